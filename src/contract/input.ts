@@ -1,0 +1,91 @@
+import * as z from 'zod/mini';
+import { type AmountFault, amountFault, LARGEST_EXACT_AMOUNT, MINIMUM_AMOUNT } from '../money.ts';
+import { referenceSchema } from './reference.ts';
+
+/** The Mobile Money networks of SPEC.md, 4.2. */
+export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
+
+const amountMessages: Record<AmountFault, string> = {
+  not_a_decimal: 'must be a plain decimal such as 25.5 or "25.50": no sign, exponent, comma or space',
+  too_many_decimals:
+    'must have at most two decimals; it is never rounded. Pass text such as "3.30" for a computed sum',
+  too_small: `must be at least ${MINIMUM_AMOUNT}`,
+  too_large: `must be at most ${LARGEST_EXACT_AMOUNT}: above that, not every amount can be sent exactly`,
+};
+
+const anyAmount = z.union([z.number(), z.string()], {
+  error: 'must be a number, or decimal text such as "25.50"',
+});
+
+const amount = z.pipe(
+  anyAmount.check(({ value, issues }) => {
+    const fault = amountFault(value);
+    if (fault)
+      issues.push({ code: 'custom', input: value, message: amountMessages[fault], params: { code: fault } });
+  }),
+  z.transform(Number),
+);
+
+const currency = z.pipe(
+  z
+    .string({ error: 'must be a string of three letters' })
+    .check(z.regex(/^[A-Za-z]{3}$/, { error: 'must be three letters, such as GHS' })),
+  z.transform((code: string) => code.toUpperCase()),
+);
+
+const customerEmail = z
+  .string({ error: "must be a string: the customer's email address" })
+  .check(z.regex(/^[^\s@"\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,255}$/u, { error: 'must be an email address' }));
+
+const phone = z
+  .string({ error: "must be a string: the customer's Mobile Money number" })
+  .check(
+    z.regex(/\p{Nd}/u, { error: 'must have digits in it' }),
+    z.regex(/^\P{Cc}*$/u, { error: 'must have no line breaks or other control characters' }),
+  );
+
+const paymentFields = { amount, customer_email: customerEmail, currency: z.optional(currency) };
+
+/** What `initialize` takes (SPEC.md, 4.1). For a merchant's own forms and routes too. */
+export const initializeInputSchema = z.strictObject(paymentFields);
+
+/** What `chargeMobileMoney` takes (SPEC.md, 4.2). For a merchant's own forms and routes too. */
+export const chargeMobileMoneyInputSchema = z.strictObject({
+  ...paymentFields,
+  phone,
+  network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
+});
+
+/** What a paid transaction has to show: compared exactly, as decimals. */
+export const expectationSchema = z.strictObject({
+  amount: z.optional(amount),
+  currency: z.optional(currency),
+});
+
+/** What `verify`, `check` and the waits take (SPEC.md, 4.3), and what the answer is held against. */
+export const verifyInputSchema = z.strictObject({
+  reference: referenceSchema,
+  expect: z.optional(expectationSchema),
+});
+
+/** A Mobile Money network: `mtn`, `telecel` or `airteltigo`. */
+export type Network = (typeof networks)[number];
+
+/**
+ * A payment by checkout page: `amount` (a number or decimal text, at least 1, at most two decimals),
+ * `customer_email`, and `currency` (three letters; the service's default is GHS).
+ */
+export type InitializeInput = z.input<typeof initializeInputSchema>;
+
+/**
+ * A Mobile Money charge: `amount` (a number or decimal text, at least 1, at most two decimals), `customer_email`,
+ * `phone` (sent as given), `network`, and `currency` (three letters; the service's default is GHS).
+ */
+export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema>;
+
+/**
+ * The amount and currency that a transaction must have.
+ *
+ * @example { amount: '25.50', currency: 'GHS' }
+ */
+export type Expectation = z.input<typeof expectationSchema>;

@@ -1,0 +1,86 @@
+import * as z from 'zod/mini';
+import { referenceSchema } from './reference.ts';
+
+/** The statuses of SPEC.md, 3. Any other value is read as `unrecognised`, with the raw value kept. */
+export const transactionStatuses = ['pending', 'processing', 'success', 'failed', 'abandoned'] as const;
+
+/** A status of SPEC.md, 3, or `unrecognised` for a value that it does not show. */
+export type TransactionStatus = (typeof transactionStatuses)[number] | 'unrecognised';
+
+/** Unknown extra fields stay on the result; the type shows the known ones only, so that a typo does not compile. */
+function open<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodMiniObject<Shape, z.core.$strip> {
+  return z.looseObject(shape);
+}
+
+const amount = z.string().check(z.regex(/^\d{1,30}(?:\.\d{1,30})?$/));
+const currency = z.string().check(z.regex(/^[A-Za-z]{3}$/));
+
+/** Absent, null and empty mean the same, and a payment is not lost over the form of a time. */
+const paidAt = z.pipe(
+  z.optional(z.unknown()),
+  z.transform((value): string | null => (typeof value === 'string' && value !== '' ? value : null)),
+);
+
+const verified = {
+  reference: referenceSchema,
+  amount,
+  currency,
+  customer_email: z.string(),
+  paid_at: paidAt,
+};
+
+const isKnown = (status: string) => transactionStatuses.some((known) => known === status);
+
+function nameUnrecognisedStatus(data: unknown): unknown {
+  if (typeof data !== 'object' || data === null || !('status' in data)) return data;
+  const { status } = data;
+  if (typeof status !== 'string' || isKnown(status)) return data;
+  return { ...data, status: 'unrecognised', raw_status: status };
+}
+
+/** What verify returns about a transaction (SPEC.md, 4.3). */
+export const transactionSchema = z.pipe(
+  z.transform(nameUnrecognisedStatus),
+  z.discriminatedUnion('status', [
+    open({ status: z.literal('pending'), ...verified }),
+    open({ status: z.literal('processing'), ...verified }),
+    open({ status: z.literal('success'), ...verified }),
+    open({ status: z.literal('failed'), ...verified }),
+    open({ status: z.literal('abandoned'), ...verified }),
+    open({ status: z.literal('unrecognised'), raw_status: z.string(), ...verified }),
+  ]),
+);
+
+/** What initialize returns (SPEC.md, 4.1). */
+export const initializedPaymentSchema = open({
+  reference: referenceSchema,
+  checkout_url: z.string().check(z.refine(isWebAddress)),
+  amount,
+  currency,
+});
+
+/** The `data` of a charge's answer (SPEC.md, 4.2); the envelope's message is added to the result. */
+export const chargeDataSchema = z.pipe(
+  z.transform(nameUnrecognisedStatus),
+  open({
+    reference: referenceSchema,
+    status: z.enum([...transactionStatuses, 'unrecognised']),
+    raw_status: z.optional(z.string()),
+    amount,
+    currency,
+  }),
+);
+
+function isWebAddress(text: string): boolean {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  return protocol === 'https:' || protocol === 'http:';
+}
+
+/**
+ * A transaction as verify reports it, told apart by `status`. Only `success` means paid. `paid_at` is an ISO 8601
+ * time with an offset, or `null`. A status that SPEC.md does not show is `unrecognised`, its value in `raw_status`.
+ */
+export type Transaction = z.output<typeof transactionSchema>;
+
+/** A payment that was started: send the customer to `checkout_url`, keep `reference`. */
+export type InitializedPayment = z.output<typeof initializedPaymentSchema>;

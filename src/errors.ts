@@ -1,0 +1,276 @@
+import type { MobileMoneyCharge } from './contract/answer.ts';
+import type { Mismatch, OperationName } from './contract/operation.ts';
+import type { InitializedPayment, Transaction } from './contract/transaction.ts';
+
+/**
+ * What may have happened to the money when a call failed.
+ *
+ * - `not_sent`: nothing left this process, or no connection was made. No charge exists from this call.
+ * - `rejected`: the service answered that it refuses. No charge exists from this call.
+ * - `unknown`: a charge may exist. Do not charge again before you know.
+ */
+export type Outcome = 'not_sent' | 'rejected' | 'unknown';
+
+/** Every `code` that a {@link PaymentsError} can have: one for each class. */
+export type PaymentsErrorCode =
+  | 'api_error'
+  | 'authentication_error'
+  | 'closed'
+  | 'configuration_error'
+  | 'conflict'
+  | 'connection_error'
+  | 'idempotency_conflict'
+  | 'invalid_input'
+  | 'invalid_request'
+  | 'not_found'
+  | 'outcome_unknown'
+  | 'permission_denied'
+  | 'rate_limited'
+  | 'request_timeout'
+  | 'server_error'
+  | 'transaction_mismatch'
+  | 'unexpected_response'
+  | 'wait_timeout';
+
+export interface ErrorFacts {
+  operation?: OperationName | undefined;
+  outcome?: Outcome | null;
+  retryable?: boolean;
+  cause?: unknown;
+}
+
+const brands = new WeakMap<object, symbol>();
+
+/** One application may hold a class twice, as ES module and as CommonJS: its brand is the same in both. */
+export function brand(errorClass: { prototype: PaymentsError }, name: string, code?: PaymentsErrorCode) {
+  const symbol = Symbol.for(`payment-collection-client/${name}`);
+  brands.set(errorClass, symbol);
+  Object.defineProperties(errorClass.prototype, {
+    name: { value: name, configurable: true, writable: true },
+    code: { value: code, configurable: true },
+    [symbol]: { value: true },
+  });
+}
+
+/**
+ * The class of every failure of this package, but for an abort: that rejects with the signal's own reason.
+ *
+ * No error holds the API key, and none shows a phone number or an email address when it is printed or serialised.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await payments.chargeMobileMoney(input);
+ * } catch (error) {
+ *   if (error instanceof PaymentsError && error.outcome === 'unknown') await holdForReview(order, error);
+ *   else throw error;
+ * }
+ * ```
+ */
+export abstract class PaymentsError extends Error {
+  declare readonly code: PaymentsErrorCode;
+  /** The method that failed, where one was called. */
+  readonly operation: OperationName | undefined;
+  /** What may have happened to the money; `null` for a read, which moves none. */
+  readonly outcome: Outcome | null;
+  /** Whether the same call may be made again without harm, and may then succeed. */
+  readonly retryable: boolean;
+
+  constructor(message: string, { operation, outcome = null, retryable = false, cause }: ErrorFacts = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.operation = operation;
+    this.outcome = outcome;
+    this.retryable = retryable;
+  }
+
+  static {
+    brand(PaymentsError, 'PaymentsError');
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const symbol = brands.get(this);
+    if (!symbol) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === 'object' && value !== null && symbol in value;
+  }
+
+  toJSON(): Record<string, unknown> {
+    const { name, code, message, cause } = this;
+    return { name, code, message, ...Object.fromEntries(Object.entries(this)), cause: causeToJSON(cause) };
+  }
+}
+
+function causeToJSON(cause: unknown): unknown {
+  if (cause instanceof PaymentsError || !(cause instanceof Error)) return cause;
+  return { name: cause.name, message: cause.message, cause: causeToJSON(cause.cause) };
+}
+
+/** An option, a key or an address cannot work. Nothing was sent. The message says what to do. */
+export class ConfigurationError extends PaymentsError {
+  declare readonly name: 'ConfigurationError';
+  declare readonly code: 'configuration_error';
+
+  constructor(message: string, facts: Omit<ErrorFacts, 'outcome' | 'retryable'> = {}) {
+    super(message, { ...facts, outcome: 'not_sent' });
+  }
+
+  static {
+    brand(ConfigurationError, 'ConfigurationError', 'configuration_error');
+  }
+}
+
+/** One fault of an input: the field, what it has to be, and a code for programs. */
+export interface InputIssue {
+  path: string;
+  message: string;
+  code: string;
+}
+
+/** The input breaks a rule of SPEC.md, 4. Nothing was sent. `issues` names every fault at once. */
+export class InvalidInputError extends PaymentsError {
+  declare readonly name: 'InvalidInputError';
+  declare readonly code: 'invalid_input';
+  readonly issues: readonly InputIssue[];
+
+  constructor(issues: readonly InputIssue[], operation?: OperationName) {
+    const list = issues.map(({ path, message }) => (path ? `${path} ${message}` : message)).join('; ');
+    super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: 'not_sent' });
+    this.issues = issues;
+  }
+
+  static {
+    brand(InvalidInputError, 'InvalidInputError', 'invalid_input');
+  }
+}
+
+/**
+ * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
+ * that broke later is this error on a read only, and the `cause` of an {@link OutcomeUnknownError} on a POST.
+ */
+export class ConnectionError extends PaymentsError {
+  declare readonly name: 'ConnectionError';
+  declare readonly code: 'connection_error';
+  static {
+    brand(ConnectionError, 'ConnectionError', 'connection_error');
+  }
+}
+
+/** No whole answer came within `timeout`. On a POST it is the `cause` of an {@link OutcomeUnknownError}. */
+export class RequestTimeoutError extends PaymentsError {
+  declare readonly name: 'RequestTimeoutError';
+  declare readonly code: 'request_timeout';
+  static {
+    brand(RequestTimeoutError, 'RequestTimeoutError', 'request_timeout');
+  }
+}
+
+/**
+ * An answer came that is none of SPEC.md's: a redirect, a body that cannot be read, a field that is missing or wrong.
+ * On a POST it is the `cause` of an {@link OutcomeUnknownError}.
+ */
+export class UnexpectedResponseError extends PaymentsError {
+  declare readonly name: 'UnexpectedResponseError';
+  declare readonly code: 'unexpected_response';
+  /** The HTTP status code. */
+  readonly status: number;
+  /** The body, parsed where it is JSON, else text; shortened, with key, phone numbers and emails taken out. */
+  readonly body: unknown;
+
+  constructor(message: string, { status, body, ...facts }: ErrorFacts & { status: number; body: unknown }) {
+    super(message, facts);
+    this.status = status;
+    this.body = body;
+  }
+
+  static {
+    brand(UnexpectedResponseError, 'UnexpectedResponseError', 'unexpected_response');
+  }
+}
+
+/**
+ * A POST may have reached the service, and no answer tells what became of it. **A charge may exist.** Do not charge
+ * again and do not cancel the order: find out first. `cause` says what went wrong; an abort's reason is one such cause.
+ */
+export class OutcomeUnknownError extends PaymentsError {
+  declare readonly name: 'OutcomeUnknownError';
+  declare readonly code: 'outcome_unknown';
+  /** The transaction's reference, where the unusable answer still named one: verify it. */
+  readonly reference: string | undefined;
+
+  constructor(
+    message: string,
+    facts: { operation: OperationName; cause: unknown; reference?: string | undefined },
+  ) {
+    super(message, { operation: facts.operation, cause: facts.cause, outcome: 'unknown' });
+    this.reference = facts.reference;
+  }
+
+  static {
+    brand(OutcomeUnknownError, 'OutcomeUnknownError', 'outcome_unknown');
+  }
+}
+
+/** Any result that names a transaction. */
+export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharge;
+
+/**
+ * The service answered about a transaction, but not the one that was asked for: another reference, amount or currency.
+ * Do not fulfil the order. The transaction exists; it is not asked for or charged again.
+ */
+export class TransactionMismatchError extends PaymentsError {
+  declare readonly name: 'TransactionMismatchError';
+  declare readonly code: 'transaction_mismatch';
+  readonly reference: string;
+  readonly mismatches: readonly Mismatch[];
+  readonly #transaction: AnyTransaction;
+
+  constructor(
+    transaction: AnyTransaction,
+    mismatches: readonly Mismatch[],
+    facts: { operation: OperationName; outcome: Outcome | null },
+  ) {
+    const list = mismatches.map(
+      ({ field, expected, actual }) => `${field} is ${actual} where ${expected} was asked for`,
+    );
+    super(`Transaction ${transaction.reference}: ${list.join('; ')}. Do not fulfil the order on it.`, facts);
+    this.reference = transaction.reference;
+    this.mismatches = mismatches;
+    this.#transaction = transaction;
+  }
+
+  /** The transaction as it was returned. Printing the error does not print it. */
+  get transaction(): AnyTransaction {
+    return this.#transaction;
+  }
+
+  static {
+    brand(TransactionMismatchError, 'TransactionMismatchError', 'transaction_mismatch');
+  }
+}
+
+/** An idempotency key was used before, with other input. Nothing was sent. */
+export class IdempotencyConflictError extends PaymentsError {
+  declare readonly name: 'IdempotencyConflictError';
+  declare readonly code: 'idempotency_conflict';
+
+  constructor(message: string, operation: OperationName) {
+    super(message, { operation, outcome: 'not_sent' });
+  }
+
+  static {
+    brand(IdempotencyConflictError, 'IdempotencyConflictError', 'idempotency_conflict');
+  }
+}
+
+/** The client was closed: the wait ended, or the call was not begun. Nothing was sent. */
+export class ClosedError extends PaymentsError {
+  declare readonly name: 'ClosedError';
+  declare readonly code: 'closed';
+
+  constructor(operation?: OperationName) {
+    super('The client is closed.', { operation, outcome: 'not_sent' });
+  }
+
+  static {
+    brand(ClosedError, 'ClosedError', 'closed');
+  }
+}

@@ -1,0 +1,113 @@
+import type { Expectation } from './contract/input.ts';
+import type { Logger, PaymentsEvent, Report } from './events.ts';
+
+/** What a {@link PaymentsClient} is made from. All durations are in milliseconds. */
+export interface PaymentsClientOptions {
+  /**
+   * The merchant's secret key (SPEC.md, 5), or a function that gives it: asked for each request, so that a key can be
+   * rotated while the client is in use.
+   *
+   * @default the environment variable `PAYMENTS_API_KEY`
+   * @example apiKey: () => secrets.get('payments-key')
+   */
+  apiKey?: string | (() => string | Promise<string>) | undefined;
+  /**
+   * The address of the service with its version prefix. https only; http only for this machine (`localhost`,
+   * `127.0.0.1`, `[::1]`). No credentials, query or fragment.
+   *
+   * @default the environment variable `PAYMENTS_BASE_URL`
+   * @example baseUrl: 'https://payments.example/api/v1'
+   */
+  baseUrl?: string | undefined;
+  /**
+   * How long one try of a request may take: connecting, headers and the whole body together.
+   *
+   * @default 30_000
+   */
+  timeout?: number | undefined;
+  /**
+   * How often a call is tried again. A read is retried on passing faults; a POST only where it is proven that the
+   * service did not take it: no connection was made, or 429.
+   *
+   * @default 2
+   */
+  maxRetries?: number | undefined;
+  /**
+   * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself.
+   *
+   * @default the global `fetch`, looked up for each request
+   */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Headers to send with each request. They cannot replace `Authorization` or `Content-Type`. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Gets one line per request, answer, retry, poll and wait. `console` will do, and so will a pino logger.
+   *
+   * @default none: nothing is logged
+   */
+  logger?: Logger | undefined;
+  /** Gets one object per request, answer, retry, poll and wait. What it throws changes no result. */
+  onEvent?: ((event: PaymentsEvent) => void) | undefined;
+  /**
+   * Allow the client in a browser. The secret key is then in the hands of everyone who opens the page: for test keys
+   * in a demonstration, never for a shop.
+   *
+   * @default false
+   */
+  dangerouslyAllowBrowser?: boolean | undefined;
+}
+
+/** What every call takes last. Each option stands in for the client's own. */
+export interface RequestOptions {
+  /** Ends the call: it rejects with the signal's reason, or, for a POST in flight, with `OutcomeUnknownError`. */
+  signal?: AbortSignal | undefined;
+  /** How long one try may take, in milliseconds. @default the client's `timeout` */
+  timeout?: number | undefined;
+  /** How often to try again. @default the client's `maxRetries` */
+  maxRetries?: number | undefined;
+  /** Headers for this call, besides the client's. */
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What `verify` takes last. */
+export interface VerifyOptions extends RequestOptions {
+  /**
+   * What the transaction must be about. Where it is not, the call fails with `TransactionMismatchError`: an order for
+   * 100 must not be fulfilled on a payment of 10.
+   *
+   * @example expect: { amount: '25.50', currency: 'GHS' }
+   */
+  expect?: Expectation | undefined;
+}
+
+/** What a call that creates something takes last. */
+export interface CreateOptions extends RequestOptions {
+  /**
+   * Fields that the service may have added since this version: sent as they are, beside those of the input.
+   *
+   * @example extraBody: { callback_url: 'https://shop.example/paid' }
+   */
+  extraBody?: Readonly<Record<string, unknown>> | undefined;
+  /** At most one charge for each key, also over a restart. It needs a journal, which this version does not have yet. */
+  idempotencyKey?: string | undefined;
+}
+
+/** The client's options, checked, with every default filled in. */
+export interface ResolvedOptions {
+  readonly apiKey: string | (() => string | Promise<string>);
+  readonly mode: 'test' | 'unknown';
+  readonly baseUrl: string;
+  readonly timeout: number;
+  readonly maxRetries: number;
+  readonly fetch: typeof globalThis.fetch | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly report: Report;
+}
+
+/** A call's options, checked, with the client's own filled in. */
+export interface ResolvedRequestOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly timeout: number;
+  readonly maxRetries: number;
+  readonly headers: Readonly<Record<string, string>>;
+}

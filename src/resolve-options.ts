@@ -1,0 +1,148 @@
+import { ConfigurationError } from './errors.ts';
+import { createReport } from './events.ts';
+import type {
+  PaymentsClientOptions,
+  RequestOptions,
+  ResolvedOptions,
+  ResolvedRequestOptions,
+} from './options.ts';
+
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Checks the client's options once and fills in every default. */
+export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
+  const { apiKey, baseUrl, onEvent, logger, fetch, dangerouslyAllowBrowser, ...rest } = options;
+  if (isBrowser() && dangerouslyAllowBrowser !== true) {
+    throw new ConfigurationError(
+      'This is a browser: everyone who opens the page could read the secret key. Call the service from your server. ' +
+        'For a demonstration with a test key, set dangerouslyAllowBrowser: true.',
+    );
+  }
+  if (fetch !== undefined && typeof fetch !== 'function')
+    throw new ConfigurationError('fetch must be a function.');
+  const key = apiKey ?? environment('PAYMENTS_API_KEY');
+  return {
+    apiKey: typeof key === 'function' ? key : checkedKey(key),
+    mode: typeof key === 'string' && isTestKey(key) ? 'test' : 'unknown',
+    baseUrl: checkedBaseUrl(baseUrl ?? environment('PAYMENTS_BASE_URL')),
+    ...resolveShared(rest, { timeout: 30_000, maxRetries: 2, headers: {} }),
+    fetch,
+    report: createReport(onEvent, logger),
+  };
+}
+
+/** Checks a call's options and fills in the client's. */
+export function resolveRequestOptions(
+  options: RequestOptions,
+  client: ResolvedOptions,
+): ResolvedRequestOptions {
+  const { signal, ...shared } = options;
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+    throw new ConfigurationError('signal must be an AbortSignal.');
+  }
+  return { signal, ...resolveShared(shared, client) };
+}
+
+type Shared = Pick<ResolvedOptions, 'timeout' | 'maxRetries' | 'headers'>;
+
+/** The options that client and call have in common. */
+function resolveShared(options: Omit<RequestOptions, 'signal'>, defaults: Shared): Shared {
+  const { timeout = defaults.timeout, maxRetries = defaults.maxRetries, headers, ...unknown } = options;
+  const [misspelt] = Object.keys(unknown);
+  if (misspelt !== undefined) throw new ConfigurationError(`There is no option ${misspelt}.`);
+  if (!Number.isInteger(maxRetries) || maxRetries < 0) {
+    throw new ConfigurationError('maxRetries must be a whole number, 0 or more.');
+  }
+  if (!(timeout > 0 && timeout <= LONGEST_TIMER)) {
+    throw new ConfigurationError(`timeout must be milliseconds, more than 0 and at most ${LONGEST_TIMER}.`);
+  }
+  return { timeout, maxRetries, headers: { ...defaults.headers, ...checkedHeaders(headers ?? {}) } };
+}
+
+/** What the client or fetch itself has to set: a wrong one breaks the request or sends the key astray. */
+const OWN_HEADERS = [
+  'authorization',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  for (const [name, value] of entries) {
+    if (OWN_HEADERS.includes(name))
+      throw new ConfigurationError(`The header ${name} is set by the client itself.`);
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+      throw new ConfigurationError('A header has a name that is not valid.');
+    if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+      throw new ConfigurationError(`The header ${name} must be a string without line breaks, in Latin-1.`);
+    }
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Checks the form of a key. No message shows any of it. */
+export function checkedKey(key: unknown): string {
+  if (key === undefined || key === '') {
+    throw new ConfigurationError(
+      'There is no API key. Pass apiKey, or set the environment variable PAYMENTS_API_KEY.',
+    );
+  }
+  if (typeof key !== 'string')
+    throw new ConfigurationError('apiKey must be a string, or a function that gives one.');
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    throw new ConfigurationError(
+      'The API key has a space, a line break or a character that is not ASCII. Keys read from a file often end in a ' +
+        'line break: trim it. Leave out "Bearer".',
+    );
+  }
+  return key;
+}
+
+/** SPEC.md, 5: the shape of a test key is shown, that of a live key is not. */
+export function isTestKey(key: string): boolean {
+  return /^sk_test_./.test(key);
+}
+
+function checkedBaseUrl(baseUrl: unknown): string {
+  if (baseUrl === undefined || baseUrl === '') {
+    throw new ConfigurationError(
+      'There is no base URL. Pass baseUrl, such as https://payments.example/api/v1, or set PAYMENTS_BASE_URL.',
+    );
+  }
+  if (typeof baseUrl !== 'string' || !URL.canParse(baseUrl)) {
+    throw new ConfigurationError('baseUrl must be an address such as https://payments.example/api/v1.');
+  }
+  const { protocol, hostname, username, password, origin, pathname } = new URL(baseUrl);
+  if (username || password) {
+    throw new ConfigurationError(
+      'baseUrl must have no user name or password in it: the key goes into apiKey.',
+    );
+  }
+  if (/[?#]/.test(baseUrl)) throw new ConfigurationError('baseUrl must have no query and no fragment.');
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback(hostname))) {
+    throw new ConfigurationError(
+      'baseUrl must begin with https:// so that nobody on the way reads the key. http:// is for this machine only.',
+    );
+  }
+  return origin + pathname.replace(/\/+$/, '');
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+function isBrowser(): boolean {
+  return typeof window !== 'undefined' && typeof window.document !== 'undefined';
+}
+
+function environment(name: string): string | undefined {
+  return typeof process === 'undefined' ? undefined : process.env?.[name];
+}

@@ -1,0 +1,99 @@
+import type { KyInstance } from 'ky';
+import type { Operation, OperationName } from '../contract/operation.ts';
+import { type AnyTransaction, ConfigurationError, PaymentsError } from '../errors.ts';
+import type { ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import { checkedKey, isTestKey } from '../resolve-options.ts';
+import { Aborted, TimedOut, within } from './deadline.ts';
+import { requestIdIn } from './error-answer.ts';
+import { exchange, nothingReceived } from './exchange.ts';
+import { printable } from './failures.ts';
+import { noticeClosedConnections } from './pending-closes.ts';
+import { createRedact } from './redact.ts';
+import { headersOf, pathOf, textField } from './request.ts';
+import { settle } from './settle.ts';
+
+/** A call that has passed every check, ready to be tried. */
+export interface Call<Input, Request extends object, Result> extends ResolvedRequestOptions {
+  operation: Operation<Input, Request, Result>;
+  request: Request;
+  body: string | undefined;
+}
+
+/** What an event is about. */
+export function subjectOf({ operation, request }: { operation: { name: OperationName }; request: object }) {
+  const reference = textField(request, 'reference');
+  return { operation: operation.name, ...(reference === undefined ? {} : { reference }) };
+}
+
+/** One try: one request, and its answer or what came instead of it. */
+export async function tryOnce<Input, Request extends object, Result extends AnyTransaction>(
+  http: KyInstance,
+  client: ResolvedOptions,
+  call: Call<Input, Request, Result>,
+  attempt: number,
+): Promise<Result> {
+  const { operation, request, body, signal, timeout } = call;
+  signal?.throwIfAborted();
+  const apiKey = await currentKey(client.apiKey, operation.name, call);
+  if (body !== undefined) await noticeClosedConnections();
+  signal?.throwIfAborted();
+
+  const subject = subjectOf(call);
+  const headers = headersOf(call.headers, apiKey, body !== undefined);
+  const outgoing = { method: operation.method, path: pathOf(operation, subject.reference), headers, body };
+  const received = nothingReceived();
+  const began = performance.now();
+  let thrown: unknown;
+  client.report({ type: 'request', ...subject, attempt });
+  try {
+    await within(timeout, signal, (end) => exchange(http, outgoing, end, received));
+  } catch (fault) {
+    thrown = fault ?? new Error('fetch failed without saying why');
+  }
+
+  const facts = {
+    operation: operation.name,
+    outcome: operation.method === 'GET' ? null : ('unknown' as const),
+    timeout,
+    testMode: isTestKey(apiKey),
+    get redact() {
+      return createRedact(apiKey, textField(request, 'phone'));
+    },
+  };
+  const { status } = received;
+  const requestId = requestIdIn(received.headers);
+  const ended = {
+    type: 'response' as const,
+    ...subject,
+    attempt,
+    status,
+    duration: performance.now() - began,
+    ...(requestId === undefined ? {} : { requestId: facts.redact(requestId) }),
+  };
+  try {
+    const result = settle(operation, request, facts, received, thrown);
+    client.report(ended);
+    return result;
+  } catch (error) {
+    client.report({ ...ended, error: error instanceof PaymentsError ? error.code : 'aborted' });
+    throw error;
+  }
+}
+
+/** A key may come from anywhere and take its time, so it is bounded like a request. Nothing has been sent yet. */
+async function currentKey(
+  apiKey: ResolvedOptions['apiKey'],
+  operation: OperationName,
+  { timeout, signal }: ResolvedRequestOptions,
+): Promise<string> {
+  if (typeof apiKey === 'string') return apiKey;
+  try {
+    return checkedKey(await within(timeout, signal, async () => apiKey()));
+  } catch (error) {
+    if (error instanceof Aborted) throw error.reason;
+    if (error instanceof ConfigurationError) throw new ConfigurationError(error.message, { operation });
+    const why = error instanceof TimedOut ? `gave no key within ${timeout} ms` : 'failed';
+    const cause = printable(error, createRedact());
+    throw new ConfigurationError(`The apiKey function ${why}, so nothing was sent.`, { operation, cause });
+  }
+}

@@ -1,0 +1,56 @@
+/** The time that was given is over. */
+export class TimedOut extends Error {}
+
+/** The caller's signal was aborted; its reason may be anything. */
+export class Aborted {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * Runs `work`, and rejects with {@link TimedOut} or {@link Aborted} at the moment that happens, also where the work
+ * itself takes no notice of the signal it is given. No timer and no listener is left behind.
+ */
+export function within<T>(
+  timeout: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (signal?.aborted) return Promise.reject(new Aborted(signal.reason));
+  return new Promise((resolve, reject) => {
+    const controller = new AbortController();
+    const stop = (why: TimedOut | Aborted) => {
+      reject(why);
+      controller.abort(why);
+    };
+    const onAbort = () => stop(new Aborted(signal?.reason));
+    const timer = setTimeout(() => stop(new TimedOut()), timeout);
+    signal?.addEventListener('abort', onAbort, { once: true });
+
+    work(controller.signal)
+      .then(resolve, reject)
+      .finally(() => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      });
+  });
+}
+
+/** Waits; rejects with the signal's own reason as soon as it is aborted. */
+export function sleep(delay: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, delay);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

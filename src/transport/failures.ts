@@ -1,0 +1,164 @@
+import { type APIError, apiErrorClass } from '../api-errors.ts';
+import type { OperationName } from '../contract/operation.ts';
+import { referenceSchema } from '../contract/reference.ts';
+import {
+  ConnectionError,
+  type Outcome,
+  OutcomeUnknownError,
+  type PaymentsError,
+  RequestTimeoutError,
+  UnexpectedResponseError,
+} from '../errors.ts';
+import { TimedOut } from './deadline.ts';
+import { fieldErrorsIn, requestIdIn, serviceMessageIn } from './error-answer.ts';
+import type { Received } from './exchange.ts';
+import { wasNeverSent } from './never-sent.ts';
+import type { Redact } from './redact.ts';
+import { retryAfterIn } from './retry.ts';
+
+/** What every error of a call has to know of it. `outcome` is what holds as long as nothing tells more. */
+export interface CallFacts {
+  operation: OperationName;
+  /** `null` for a read, which moves no money; `unknown` for a POST that may have arrived. */
+  outcome: 'unknown' | null;
+  timeout: number;
+  testMode: boolean;
+  redact: Redact;
+}
+
+const isRead = ({ outcome }: CallFacts) => outcome === null;
+
+/** A read fails with the fault itself; a POST that may have arrived, with the doubt, and the fault as its cause. */
+function inDoubt(facts: CallFacts, fault: PaymentsError, reference?: string): PaymentsError {
+  return isRead(facts) ? fault : doubt(facts, fault, fault.message, reference);
+}
+
+function doubt(
+  { operation }: CallFacts,
+  cause: unknown,
+  why: string,
+  reference?: string,
+): OutcomeUnknownError {
+  const look = reference ? `verify ${reference}` : "look for it in the service's records";
+  const advice =
+    operation === 'initialize'
+      ? `A payment may have been started, but no customer was sent to it: ${look}, or start another.`
+      : `A charge may exist. Do not charge again and do not cancel the order before you know: ${look}.`;
+  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference });
+}
+
+export function afterAbort(facts: CallFacts, reason: unknown): unknown {
+  if (isRead(facts)) return reason;
+  return doubt(facts, reason, `${facts.operation}: the call was aborted while it was in flight.`);
+}
+
+export function noWholeAnswer(facts: CallFacts, thrown: unknown): PaymentsError {
+  const { operation, outcome, redact } = facts;
+  const retryable = isRead(facts);
+  if (thrown instanceof TimedOut) {
+    const message = `${operation}: no whole answer came within ${facts.timeout} ms.`;
+    return inDoubt(facts, new RequestTimeoutError(message, { operation, outcome, retryable }));
+  }
+  const cause = printable(thrown, redact);
+  if (wasNeverSent(thrown)) {
+    const message = `${operation}: no connection to the service could be made, so nothing was sent (${deepest(cause)}).`;
+    return new ConnectionError(message, {
+      operation,
+      outcome: outcome && 'not_sent',
+      retryable: true,
+      cause,
+    });
+  }
+  const message = `${operation}: the connection failed before a whole answer came (${deepest(cause)}).`;
+  return inDoubt(facts, new ConnectionError(message, { operation, outcome, retryable, cause }));
+}
+
+export function afterErrorStatus(facts: CallFacts, received: Received, status: number): PaymentsError {
+  if (status < 400) return unexpectedAnswer(facts, received, status, 'a redirect, which is never followed');
+  if (isRead(facts)) {
+    const passing = status >= 500 || [408, 425, 429].includes(status);
+    return apiError(facts, received, status, null, passing);
+  }
+  if (status < 500 && status !== 408) return apiError(facts, received, status, 'rejected', status === 429);
+  return inDoubt(facts, apiError(facts, received, status, 'unknown', false));
+}
+
+/** `status: false`. Where it names a transaction all the same, it is no proof that none exists. */
+export function refusal(facts: CallFacts, received: Received, status: number): PaymentsError {
+  const reference = referenceIn(received.json);
+  if (isRead(facts)) return apiError(facts, received, status, null, false);
+  if (!reference) return apiError(facts, received, status, 'rejected', false);
+  return inDoubt(facts, apiError(facts, received, status, 'unknown', false), reference);
+}
+
+export function unexpectedAnswer(
+  facts: CallFacts,
+  received: Received,
+  status: number,
+  fault: string,
+): PaymentsError {
+  const { operation, outcome, redact } = facts;
+  const retryable = isRead(facts) && status < 300;
+  const size = received.truncated ? ', longer than any of the service' : '';
+  const body = redact.body(received);
+  const message = `${operation}: the service answered ${status} with ${fault}${size}.`;
+  const error = new UnexpectedResponseError(message, { operation, outcome, retryable, status, body });
+  return inDoubt(facts, error, referenceIn(received.json));
+}
+
+function apiError(
+  { operation, testMode, redact }: CallFacts,
+  received: Received,
+  status: number,
+  outcome: Outcome | null,
+  retryable: boolean,
+): APIError {
+  const body = redact.body(received);
+  const serviceMessage = serviceMessageIn(body);
+  const requestId = requestIdIn(received.headers);
+  const said = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
+  const rejected = outcome === 'rejected' ? ' Nothing was charged by this call.' : '';
+  const hint =
+    testMode && operation === 'chargeMobileMoney'
+      ? ' The key is a test key: charging works in live mode only.'
+      : '';
+  return new (apiErrorClass(status))(
+    `${operation}: the service answered ${status}${said}.${rejected}${hint}`,
+    {
+      operation,
+      outcome,
+      retryable,
+      status,
+      body,
+      serviceMessage,
+      fieldErrors: fieldErrorsIn(body),
+      requestId: requestId && redact(requestId),
+      retryAfter: retryAfterIn(received.headers),
+    },
+  );
+}
+
+/** The reference in an answer that is otherwise unusable. */
+function referenceIn(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null || !('data' in body)) return undefined;
+  const { data } = body;
+  if (typeof data !== 'object' || data === null || !('reference' in data)) return undefined;
+  const reference = referenceSchema.safeParse(data.reference);
+  return reference.success ? reference.data : undefined;
+}
+
+/** A copy of what a runtime threw, with only what may be printed: some of them carry whole requests. */
+export function printable(thrown: unknown, redact: Redact, depth = 0): Error {
+  const { name = 'Error', message = String(thrown), cause } = thrown instanceof Error ? thrown : {};
+  const inner = cause instanceof Error && depth < 5 ? { cause: printable(cause, redact, depth + 1) } : {};
+  const code = thrown instanceof Error && 'code' in thrown ? { code: redact(String(thrown.code)) } : {};
+  const copy = Object.assign(new Error(redact(message), inner), code);
+  copy.name = name;
+  copy.stack = `${name}: ${copy.message}`;
+  return copy;
+}
+
+function deepest(error: Error): string {
+  if (error.cause instanceof Error) return deepest(error.cause);
+  return 'code' in error ? `${error.code}: ${error.message}` : error.message;
+}

@@ -1,0 +1,72 @@
+import type * as z from 'zod/mini';
+import type { Operation, OperationName } from '../contract/operation.ts';
+import { type InputIssue, InvalidInputError } from '../errors.ts';
+import { version } from '../version.ts';
+
+/** What the caller gave, checked and made ready to send; all its faults are reported together. */
+export function checkedInput<Input, Request extends object, Result>(
+  operation: Operation<Input, Request, Result>,
+  input: Input,
+): Request {
+  const read = operation.input.safeParse(input);
+  if (read.success) return read.data;
+  throw new InvalidInputError(read.error.issues.flatMap(inputIssues), operation.name);
+}
+
+function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: [...issue.path, key].join('.'),
+      message: 'is not a field of this operation: check the spelling, or use extraBody',
+      code: 'unknown_field',
+    }));
+  }
+  const path = issue.path.join('.');
+  if (issue.code === 'custom')
+    return [{ path, message: issue.message, code: String(issue.params?.code ?? 'invalid') }];
+  const message =
+    path === '' ? 'the input must be an object with the fields of this operation' : issue.message;
+  return [{ path, message, code: issue.code }];
+}
+
+/** The JSON text of a POST, written once and sent unchanged with each try. */
+export function bodyOf(
+  operation: { name: OperationName; input: { shape: object } },
+  request: object,
+  extraBody: Readonly<Record<string, unknown>> = {},
+): string {
+  const fault = (path: string, message: string) => {
+    throw new InvalidInputError([{ path, message, code: 'extra_body' }], operation.name);
+  };
+  if (typeof extraBody !== 'object' || extraBody === null) fault('extraBody', 'must be an object');
+  for (const name of Object.keys(extraBody)) {
+    if (name in operation.input.shape) fault(`extraBody.${name}`, 'is a field of the input: give it there');
+  }
+  try {
+    return JSON.stringify({ ...extraBody, ...request });
+  } catch {
+    return fault('extraBody', 'cannot be written as JSON');
+  }
+}
+
+/** A field of a request, where it has one of that name. */
+export function textField(request: object, name: string): string | undefined {
+  const field: unknown = Object.getOwnPropertyDescriptor(request, name)?.value;
+  return typeof field === 'string' ? field : undefined;
+}
+
+/** The path below the base URL. A reference has passed its schema, so it cannot leave its place in the path. */
+export function pathOf(operation: { path: string }, reference: string | undefined): string {
+  return operation.path.replace(':reference', encodeURIComponent(reference ?? ''));
+}
+
+export function headersOf(own: Readonly<Record<string, string>>, apiKey: string, hasBody: boolean): Headers {
+  const headers = new Headers({
+    accept: 'application/json',
+    'user-agent': `payment-collection-client/${version}`,
+    ...own,
+    authorization: `Bearer ${apiKey}`,
+  });
+  if (hasBody) headers.set('content-type', 'application/json');
+  return headers;
+}

@@ -1,0 +1,48 @@
+import type { Operation } from '../contract/operation.ts';
+import { type AnyTransaction, TransactionMismatchError } from '../errors.ts';
+import { Aborted } from './deadline.ts';
+import type { Received } from './exchange.ts';
+import {
+  afterAbort,
+  afterErrorStatus,
+  type CallFacts,
+  noWholeAnswer,
+  refusal,
+  unexpectedAnswer,
+} from './failures.ts';
+
+/**
+ * The end of every request: from what came in, and what was thrown meanwhile, to a typed result or to the error that
+ * says what may have happened to the money.
+ */
+export function settle<Input, Request extends object, Result extends AnyTransaction>(
+  operation: Operation<Input, Request, Result>,
+  request: Request,
+  facts: CallFacts,
+  received: Received,
+  thrown: unknown,
+): Result {
+  const { status } = received;
+  if (thrown instanceof Aborted) throw afterAbort(facts, thrown.reason);
+  if (status === null) throw noWholeAnswer(facts, thrown);
+  // The status line of an error tells enough: its body may be cut short.
+  if (status < 200 || status > 299) throw afterErrorStatus(facts, received, status);
+  if (thrown !== undefined) throw noWholeAnswer(facts, thrown);
+
+  const body = received.json;
+  if (body === undefined)
+    throw unexpectedAnswer(facts, received, status, 'a body that cannot be read as JSON');
+  if (isRefusal(body)) throw refusal(facts, received, status);
+  const answer = operation.answer.safeParse(body);
+  if (!answer.success) {
+    const wrong = new Set(answer.error.issues.map(({ path }) => path.join('.') || 'the body'));
+    const fault = `a body other than SPEC.md shows: ${[...wrong].join(', ')} missing or wrong`;
+    throw unexpectedAnswer(facts, received, status, fault);
+  }
+  const mismatches = operation.mismatches(answer.data, request);
+  if (mismatches.length > 0) throw new TransactionMismatchError(answer.data, mismatches, facts);
+  return answer.data;
+}
+
+const isRefusal = (body: unknown) =>
+  typeof body === 'object' && body !== null && 'status' in body && body.status === false;

@@ -1,0 +1,56 @@
+import ky from 'ky';
+import type { Operation } from '../contract/operation.ts';
+import { type AnyTransaction, ConfigurationError, PaymentsError } from '../errors.ts';
+import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import { resolveRequestOptions } from '../resolve-options.ts';
+import { subjectOf, tryOnce } from './attempt.ts';
+import { sleep } from './deadline.ts';
+import { bodyOf, checkedInput } from './request.ts';
+import { delayBeforeRetry } from './retry.ts';
+
+/** Sends an operation's request, again where that is safe, and gives its result. */
+export type Send = <Input, Request extends object, Result extends AnyTransaction>(
+  operation: Operation<Input, Request, Result>,
+  input: Input,
+  options: CreateOptions,
+) => Promise<Result>;
+
+const NO_JOURNAL =
+  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
+
+export function createSend(client: ResolvedOptions): Send {
+  const http = ky.create({
+    prefix: client.baseUrl,
+    retry: 0,
+    timeout: false,
+    throwHttpErrors: false,
+    redirect: 'manual',
+    ...(client.fetch ? { fetch: client.fetch } : {}),
+  });
+
+  return async (operation, input, { extraBody, idempotencyKey, ...options }) => {
+    if (idempotencyKey !== undefined) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
+    const request = checkedInput(operation, input);
+    const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
+    const call = { operation, request, body, ...resolveRequestOptions(options, client) };
+    return retrying(client, call, (attempt) => tryOnce(http, client, call, attempt));
+  };
+}
+
+async function retrying<Result>(
+  client: ResolvedOptions,
+  call: Parameters<typeof subjectOf>[0] & ResolvedRequestOptions,
+  tryOnce: (attempt: number) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryOnce(attempt);
+    } catch (error) {
+      if (!(error instanceof PaymentsError) || call.signal?.aborted) throw error;
+      const delay = delayBeforeRetry(error, attempt, call.maxRetries);
+      if (delay === null) throw error;
+      client.report({ type: 'retry', ...subjectOf(call), attempt, delay, error: error.code });
+      await sleep(delay, call.signal);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
+
+export const API_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
+export const EMAIL = 'ama.serwaa@example.com';
+export const PHONE = '024 412 3456';
+
+export const payment = { amount: '25.50', customer_email: EMAIL } as const;
+export const charge = { ...payment, phone: PHONE, network: 'mtn' } as const;
+
+/** Answers as SPEC.md shows them. */
+export const answers = {
+  initialize: (data = {}) => ({
+    status: true,
+    data: {
+      reference: 'TXN-8f2c61d0',
+      checkout_url: 'https://pay.example/checkout/TXN-8f2c61d0',
+      amount: '25.50',
+      currency: 'GHS',
+      ...data,
+    },
+  }),
+  chargeMobileMoney: (data = {}) => ({
+    status: true,
+    message: "A prompt has been sent to the customer's phone.",
+    data: { reference: 'TXN-8f2c61d0', status: 'processing', amount: '25.50', currency: 'GHS', ...data },
+  }),
+  verify: (data = {}) => ({
+    status: true,
+    data: {
+      reference: 'TXN-8f2c61d0',
+      status: 'success',
+      amount: '25.50',
+      currency: 'GHS',
+      customer_email: EMAIL,
+      paid_at: '2026-11-21T10:15:00+00:00',
+      ...data,
+    },
+  }),
+};
+
+export interface SeenRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** Answers one request; `count` is 1 for the first that came in. */
+export type Respond = (response: ServerResponse, request: SeenRequest, count: number) => unknown;
+
+export interface Service {
+  baseUrl: string;
+  server: Server;
+  requests: SeenRequest[];
+  /** A client of this service; it retries nothing unless told. */
+  client(options?: PaymentsClientOptions): PaymentsClient;
+}
+
+/** A real HTTP service on loopback, stopped when the test ends. */
+export async function startService(respond: Respond): Promise<Service> {
+  const requests: SeenRequest[] = [];
+  const listener: RequestListener = async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
+    requests.push(seen);
+    await respond(response, seen, requests.length);
+  };
+  const server = createServer((request, response) => {
+    Promise.resolve(listener(request, response)).catch(() => response.destroy());
+  });
+  const port = await listen(server);
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const baseUrl = `http://127.0.0.1:${port}/api/v1`;
+  return {
+    baseUrl,
+    server,
+    requests,
+    client: (options) => new PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0, ...options }),
+  };
+}
+
+/** Answers with JSON. */
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** What a promise rejects with; a promise that resolves fails the test. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  const result = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if ('value' in result) throw new Error(`expected a rejection, got ${JSON.stringify(result.value)}`);
+  return result.error;
+}
