@@ -1,10 +1,34 @@
 import type { MobileMoneyCharge } from './contract/answer.ts';
 import type { ChargeMobileMoneyInput, InitializeInput } from './contract/input.ts';
 import type { InitializedPayment, Transaction } from './contract/transaction.ts';
+import { ClosedError, ConfigurationError } from './errors.ts';
 import * as operations from './operations.ts';
-import type { CreateOptions, PaymentsClientOptions, ResolvedOptions, VerifyOptions } from './options.ts';
+import type {
+  CreateOptions,
+  PaymentsClientOptions,
+  RequestOptions,
+  ResolvedOptions,
+  VerifyOptions,
+} from './options.ts';
+import { type Reconciled, reconcile } from './polling/reconcile.ts';
+import { resolveWait } from './polling/resolve-wait.ts';
+import { isFinal } from './polling/schedule.ts';
+import { Waits } from './polling/waits.ts';
+import { watch } from './polling/watch.ts';
+import type { WaitOptions } from './polling-options.ts';
 import { resolveOptions } from './resolve-options.ts';
 import { createSend, type Send } from './transport/transport.ts';
+
+/** What {@link PaymentsClient.check} gives: plain JSON, made for job queues and durable engines. */
+export interface Check {
+  reference: string;
+  status: Transaction['status'];
+  /** Whether nothing more is expected: `success`, `failed` or `abandoned`, unless `polling.finalStatuses` says else. */
+  final: boolean;
+  transaction: Transaction;
+  /** How long the service asked to wait before the next check, in milliseconds. */
+  retryAfter?: number;
+}
 
 /**
  * The service, for one merchant. Make one client and keep it.
@@ -23,10 +47,16 @@ import { createSend, type Send } from './transport/transport.ts';
 export class PaymentsClient {
   readonly #options: ResolvedOptions;
   readonly #send: Send;
+  readonly #waits: Waits;
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
-    this.#send = createSend(this.#options);
+    this.#send = createSend(this.#options, (retryAfter) => this.#waits.rateLimited(retryAfter));
+    this.#waits = new Waits(
+      (reference, once) => this.#send(operations.verify, { reference }, { ...once, maxRetries: 0 }),
+      this.#options.polling,
+      this.#options.report,
+    );
   }
 
   /** `test` for a key of the shape `sk_test_…`. SPEC.md, 5, shows no live key, so anything else is `unknown`. */
@@ -41,7 +71,7 @@ export class PaymentsClient {
    * TransactionMismatchError after. Starting another payment charges nobody twice.
    */
   async initialize(input: InitializeInput, options: CreateOptions = {}): Promise<InitializedPayment> {
-    return this.#send(operations.initialize, input, options);
+    return (await this.#open(operations.initialize, input, options)).result;
   }
 
   /**
@@ -55,7 +85,7 @@ export class PaymentsClient {
     input: ChargeMobileMoneyInput,
     options: CreateOptions = {},
   ): Promise<MobileMoneyCharge> {
-    return this.#send(operations.chargeMobileMoney, input, options);
+    return (await this.#open(operations.chargeMobileMoney, input, options)).result;
   }
 
   /**
@@ -72,6 +102,104 @@ export class PaymentsClient {
    * ```
    */
   async verify(reference: string, { expect, ...options }: VerifyOptions = {}): Promise<Transaction> {
-    return this.#send(operations.verify, { reference, expect }, options);
+    return (await this.#open(operations.verify, { reference, expect }, options)).result;
   }
+
+  /**
+   * Waits until the transaction is final, through every passing fault: connection, timeout, 408, 425, 429, 5xx, an
+   * answer that cannot be read. `failed` and `abandoned` are results, not errors. Waits on one reference share their
+   * polls.
+   *
+   * @throws WaitTimeoutError at the deadline, which is no failure of the payment; TransactionMismatchError where
+   * `expect` does not hold; APIError where the service refuses; ClosedError; the signal's own reason.
+   *
+   * @example
+   * ```ts
+   * const { reference } = await payments.chargeMobileMoney(input);
+   * const transaction = await payments.waitForFinalStatus(reference, {
+   *   startedAt: Date.now(),
+   *   expect: { amount: '25.50', currency: 'GHS' },
+   * });
+   * if (transaction.status === 'success') await fulfil(order);
+   * ```
+   */
+  waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
+    return new Promise((resolve, reject) => {
+      this.#waits.join(this.#wait(reference, options), resolve, reject);
+    });
+  }
+
+  /**
+   * Each change of status as it is seen, the final one last. Ends and fails as {@link waitForFinalStatus} does; `break`
+   * ends it too.
+   *
+   * @example
+   * ```ts
+   * for await (const transaction of payments.watch(reference)) show(transaction.status);
+   * ```
+   */
+  watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
+    return watch(this.#waits, this.#wait(reference, options));
+  }
+
+  /**
+   * One look at each of many references, as the answers come: for a start-up or a nightly job. Passing faults are
+   * waited out; what cannot be learned of one reference is its `error`, and ends nothing else. Memory is bounded.
+   *
+   * @example
+   * ```ts
+   * for await (const { reference, transaction, error } of payments.reconcile(openOrders())) …
+   * ```
+   */
+  reconcile(
+    references: Iterable<string> | AsyncIterable<string>,
+    { signal, ...options }: Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'> = {},
+  ): AsyncGenerator<Reconciled, void, void> {
+    if (typeof references === 'string') throw new ConfigurationError('reconcile takes a list of references.');
+    return reconcile(this.#waits, references, signal, (reference) => ({
+      ...this.#wait(reference, options),
+      oneLook: true,
+    }));
+  }
+
+  /**
+   * Exactly one verify, without retries, for engines that wait by themselves: ask again after
+   * `nextDelay` of `payment-collection-client/schedule`. The result is plain JSON; errors say `retryable`.
+   *
+   * @throws as {@link verify}
+   */
+  async check(reference: string, options: RequestOptions = {}): Promise<Check> {
+    const answer = await this.#open(operations.verify, { reference }, { ...options, maxRetries: 0 });
+    const { result: transaction, retryAfter } = answer;
+    const final = isFinal(transaction.status, this.#options.polling.rules.finalStatuses);
+    const { status } = transaction;
+    return { reference, status, final, transaction, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  }
+
+  /**
+   * Tells the client that something may have happened, as when a webhook came in: a wait on this reference asks again
+   * now. The hint is never believed, only verify is, so it may come from anyone: it costs at most one extra poll a
+   * second where somebody waits, and nothing where nobody does. It never throws.
+   */
+  notify(reference: string): void {
+    this.#waits.notify(reference);
+  }
+
+  /** Ends every wait with `ClosedError`. Whatever is called afterwards fails with it too. */
+  close(): void {
+    this.#waits.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #wait(reference: string, options: WaitOptions) {
+    return resolveWait(reference, options, this.#options.polling.rules);
+  }
+
+  #open: Send = async (operation, input, options) => {
+    if (this.#waits.closed) throw new ClosedError(operation.name);
+    return this.#send(operation, input, options);
+  };
 }

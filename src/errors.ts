@@ -109,7 +109,7 @@ export class ConfigurationError extends PaymentsError {
   declare readonly name: 'ConfigurationError';
   declare readonly code: 'configuration_error';
 
-  constructor(message: string, facts: Omit<ErrorFacts, 'outcome' | 'retryable'> = {}) {
+  constructor(message: string, facts: Omit<ErrorFacts, 'outcome'> = {}) {
     super(message, { ...facts, outcome: 'not_sent' });
   }
 

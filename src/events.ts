@@ -37,8 +37,37 @@ export interface RetryEvent {
   error: PaymentsErrorCode;
 }
 
+/** A poll of a wait ended. Waits on one reference share it. */
+export interface PollEvent {
+  type: 'poll';
+  reference: string;
+  /** 1 for the first poll of the reference. */
+  attempt: number;
+  /** The status, as the service wrote it, where the poll was answered with one. */
+  status?: string;
+  error?: PaymentsErrorCode;
+  /** How long after it was due the poll left, in milliseconds: it grows where a limit holds polls back. */
+  late: number;
+  /** Milliseconds to the next poll, or `null` where there will be none. */
+  delay: number | null;
+}
+
+/** A wait ended. */
+export interface WaitEvent {
+  type: 'wait';
+  reference: string;
+  /** `failed`: a fault that does not pass, or a transaction that is not the expected one. No statement about payment. */
+  result: 'final' | 'timeout' | 'aborted' | 'closed' | 'failed';
+  /** The status that was seen last, as the service wrote it. */
+  status?: string;
+  /** How many polls the wait took part in. */
+  attempts: number;
+  /** Milliseconds since `startedAt`, or since the wait began. */
+  elapsed: number;
+}
+
 /** What the client tells `onEvent`: enough for logs, metrics or spans; never a key, a phone number or an email. */
-export type PaymentsEvent = RequestEvent | ResponseEvent | RetryEvent;
+export type PaymentsEvent = RequestEvent | ResponseEvent | RetryEvent | PollEvent | WaitEvent;
 
 /** Where log lines go. `console` is one, and so is a pino logger. Each line is one string. */
 export interface Logger {
@@ -61,29 +90,44 @@ export function createReport(
   };
 }
 
-function shielded(tell: () => unknown): void {
+/** Calls what a caller gave: nothing that it throws or rejects with goes further. */
+export function shielded(tell: () => unknown): void {
   try {
     Promise.resolve(tell()).catch(() => {});
   } catch {}
 }
 
 function levelOf(event: PaymentsEvent): keyof Logger {
+  if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
   if (event.type === 'retry') return 'warn';
-  return event.type === 'response' && event.error ? 'warn' : 'debug';
+  return 'error' in event ? 'warn' : 'debug';
 }
 
 function lineFor(event: PaymentsEvent): string {
-  const subject = `payments: ${event.operation}${event.reference ? ` ${event.reference}` : ''}, try ${event.attempt}`;
+  const { reference } = event;
+  const subject =
+    'operation' in event ? [event.operation, reference].filter(Boolean).join(' ') : `wait ${reference}`;
+  return `payments: ${subject}, ${sentenceFor(event)}`;
+}
+
+function sentenceFor(event: PaymentsEvent): string {
   switch (event.type) {
     case 'request':
-      return `${subject}: sending`;
+      return `try ${event.attempt}: sending`;
     case 'response': {
       const answer = event.status === null ? 'no answer' : `answer ${event.status}`;
-      const failure = event.error ? ` (${event.error})` : '';
       const id = event.requestId ? `, request id ${event.requestId}` : '';
-      return `${subject}: ${answer} after ${Math.round(event.duration)} ms${failure}${id}`;
+      return `try ${event.attempt}: ${answer} after ${Math.round(event.duration)} ms${because(event.error)}${id}`;
     }
     case 'retry':
-      return `${subject}: ${event.error}, trying again in ${Math.round(event.delay)} ms`;
+      return `try ${event.attempt}: ${event.error}, trying again in ${event.delay} ms`;
+    case 'poll': {
+      const next = event.delay === null ? 'the last' : `next in ${event.delay} ms`;
+      return `poll ${event.attempt}: ${event.status ?? 'no status'}${because(event.error)}, ${next}`;
+    }
+    case 'wait':
+      return `${event.result} after ${event.elapsed} ms and ${event.attempts} polls: ${event.status ?? 'no status'}`;
   }
 }
+
+const because = (error: string | undefined) => (error ? ` (${error})` : '');

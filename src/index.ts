@@ -9,7 +9,7 @@ export {
   RateLimitError,
   ServerError,
 } from './api-errors.ts';
-export { PaymentsClient } from './client.ts';
+export { type Check, PaymentsClient } from './client.ts';
 export type { MobileMoneyCharge } from './contract/answer.ts';
 export {
   type ChargeMobileMoneyInput,
@@ -47,5 +47,17 @@ export {
   TransactionMismatchError,
   UnexpectedResponseError,
 } from './errors.ts';
-export type { Logger, PaymentsEvent, RequestEvent, ResponseEvent, RetryEvent } from './events.ts';
+export type {
+  Logger,
+  PaymentsEvent,
+  PollEvent,
+  RequestEvent,
+  ResponseEvent,
+  RetryEvent,
+  WaitEvent,
+} from './events.ts';
 export type { CreateOptions, PaymentsClientOptions, RequestOptions, VerifyOptions } from './options.ts';
+export type { Reconciled } from './polling/reconcile.ts';
+export type { Schedule } from './polling/schedule.ts';
+export type { KnownStatus, Poll, PollingOptions, WaitOptions } from './polling-options.ts';
+export { WaitTimeoutError } from './wait-timeout-error.ts';

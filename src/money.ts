@@ -13,23 +13,31 @@ export const LARGEST_EXACT_AMOUNT = 2 ** 46;
 export type AmountFault = 'not_a_decimal' | 'too_many_decimals' | 'too_small' | 'too_large';
 
 const PLAIN_DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-const TWO_DECIMALS = /^\d+(?:\.\d{1,2})?$/;
 
 /** What stands in the way of sending this amount exactly, or `null`. */
 export function amountFault(amount: number | string): AmountFault | null {
-  if (Number(amount) > LARGEST_EXACT_AMOUNT) return 'too_large';
+  const value = Number(amount);
+  if (value > LARGEST_EXACT_AMOUNT) return 'too_large';
   const text = String(amount);
   if (!PLAIN_DECIMAL.test(text)) return 'not_a_decimal';
-  if (Number(text) < MINIMUM_AMOUNT) return 'too_small';
-  return TWO_DECIMALS.test(text) ? null : 'too_many_decimals';
+  if (value < MINIMUM_AMOUNT) return 'too_small';
+  const point = text.indexOf('.');
+  return point === -1 || text.length - point <= 3 ? null : 'too_many_decimals';
 }
 
 /** Whether two decimal amounts are equal: `25.5`, `'25.50'` and `'25.500'` are. */
 export function sameAmount(one: number | string, other: number | string): boolean {
-  return significantDigits(one) === significantDigits(other);
+  return withoutIdleZeros(String(one)) === withoutIdleZeros(String(other));
 }
 
-function significantDigits(amount: number | string): string {
-  const [whole = '', fraction = ''] = String(amount).split('.');
-  return `${whole.replace(/^0+(?=\d)/, '')}.${fraction.replace(/0+$/, '')}`;
+/** By index, not by pattern: the tests compare a hundred million amounts. */
+function withoutIdleZeros(decimal: string): string {
+  let start = 0;
+  let end = decimal.length;
+  while (start < end - 1 && decimal[start] === '0' && decimal[start + 1] !== '.') start++;
+  if (decimal.includes('.')) {
+    while (decimal[end - 1] === '0') end--;
+    if (decimal[end - 1] === '.') end--;
+  }
+  return decimal.slice(start, end);
 }

@@ -1,5 +1,6 @@
 import type { Expectation } from './contract/input.ts';
 import type { Logger, PaymentsEvent, Report } from './events.ts';
+import type { PollingOptions, ResolvedPolling } from './polling-options.ts';
 
 /** What a {@link PaymentsClient} is made from. All durations are in milliseconds. */
 export interface PaymentsClientOptions {
@@ -48,6 +49,8 @@ export interface PaymentsClientOptions {
   logger?: Logger | undefined;
   /** Gets one object per request, answer, retry, poll and wait. What it throws changes no result. */
   onEvent?: ((event: PaymentsEvent) => void) | undefined;
+  /** How waits poll: their schedule, their limits, and what counts as final. */
+  polling?: PollingOptions | undefined;
   /**
    * Allow the client in a browser. The secret key is then in the hands of everyone who opens the page: for test keys
    * in a demonstration, never for a shop.
@@ -101,6 +104,7 @@ export interface ResolvedOptions {
   readonly maxRetries: number;
   readonly fetch: typeof globalThis.fetch | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly polling: ResolvedPolling;
   readonly report: Report;
 }
 

@@ -6,12 +6,13 @@ import type {
   ResolvedOptions,
   ResolvedRequestOptions,
 } from './options.ts';
+import { resolvePolling } from './polling-options.ts';
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Checks the client's options once and fills in every default. */
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
-  const { apiKey, baseUrl, onEvent, logger, fetch, dangerouslyAllowBrowser, ...rest } = options;
+  const { apiKey, baseUrl, onEvent, logger, fetch, polling, dangerouslyAllowBrowser, ...rest } = options;
   if (isBrowser() && dangerouslyAllowBrowser !== true) {
     throw new ConfigurationError(
       'This is a browser: everyone who opens the page could read the secret key. Call the service from your server. ' +
@@ -27,6 +28,7 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
     baseUrl: checkedBaseUrl(baseUrl ?? environment('PAYMENTS_BASE_URL')),
     ...resolveShared(rest, { timeout: 30_000, maxRetries: 2, headers: {} }),
     fetch,
+    polling: resolvePolling(polling),
     report: createReport(onEvent, logger),
   };
 }
@@ -37,10 +39,12 @@ export function resolveRequestOptions(
   client: ResolvedOptions,
 ): ResolvedRequestOptions {
   const { signal, ...shared } = options;
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
-    throw new ConfigurationError('signal must be an AbortSignal.');
-  }
-  return { signal, ...resolveShared(shared, client) };
+  return { signal: checkedSignal(signal), ...resolveShared(shared, client) };
+}
+
+export function checkedSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  if (signal === undefined || typeof signal?.addEventListener === 'function') return signal;
+  throw new ConfigurationError('signal must be an AbortSignal.');
 }
 
 type Shared = Pick<ResolvedOptions, 'timeout' | 'maxRetries' | 'headers'>;
@@ -74,7 +78,7 @@ const OWN_HEADERS = [
   'upgrade',
 ];
 
-function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const [name, value] of entries) {
     if (OWN_HEADERS.includes(name))

@@ -1,1 +1,106 @@
-export const placeholder = 0;
+/**
+ * When to ask next: pure functions of what they are given, with no clock and no randomness of their own. A durable
+ * engine replays them safely; `waitForFinalStatus` uses the same ones.
+ */
+
+/** How a wait spaces its polls. All durations are in milliseconds. */
+export interface Schedule {
+  /**
+   * The first check after the charge: sooner, hardly any customer has typed a PIN.
+   *
+   * @default 5_000
+   */
+  initialDelay?: number | undefined;
+  /**
+   * The shortest pause between two checks.
+   *
+   * @default 3_000
+   */
+  minDelay?: number | undefined;
+  /**
+   * The longest pause between two checks, unless the service asks for a longer one.
+   *
+   * @default 15_000
+   */
+  maxDelay?: number | undefined;
+  /**
+   * How long to ask at all, from the charge on. May be `Infinity`.
+   *
+   * @default 600_000
+   */
+  timeout?: number | undefined;
+}
+
+/** What {@link nextDelay} goes by. */
+export interface NextDelayInput extends Schedule {
+  /** Milliseconds since the charge. */
+  elapsed: number;
+  /** What the last answer asked for (`Retry-After`), in milliseconds. */
+  retryAfter?: number | undefined;
+  /**
+   * A number from 0 to 1 that spreads the checks by up to 10 % either way: `Math.random()`, or the engine's own.
+   *
+   * @default 0.5, which is no spread
+   */
+  random?: number | undefined;
+}
+
+export const defaultSchedule = {
+  initialDelay: 5_000,
+  minDelay: 3_000,
+  maxDelay: 15_000,
+  timeout: 600_000,
+} as const;
+
+/**
+ * The pause before the next check in whole milliseconds, or `null` once the deadline has passed.
+ *
+ * After the first check the pause is the square root of the seconds since the charge, in seconds, within `minDelay` and
+ * `maxDelay`: the longer nobody has typed a PIN, the less likely it is in the next second. The last check falls on the
+ * deadline; it is the only one that may come sooner than `minDelay`, where the deadline is nearer than that.
+ *
+ * @example
+ * ```ts
+ * const { final, retryAfter } = await payments.check(reference);
+ * const delay = final ? null : nextDelay({ elapsed: Date.now() - startedAt, retryAfter, random: Math.random() });
+ * ```
+ */
+export function nextDelay({
+  elapsed,
+  retryAfter = 0,
+  random = 0.5,
+  initialDelay = defaultSchedule.initialDelay,
+  minDelay = defaultSchedule.minDelay,
+  maxDelay = defaultSchedule.maxDelay,
+  timeout = defaultSchedule.timeout,
+}: NextDelayInput): number | null {
+  // Read as "the deadline has passed", a missing start time would give up an order that may well be paid.
+  if (Number.isNaN(elapsed))
+    throw new RangeError('nextDelay: elapsed must be the milliseconds since the charge.');
+  const since = Math.max(0, elapsed);
+  const remaining = Math.floor(timeout - since);
+  if (remaining <= 0) return null;
+
+  const spread = 0.9 + 0.2 * random;
+  const paced = Math.min(maxDelay, Math.sqrt(since / 1000) * 1000 * spread);
+  const wished = since < initialDelay ? initialDelay - since : paced;
+  const delay = Math.ceil(Math.max(minDelay, wished, retryAfter));
+  if (delay >= remaining) return remaining;
+  if (remaining - delay >= minDelay) return delay;
+  // Too little would be left for another pause: share it out, so that the last check falls on the deadline.
+  const half = Math.ceil(remaining / 2);
+  return remaining > maxDelay && half >= Math.max(minDelay, retryAfter) ? half : remaining;
+}
+
+/** The statuses after which nothing more is expected, unless a merchant says otherwise. */
+export const defaultFinalStatuses = ['success', 'failed', 'abandoned'] as const;
+
+/**
+ * Whether a status is final: `success`, `failed` and `abandoned` are. A value that SPEC.md does not show never is.
+ *
+ * @param finalStatuses what counts as final instead: some services let an abandoned payment still succeed, and SPEC.md
+ * does not say
+ */
+export function isFinal(status: string, finalStatuses: readonly string[] = defaultFinalStatuses): boolean {
+  return finalStatuses.includes(status);
+}

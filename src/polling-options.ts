@@ -1,0 +1,138 @@
+import type { Expectation } from './contract/input.ts';
+import type { Transaction, TransactionStatus } from './contract/transaction.ts';
+import { ConfigurationError, type PaymentsError } from './errors.ts';
+import type { RequestOptions } from './options.ts';
+import { defaultFinalStatuses, defaultSchedule, type Schedule } from './polling/schedule.ts';
+
+/** A status that SPEC.md shows. */
+export type KnownStatus = Exclude<TransactionStatus, 'unrecognised'>;
+
+/** How all waits of a client poll. All durations are in milliseconds. */
+export interface PollingOptions extends Schedule {
+  /**
+   * The statuses that end a wait. SPEC.md does not say whether an abandoned payment may still succeed: where yours
+   * may, leave `abandoned` out.
+   *
+   * @default ['success', 'failed', 'abandoned']
+   */
+  finalStatuses?: readonly KnownStatus[] | undefined;
+  /**
+   * How many polls may be under way at once.
+   *
+   * @default 64
+   */
+  maxConcurrency?: number | undefined;
+  /**
+   * How many polls may leave in a second, at most a tenth of them at once. Over it, the one that is due earliest goes
+   * first.
+   *
+   * @default 50
+   */
+  maxRequestsPerSecond?: number | undefined;
+}
+
+/** What `onPoll` gets after each poll: enough for a progress line. */
+export interface Poll {
+  reference: string;
+  /** 1 for the first poll of this wait. */
+  attempt: number;
+  /** Milliseconds since `startedAt`, or since the wait began. */
+  elapsed: number;
+  /** The transaction, where the poll was answered with one. */
+  transaction: Transaction | undefined;
+  /** Why the poll failed, where it did. A passing fault does not end the wait. */
+  error: PaymentsError | undefined;
+  /** Milliseconds to the next poll, or `null` where there will be none. */
+  nextDelay: number | null;
+}
+
+/** What `waitForFinalStatus` and `watch` take last. */
+export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
+  /**
+   * How long to wait in milliseconds, counted from `startedAt` where that is given: the deadline. May be `Infinity`.
+   *
+   * @default 600_000, or the client's `polling.timeout`
+   */
+  timeout?: number | undefined;
+  /**
+   * When the charge was made, in milliseconds since 1970. Schedule and deadline count from there, also in another
+   * process that carries the wait on. Without it the first check is made at once.
+   *
+   * @example startedAt: order.chargedAt.getTime()
+   */
+  startedAt?: number | undefined;
+  /** Hears of each poll. What it throws changes nothing. */
+  onPoll?: ((poll: Poll) => void) | undefined;
+  /** What the transaction must be about: judged on the final status. @example { amount: '25.50', currency: 'GHS' } */
+  expect?: Expectation | undefined;
+  /** The statuses that end this wait. @default the client's `polling.finalStatuses` */
+  finalStatuses?: readonly KnownStatus[] | undefined;
+}
+
+/** What spaces and ends polls, with every default filled in. Waits without options of their own share one. */
+export interface PollingRules {
+  initialDelay: number;
+  minDelay: number;
+  maxDelay: number;
+  timeout: number;
+  finalStatuses: readonly string[];
+}
+
+export interface ResolvedPolling {
+  rules: PollingRules;
+  maxConcurrency: number;
+  maxRequestsPerSecond: number;
+}
+
+export function resolvePolling(options: PollingOptions = {}): ResolvedPolling {
+  const { maxConcurrency = 64, maxRequestsPerSecond = 50, ...rules } = options;
+  if (!Number.isInteger(maxConcurrency) || maxConcurrency < 1) {
+    throw new ConfigurationError('polling.maxConcurrency must be a whole number, 1 or more.');
+  }
+  if (!(maxRequestsPerSecond > 0 && maxRequestsPerSecond <= 1_000_000)) {
+    throw new ConfigurationError('polling.maxRequestsPerSecond must be more than 0 and at most 1,000,000.');
+  }
+  const defaults = { ...defaultSchedule, finalStatuses: defaultFinalStatuses };
+  return { rules: resolveRules(rules, defaults), maxConcurrency, maxRequestsPerSecond };
+}
+
+type RulesOptions = Schedule & { finalStatuses?: readonly KnownStatus[] | undefined };
+
+export function resolveRules(options: RulesOptions, defaults: PollingRules): PollingRules {
+  const {
+    initialDelay = defaults.initialDelay,
+    minDelay = defaults.minDelay,
+    maxDelay = Math.max(defaults.maxDelay, minDelay),
+    timeout = defaults.timeout,
+    finalStatuses = defaults.finalStatuses,
+    ...unknown
+  } = options;
+  const [misspelt] = Object.keys(unknown);
+  if (misspelt !== undefined) throw new ConfigurationError(`There is no option ${misspelt} for a wait.`);
+  checkDelays({ initialDelay, minDelay, maxDelay });
+  if (!(timeout > 0))
+    throw new ConfigurationError('The timeout of a wait must be milliseconds, more than 0.');
+  if (!Array.isArray(finalStatuses) || !finalStatuses.includes('success')) {
+    throw new ConfigurationError(
+      "finalStatuses must be a list with 'success' in it: nothing follows a payment.",
+    );
+  }
+  return { initialDelay, minDelay, maxDelay, timeout, finalStatuses };
+}
+
+function checkDelays({
+  initialDelay,
+  minDelay,
+  maxDelay,
+}: Pick<PollingRules, 'initialDelay' | 'minDelay' | 'maxDelay'>): void {
+  for (const [name, delay, least] of [
+    ['initialDelay', initialDelay, 0],
+    ['minDelay', minDelay, 1],
+    ['maxDelay', maxDelay, 1],
+  ] as const) {
+    if (!(typeof delay === 'number' && delay >= least && delay < 2 ** 31)) {
+      throw new ConfigurationError(`${name} must be milliseconds, at least ${least} and under 2^31.`);
+    }
+  }
+  if (minDelay > maxDelay) throw new ConfigurationError('minDelay must not be more than maxDelay.');
+}

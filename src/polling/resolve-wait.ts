@@ -1,0 +1,43 @@
+import { ConfigurationError } from '../errors.ts';
+import { verify } from '../operations.ts';
+import { type PollingRules, resolveRules, type WaitOptions } from '../polling-options.ts';
+import { checkedHeaders, checkedSignal } from '../resolve-options.ts';
+import { checkedInput } from '../transport/request.ts';
+import type { WaitRequest } from './wait.ts';
+
+/** Checks a wait's options once and fills in the client's. */
+export function resolveWait(reference: string, options: WaitOptions, client: PollingRules): WaitRequest {
+  const {
+    signal,
+    timeout = client.timeout,
+    startedAt,
+    onPoll,
+    expect,
+    headers,
+    maxRetries: _,
+    ...rules
+  } = options;
+  const request = checkedInput(verify, { reference, expect });
+  if (!(timeout > 0))
+    throw new ConfigurationError('The timeout of a wait must be milliseconds, more than 0.');
+  if (startedAt !== undefined && !(startedAt >= YEAR_2001)) {
+    throw new ConfigurationError(
+      'startedAt must be milliseconds since 1970, as Date.now() gives: not seconds.',
+    );
+  }
+  return {
+    reference: request.reference,
+    rules: Object.keys(rules).length === 0 ? client : resolveRules(rules, client),
+    timeout,
+    startedAt,
+    signal: checkedSignal(signal),
+    headers: headers && checkedHeaders(headers),
+    expect: request.expect,
+    onPoll,
+    oneLook: false,
+    onTransaction: undefined,
+  };
+}
+
+/** A moment given in seconds would lie before this, and the deadline with it. */
+const YEAR_2001 = 1e12;

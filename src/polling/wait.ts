@@ -1,0 +1,34 @@
+import type { Transaction } from '../contract/transaction.ts';
+import type { Poll, PollingRules } from '../polling-options.ts';
+import type { Abortable } from './abort-groups.ts';
+import type { Timed } from './heap.ts';
+import type { SharedPoll } from './shared-poll.ts';
+
+/** A wait that was asked for, checked and with every default filled in. */
+export interface WaitRequest {
+  reference: string;
+  rules: PollingRules;
+  timeout: number;
+  startedAt: number | undefined;
+  signal: AbortSignal | undefined;
+  headers: Readonly<Record<string, string>> | undefined;
+  expect: { amount?: number | undefined; currency?: string | undefined } | undefined;
+  onPoll: ((poll: Poll) => void) | undefined;
+  /** End with the first answer, whatever its status. */
+  oneLook: boolean;
+  /** Hears of each answer that does not end the wait. */
+  onTransaction: ((transaction: Transaction) => void) | undefined;
+}
+
+/** One caller that waits. In the heap of deadlines by `due`, on the monotonic clock. */
+export interface Wait extends Timed, Abortable<Wait> {
+  readonly poll: SharedPoll;
+  readonly request: WaitRequest;
+  /** When its time began to count, on the monotonic clock and on the wall's. */
+  readonly began: number;
+  readonly startedAt: number;
+  /** The shared attempts that were made before it joined. */
+  readonly attemptsBefore: number;
+  readonly resolve: (transaction: Transaction) => void;
+  readonly reject: (reason: unknown) => void;
+}

@@ -1,0 +1,68 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { amountFault, sameAmount } from '../../src/money.ts';
+import { initialize } from '../../src/operations.ts';
+
+/** A range of amounts in hundredths, both ends included. */
+export interface Range {
+  from: number;
+  to: number;
+}
+
+export interface Swept {
+  amounts: number;
+  /** How many of them also went through the whole description of the operation. */
+  throughOperation: number;
+  /** The first few amounts that did not come through, each with the promise it broke. */
+  broken: string[];
+}
+
+/** Coprime to 100, so that every fraction is met with every kind of whole number. */
+const STRIDE = 997;
+const hundredths = Array.from({ length: 100 }, (_, cents) => String(cents).padStart(2, '0'));
+const shortest = hundredths.map((digits) => (digits === '00' ? '' : `.${digits.replace(/0$/, '')}`));
+
+/** Holds each amount of a range against texts made from whole numbers only, so no float is its own judge. */
+export function sweep({ from, to }: Range): Swept {
+  const broken: string[] = [];
+  let throughOperation = 0;
+  for (let cents = from; cents <= to && broken.length < 20; cents++) {
+    const whole = (cents - (cents % 100)) / 100;
+    const onTheWire = `${whole}${shortest[cents % 100]}`;
+    const answered = `${whole}.${hundredths[cents % 100]}`;
+    const promise = brokenPromise(cents, onTheWire, answered);
+    if (promise) broken.push(`${answered}: ${promise}`);
+    if (cents % STRIDE === 0) {
+      throughOperation++;
+      if (!goesThroughOperation(cents, onTheWire, answered)) broken.push(`${answered}: the operation`);
+    }
+  }
+  return { amounts: to - from + 1, throughOperation, broken };
+}
+
+function brokenPromise(cents: number, onTheWire: string, answered: string): string | null {
+  // Division rounds correctly, so this is the double that the literal `25.5` is.
+  const amount = cents / 100;
+  if (amountFault(amount) !== null) return 'is taken as a number';
+  if (amountFault(answered) !== null) return 'is taken as text';
+  if (Number(answered) !== amount) return 'is one number, however it was given';
+  if (JSON.stringify(amount) !== onTheWire) return 'is written exactly';
+  if (!sameAmount(answered, amount)) return 'compares back as equal';
+  if (sameAmount(answered, (cents - 1) / 100)) return 'is not taken for its neighbour';
+  return null;
+}
+
+function goesThroughOperation(cents: number, onTheWire: string, answered: string): boolean {
+  const payment = { reference: 'TXN-1', checkout_url: 'https://pay.example/1', currency: 'GHS' };
+  return [cents / 100, answered].every((amount) => {
+    const read = initialize.input.safeParse({ amount, customer_email: 'ama@example.com' });
+    if (!read.success) return false;
+    const { data } = read;
+    return (
+      JSON.stringify(data).includes(`"amount":${onTheWire},`) &&
+      initialize.mismatches({ ...payment, amount: answered }, data).length === 0 &&
+      initialize.mismatches({ ...payment, amount: `${answered}1` }, data).length === 1
+    );
+  });
+}
+
+parentPort?.postMessage(sweep(workerData));
