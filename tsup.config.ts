@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig, type Options } from 'tsup';
 
 const shared: Options = {
@@ -12,9 +13,18 @@ const shared: Options = {
   treeshake: true,
 };
 
+// A CommonJS module cannot wait at its top for the optional peer.
+const requireMsw: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'require-msw',
+  setup({ onResolve }) {
+    const path = fileURLToPath(new URL('src/testing/msw-commonjs.ts', import.meta.url));
+    onResolve({ filter: /\/msw\.ts$/ }, () => ({ path }));
+  },
+};
+
 export default defineConfig([
   // Splitting keeps one copy of each error class across `.` and `./testing`.
   { ...shared, format: 'esm', splitting: true },
   // ky is an ES module only; inside the CommonJS build it also works in Jest, which cannot require one.
-  { ...shared, format: 'cjs', noExternal: ['ky'] },
+  { ...shared, format: 'cjs', noExternal: ['ky'], esbuildPlugins: [requireMsw] },
 ]);

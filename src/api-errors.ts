@@ -49,7 +49,7 @@ export class APIError extends PaymentsError {
   }
 
   static {
-    brand(APIError, 'APIError', 'api_error');
+    brand(this, 'APIError', 'api_error');
   }
 }
 
@@ -58,7 +58,7 @@ export class InvalidRequestError extends APIError {
   declare readonly name: 'InvalidRequestError';
   declare readonly code: 'invalid_request';
   static {
-    brand(InvalidRequestError, 'InvalidRequestError', 'invalid_request');
+    brand(this, 'InvalidRequestError', 'invalid_request');
   }
 }
 
@@ -67,7 +67,7 @@ export class AuthenticationError extends APIError {
   declare readonly name: 'AuthenticationError';
   declare readonly code: 'authentication_error';
   static {
-    brand(AuthenticationError, 'AuthenticationError', 'authentication_error');
+    brand(this, 'AuthenticationError', 'authentication_error');
   }
 }
 
@@ -76,7 +76,7 @@ export class PermissionError extends APIError {
   declare readonly name: 'PermissionError';
   declare readonly code: 'permission_denied';
   static {
-    brand(PermissionError, 'PermissionError', 'permission_denied');
+    brand(this, 'PermissionError', 'permission_denied');
   }
 }
 
@@ -85,7 +85,7 @@ export class NotFoundError extends APIError {
   declare readonly name: 'NotFoundError';
   declare readonly code: 'not_found';
   static {
-    brand(NotFoundError, 'NotFoundError', 'not_found');
+    brand(this, 'NotFoundError', 'not_found');
   }
 }
 
@@ -94,7 +94,7 @@ export class ConflictError extends APIError {
   declare readonly name: 'ConflictError';
   declare readonly code: 'conflict';
   static {
-    brand(ConflictError, 'ConflictError', 'conflict');
+    brand(this, 'ConflictError', 'conflict');
   }
 }
 
@@ -103,7 +103,7 @@ export class RateLimitError extends APIError {
   declare readonly name: 'RateLimitError';
   declare readonly code: 'rate_limited';
   static {
-    brand(RateLimitError, 'RateLimitError', 'rate_limited');
+    brand(this, 'RateLimitError', 'rate_limited');
   }
 }
 
@@ -112,7 +112,7 @@ export class ServerError extends APIError {
   declare readonly name: 'ServerError';
   declare readonly code: 'server_error';
   static {
-    brand(ServerError, 'ServerError', 'server_error');
+    brand(this, 'ServerError', 'server_error');
   }
 }
 

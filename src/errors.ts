@@ -84,7 +84,7 @@ export abstract class PaymentsError extends Error {
   }
 
   static {
-    brand(PaymentsError, 'PaymentsError');
+    brand(this, 'PaymentsError');
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -114,7 +114,7 @@ export class ConfigurationError extends PaymentsError {
   }
 
   static {
-    brand(ConfigurationError, 'ConfigurationError', 'configuration_error');
+    brand(this, 'ConfigurationError', 'configuration_error');
   }
 }
 
@@ -138,7 +138,7 @@ export class InvalidInputError extends PaymentsError {
   }
 
   static {
-    brand(InvalidInputError, 'InvalidInputError', 'invalid_input');
+    brand(this, 'InvalidInputError', 'invalid_input');
   }
 }
 
@@ -150,7 +150,7 @@ export class ConnectionError extends PaymentsError {
   declare readonly name: 'ConnectionError';
   declare readonly code: 'connection_error';
   static {
-    brand(ConnectionError, 'ConnectionError', 'connection_error');
+    brand(this, 'ConnectionError', 'connection_error');
   }
 }
 
@@ -159,7 +159,7 @@ export class RequestTimeoutError extends PaymentsError {
   declare readonly name: 'RequestTimeoutError';
   declare readonly code: 'request_timeout';
   static {
-    brand(RequestTimeoutError, 'RequestTimeoutError', 'request_timeout');
+    brand(this, 'RequestTimeoutError', 'request_timeout');
   }
 }
 
@@ -182,7 +182,7 @@ export class UnexpectedResponseError extends PaymentsError {
   }
 
   static {
-    brand(UnexpectedResponseError, 'UnexpectedResponseError', 'unexpected_response');
+    brand(this, 'UnexpectedResponseError', 'unexpected_response');
   }
 }
 
@@ -205,7 +205,7 @@ export class OutcomeUnknownError extends PaymentsError {
   }
 
   static {
-    brand(OutcomeUnknownError, 'OutcomeUnknownError', 'outcome_unknown');
+    brand(this, 'OutcomeUnknownError', 'outcome_unknown');
   }
 }
 
@@ -243,7 +243,7 @@ export class TransactionMismatchError extends PaymentsError {
   }
 
   static {
-    brand(TransactionMismatchError, 'TransactionMismatchError', 'transaction_mismatch');
+    brand(this, 'TransactionMismatchError', 'transaction_mismatch');
   }
 }
 
@@ -257,7 +257,7 @@ export class IdempotencyConflictError extends PaymentsError {
   }
 
   static {
-    brand(IdempotencyConflictError, 'IdempotencyConflictError', 'idempotency_conflict');
+    brand(this, 'IdempotencyConflictError', 'idempotency_conflict');
   }
 }
 
@@ -271,6 +271,6 @@ export class ClosedError extends PaymentsError {
   }
 
   static {
-    brand(ClosedError, 'ClosedError', 'closed');
+    brand(this, 'ClosedError', 'closed');
   }
 }

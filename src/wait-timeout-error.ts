@@ -66,6 +66,6 @@ export class WaitTimeoutError extends PaymentsError {
   }
 
   static {
-    brand(WaitTimeoutError, 'WaitTimeoutError', 'wait_timeout');
+    brand(this, 'WaitTimeoutError', 'wait_timeout');
   }
 }

@@ -35,6 +35,8 @@ function nameUnrecognisedStatus(data: unknown): unknown {
   if (typeof data !== 'object' || data === null || !('status' in data)) return data;
   const { status } = data;
   if (typeof status !== 'string' || isKnown(status)) return data;
+  // It was read before, stored, and is read again.
+  if (status === 'unrecognised' && 'raw_status' in data && typeof data.raw_status === 'string') return data;
   return { ...data, status: 'unrecognised', raw_status: status };
 }
 
@@ -59,16 +61,15 @@ export const initializedPaymentSchema = open({
   currency,
 });
 
+const charged = { reference: referenceSchema, amount, currency };
+
 /** The `data` of a charge's answer (SPEC.md, 4.2); the envelope's message is added to the result. */
 export const chargeDataSchema = z.pipe(
   z.transform(nameUnrecognisedStatus),
-  open({
-    reference: referenceSchema,
-    status: z.enum([...transactionStatuses, 'unrecognised']),
-    raw_status: z.optional(z.string()),
-    amount,
-    currency,
-  }),
+  z.discriminatedUnion('status', [
+    open({ status: z.enum(transactionStatuses), ...charged }),
+    open({ status: z.literal('unrecognised'), raw_status: z.string(), ...charged }),
+  ]),
 );
 
 function isWebAddress(text: string): boolean {
@@ -84,3 +85,8 @@ export type Transaction = z.output<typeof transactionSchema>;
 
 /** A payment that was started: send the customer to `checkout_url`, keep `reference`. */
 export type InitializedPayment = z.output<typeof initializedPaymentSchema>;
+
+/** The status as the service wrote it. */
+export function rawStatus(transaction: Transaction): string {
+  return transaction.status === 'unrecognised' ? transaction.raw_status : transaction.status;
+}

@@ -10,6 +10,7 @@ import { printable } from './failures.ts';
 import { noticeClosedConnections } from './pending-closes.ts';
 import { createRedact } from './redact.ts';
 import { headersOf, pathOf, textField } from './request.ts';
+import { retryAfterIn } from './retry.ts';
 import { settle } from './settle.ts';
 
 /** A call that has passed every check, ready to be tried. */
@@ -17,6 +18,13 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
   operation: Operation<Input, Request, Result>;
   request: Request;
   body: string | undefined;
+}
+
+/** A result, and what its answer said about asking again. */
+export interface Answer<Result> {
+  result: Result;
+  /** The answer's Retry-After, in milliseconds. */
+  retryAfter: number | undefined;
 }
 
 /** What an event is about. */
@@ -31,7 +39,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   client: ResolvedOptions,
   call: Call<Input, Request, Result>,
   attempt: number,
-): Promise<Result> {
+): Promise<Answer<Result>> {
   const { operation, request, body, signal, timeout } = call;
   signal?.throwIfAborted();
   const apiKey = await currentKey(client.apiKey, operation.name, call);
@@ -73,7 +81,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   try {
     const result = settle(operation, request, facts, received, thrown);
     client.report(ended);
-    return result;
+    return { result, retryAfter: retryAfterIn(received.headers) };
   } catch (error) {
     client.report({ ...ended, error: error instanceof PaymentsError ? error.code : 'aborted' });
     throw error;
@@ -94,6 +102,10 @@ async function currentKey(
     if (error instanceof ConfigurationError) throw new ConfigurationError(error.message, { operation });
     const why = error instanceof TimedOut ? `gave no key within ${timeout} ms` : 'failed';
     const cause = printable(error, createRedact());
-    throw new ConfigurationError(`The apiKey function ${why}, so nothing was sent.`, { operation, cause });
+    throw new ConfigurationError(`The apiKey function ${why}, so nothing was sent.`, {
+      operation,
+      cause,
+      retryable: true,
+    });
   }
 }

@@ -1,7 +1,7 @@
 import { type KyInstance, NetworkError } from 'ky';
 
 /** An answer larger than this is cut off: SPEC.md's are well under a kilobyte. */
-export const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 export interface HttpRequest {
   method: 'GET' | 'POST';

@@ -26,7 +26,7 @@ function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
     return [{ path, message: issue.message, code: String(issue.params?.code ?? 'invalid') }];
   const message =
     path === '' ? 'the input must be an object with the fields of this operation' : issue.message;
-  return [{ path, message, code: issue.code }];
+  return [{ path, message, code: issue.code === 'invalid_union' ? 'invalid_type' : issue.code }];
 }
 
 /** The JSON text of a POST, written once and sent unchanged with each try. */
@@ -38,9 +38,11 @@ export function bodyOf(
   const fault = (path: string, message: string) => {
     throw new InvalidInputError([{ path, message, code: 'extra_body' }], operation.name);
   };
-  if (typeof extraBody !== 'object' || extraBody === null) fault('extraBody', 'must be an object');
+  if (typeof extraBody !== 'object' || extraBody === null || Array.isArray(extraBody))
+    fault('extraBody', 'must be an object');
   for (const name of Object.keys(extraBody)) {
-    if (name in operation.input.shape) fault(`extraBody.${name}`, 'is a field of the input: give it there');
+    if (Object.hasOwn(operation.input.shape, name))
+      fault(`extraBody.${name}`, 'is a field of the input: give it there');
   }
   try {
     return JSON.stringify({ ...extraBody, ...request });

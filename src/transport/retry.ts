@@ -6,7 +6,7 @@ const LONGEST_DELAY = 8_000;
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** A call does not sleep longer than this for a Retry-After: it fails at once, with `retryAfter` on the error. */
-export const LONGEST_RETRY_AFTER = 30_000;
+const LONGEST_RETRY_AFTER = 30_000;
 
 /** How long to wait before the next try, in milliseconds, or `null` where there must not be one. */
 export function delayBeforeRetry(error: PaymentsError, attempt: number, maxRetries: number): number | null {

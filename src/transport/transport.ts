@@ -1,24 +1,26 @@
 import ky from 'ky';
+import { RateLimitError } from '../api-errors.ts';
 import type { Operation } from '../contract/operation.ts';
 import { type AnyTransaction, ConfigurationError, PaymentsError } from '../errors.ts';
 import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
-import { subjectOf, tryOnce } from './attempt.ts';
+import { type Answer, subjectOf, tryOnce } from './attempt.ts';
 import { sleep } from './deadline.ts';
 import { bodyOf, checkedInput } from './request.ts';
 import { delayBeforeRetry } from './retry.ts';
 
-/** Sends an operation's request, again where that is safe, and gives its result. */
+/** Sends an operation's request, again where that is safe, and gives its answer. */
 export type Send = <Input, Request extends object, Result extends AnyTransaction>(
   operation: Operation<Input, Request, Result>,
   input: Input,
   options: CreateOptions,
-) => Promise<Result>;
+) => Promise<Answer<Result>>;
 
 const NO_JOURNAL =
   'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
 
-export function createSend(client: ResolvedOptions): Send {
+/** `onRateLimited` hears of each 429, with its Retry-After in milliseconds. */
+export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?: number) => void): Send {
   const http = ky.create({
     prefix: client.baseUrl,
     retry: 0,
@@ -33,7 +35,12 @@ export function createSend(client: ResolvedOptions): Send {
     const request = checkedInput(operation, input);
     const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
     const call = { operation, request, body, ...resolveRequestOptions(options, client) };
-    return retrying(client, call, (attempt) => tryOnce(http, client, call, attempt));
+    return retrying(client, call, (attempt) =>
+      tryOnce(http, client, call, attempt).catch((error) => {
+        if (error instanceof RateLimitError) onRateLimited(error.retryAfter);
+        throw error;
+      }),
+    );
   };
 }
 

@@ -1,0 +1,47 @@
+import type { Poll } from 'payment-collection-client';
+
+const terminal = process.stdout.isTTY;
+const bold = (text: string) => (terminal ? `\u001b[1m${text}\u001b[0m` : text);
+const dim = (text: string) => (terminal ? `\u001b[2m${text}\u001b[0m` : text);
+
+export function heading(text: string): void {
+  console.log(`\n${bold(text)}`);
+}
+
+export function line(text: string): void {
+  console.log(`  ${text}`);
+}
+
+export function aside(text: string): void {
+  console.log(`  ${dim(text)}`);
+}
+
+/** A line that moves while a wait goes on; where there is no terminal, a plain line after each poll. */
+export function progressLine() {
+  const began = Date.now();
+  let last: Poll | undefined;
+  let nextAt = began;
+
+  const text = () => {
+    const seconds = ((Date.now() - began) / 1000).toFixed(1);
+    if (!last) return `waiting ${seconds} s, first check to come`;
+    const status = last.transaction?.status ?? `no answer (${last.error?.code})`;
+    const next =
+      last.nextDelay === null ? '' : `, next in ${Math.max(0, (nextAt - Date.now()) / 1000).toFixed(1)} s`;
+    return `waiting ${seconds} s, check ${last.attempt}: ${status}${next}`;
+  };
+  const draw = () => process.stdout.write(`\r\u001b[2K  ${dim(text())}`);
+  const timer = terminal ? setInterval(draw, 100) : undefined;
+
+  return {
+    onPoll(poll: Poll) {
+      last = poll;
+      nextAt = Date.now() + (poll.nextDelay ?? 0);
+      if (!terminal) line(text());
+    },
+    end() {
+      clearInterval(timer);
+      if (terminal) process.stdout.write('\r\u001b[2K');
+    },
+  };
+}
