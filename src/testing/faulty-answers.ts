@@ -37,8 +37,10 @@ export async function answerUnder(fault: Fault | undefined, befallen: Befallen):
       if (fault.accepted) befallen.act();
       await aborted(befallen.gone());
       return brokenConnection();
-    case 'dribble':
-      return dribble(new TextEncoder().encode(JSON.stringify(befallen.act())), fault.interval ?? 100);
+    case 'dribble': {
+      const whole = new TextEncoder().encode(JSON.stringify(befallen.act()));
+      return dribble(whole, fault.interval ?? 100, befallen.gone());
+    }
     case 'truncated': {
       const whole = JSON.stringify(befallen.act());
       return new Response(whole.slice(0, whole.length / 2), { headers: JSON_TYPE });
@@ -74,20 +76,26 @@ function statusAnswer({ status, body = 'json', headers }: StatusFault): Response
   return Response.json(body === 'json' ? { status: false, message: `A fault: ${status}.` } : body, init);
 }
 
-function dribble(bytes: Uint8Array, interval: number): Response {
+function dribble(bytes: Uint8Array, interval: number, gone: AbortSignal): Response {
   let sent = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const stop = () => clearInterval(timer);
   const body = new ReadableStream<Uint8Array>({
-    pull: (controller) =>
-      new Promise((resolve) => {
-        timer = setTimeout(() => {
-          controller.enqueue(bytes.slice(sent, sent + 1));
-          sent += 1;
-          if (sent === bytes.length) controller.close();
-          resolve();
-        }, interval);
-      }),
-    cancel: () => clearTimeout(timer),
+    start(controller) {
+      timer = setInterval(() => {
+        controller.enqueue(bytes.slice(sent, sent + 1));
+        sent += 1;
+        if (sent < bytes.length) return;
+        stop();
+        controller.close();
+      }, interval);
+      // MSW does not always cancel the body of an answer that nobody reads any more.
+      gone.addEventListener('abort', () => {
+        stop();
+        controller.error(gone.reason);
+      });
+    },
+    cancel: stop,
   });
   // Without a length, the close of a connection that was given up looks like the end of the body: undici then throws
   // in the middle of nowhere.

@@ -77,7 +77,7 @@ export class Ledger {
     if (entry?.plan && 'statuses' in entry.plan) {
       const [status = entry.status, ...statuses] = entry.plan.statuses;
       move(entry, status, Date.now());
-      entry.plan = statuses.length > 0 ? { statuses } : null;
+      entry.plan = { statuses };
     }
     return entry;
   }

@@ -131,7 +131,7 @@ function fieldsOf<Input, Request extends object, Result>(
   operation: Operation<Input, Request, Result>,
   body: unknown,
 ): Request {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (typeof body !== 'object' || body === null) {
     throw new Refusal(422, 'The body must be a JSON object.');
   }
   // A client refuses a field that it does not know, as a misspelling; a service takes what a newer client may send.

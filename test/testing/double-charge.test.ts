@@ -1,0 +1,98 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { failureOf } from '../support/service.ts';
+import { charge, payment, startMock } from './start-mock.ts';
+
+function fakeClock(): void {
+  vi.useFakeTimers();
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
+test('the same customer, amount and phone twice', async () => {
+  fakeClock();
+  const { mock, payments } = startMock();
+  await payments.chargeMobileMoney(charge);
+  mock.expectNoDoubleCharge();
+  vi.setSystemTime(Date.now() + 60_000);
+  await payments.chargeMobileMoney(charge);
+  expect(() => mock.expectNoDoubleCharge()).toThrow(
+    'The same customer was charged twice on the same phone: TXN-000001 and TXN-000002 (25.50 GHS, 60000 ms apart).',
+  );
+});
+
+test('also where the first answer was lost, and in another spelling', async () => {
+  const { mock, payments } = startMock();
+  mock.fault('chargeMobileMoney', { kind: 'answerLost' });
+  await failureOf(payments.chargeMobileMoney(charge));
+  await payments.chargeMobileMoney({
+    ...charge,
+    amount: 25.5,
+    customer_email: 'Ama.Serwaa@Example.com',
+    phone: '+233244123456',
+    network: 'telecel',
+  });
+  expect(() => mock.expectNoDoubleCharge()).toThrow('TXN-000001 and TXN-000002');
+});
+
+test.each([
+  ['customer', { customer_email: 'kofi@example.com' }],
+  ['amount', { amount: 25.51 }],
+  ['currency', { currency: 'NGN' }],
+  ['phone', { phone: '024 412 3457' }],
+])('another %s is no double charge', async (_what, other) => {
+  const { mock, payments } = startMock();
+  await payments.chargeMobileMoney(charge);
+  await payments.chargeMobileMoney({ ...charge, ...other });
+  mock.expectNoDoubleCharge();
+});
+
+test('a payment by checkout page charges nobody', async () => {
+  const { mock, payments } = startMock();
+  await payments.initialize(payment);
+  await payments.initialize(payment);
+  await payments.chargeMobileMoney(charge);
+  mock.expectNoDoubleCharge();
+});
+
+test('within: charges further apart do not count', async () => {
+  fakeClock();
+  const { mock, payments } = startMock();
+  await payments.chargeMobileMoney(charge);
+  vi.setSystemTime(Date.now() + 60_000);
+  await payments.chargeMobileMoney(charge);
+  mock.expectNoDoubleCharge({ within: 59_999 });
+  expect(() => mock.expectNoDoubleCharge({ within: 60_000 })).toThrow('60000 ms apart');
+});
+
+test('a charge that had failed may be made again', async () => {
+  const { mock, payments } = startMock();
+  const { reference } = await payments.chargeMobileMoney(charge);
+  mock.decline(reference);
+  await payments.chargeMobileMoney(charge);
+  mock.expectNoDoubleCharge();
+});
+
+test('one that fails only afterwards, or was abandoned, may not', async () => {
+  fakeClock();
+  const { mock, payments } = startMock();
+  const { reference: first } = await payments.chargeMobileMoney(charge);
+  await payments.chargeMobileMoney(charge);
+  vi.setSystemTime(Date.now() + 1);
+  mock.decline(first);
+  expect(() => mock.expectNoDoubleCharge()).toThrow('charged twice');
+
+  mock.reset();
+  mock.settleAfter('next', 0, 'abandoned');
+  await payments.chargeMobileMoney(charge);
+  await payments.chargeMobileMoney(charge);
+  expect(() => mock.expectNoDoubleCharge()).toThrow('charged twice');
+});
+
+test('the message names neither phone nor email', async () => {
+  const { mock, payments } = startMock();
+  for (let count = 0; count < 3; count++) await payments.chargeMobileMoney(charge);
+  const message = await failureOf(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);
+  expect(message).toMatch(/TXN-000001 and TXN-000003.*TXN-000002 and TXN-000003/);
+  expect(message).not.toMatch(/ama|412/i);
+});
