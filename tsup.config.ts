@@ -9,7 +9,8 @@ const shared: Options = {
   },
   target: 'es2023',
   platform: 'neutral',
-  dts: true,
+  // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
+  dts: { banner: '/// <reference lib="esnext.disposable" />' },
   treeshake: true,
 };
 

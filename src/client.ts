@@ -194,6 +194,18 @@ export class PaymentsClient {
     this.close();
   }
 
+  /** What a log shows of a client. */
+  toJSON(): { mode: 'test' | 'unknown'; baseUrl: string } {
+    return { mode: this.mode, baseUrl: this.#options.baseUrl };
+  }
+
+  static {
+    const inspected = function (this: PaymentsClient) {
+      return `PaymentsClient ${JSON.stringify(this)}`;
+    };
+    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspected });
+  }
+
   #wait(reference: string, options: WaitOptions) {
     return resolveWait(reference, options, this.#options.polling.rules);
   }
