@@ -24,12 +24,18 @@ export {
 export type { Mismatch, OperationName } from './contract/operation.ts';
 export { referenceSchema } from './contract/reference.ts';
 export {
+  type AbandonedTransaction,
+  type FailedTransaction,
   type InitializedPayment,
   initializedPaymentSchema,
+  type PendingTransaction,
+  type ProcessingTransaction,
+  type SuccessfulTransaction,
   type Transaction,
   type TransactionStatus,
   transactionSchema,
   transactionStatuses,
+  type UnrecognisedTransaction,
 } from './contract/transaction.ts';
 export {
   type AnyTransaction,

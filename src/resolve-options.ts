@@ -1,3 +1,4 @@
+import type { OperationName } from './contract/operation.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReport } from './events.ts';
 import type {
@@ -12,6 +13,7 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Checks the client's options once and fills in every default. */
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
+  checkKinds(options);
   const { apiKey, baseUrl, onEvent, logger, fetch, polling, dangerouslyAllowBrowser, ...rest } = options;
   if (isBrowser() && dangerouslyAllowBrowser !== true) {
     throw new ConfigurationError(
@@ -19,8 +21,6 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
         'For a demonstration with a test key, set dangerouslyAllowBrowser: true.',
     );
   }
-  if (fetch !== undefined && typeof fetch !== 'function')
-    throw new ConfigurationError('fetch must be a function.');
   const key = apiKey ?? environment('PAYMENTS_API_KEY');
   return {
     apiKey: typeof key === 'function' ? key : checkedKey(key),
@@ -33,17 +33,39 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
   };
 }
 
+/** What JavaScript lets through: the client would be silent about it, or fail only once it has sent something. */
+function checkKinds(options: PaymentsClientOptions): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new ConfigurationError('The options must be an object, such as { apiKey, baseUrl }.');
+  }
+  const { fetch, onEvent, logger, polling } = options;
+  if (fetch !== undefined && typeof fetch !== 'function')
+    throw new ConfigurationError('fetch must be a function.');
+  if (onEvent !== undefined && typeof onEvent !== 'function')
+    throw new ConfigurationError('onEvent must be a function.');
+  const levels = ['debug', 'info', 'warn', 'error'] as const;
+  if (logger !== undefined && !levels.every((level) => typeof logger?.[level] === 'function'))
+    throw new ConfigurationError('logger must have the methods debug, info, warn and error, as console has.');
+  if (polling !== undefined && (typeof polling !== 'object' || polling === null))
+    throw new ConfigurationError('polling must be an object.');
+}
+
 /** Checks a call's options and fills in the client's. */
 export function resolveRequestOptions(
   options: RequestOptions,
   client: ResolvedOptions,
+  operation: OperationName,
 ): ResolvedRequestOptions {
   const { signal, ...shared } = options;
-  return { signal: checkedSignal(signal), ...resolveShared(shared, client) };
+  try {
+    return { signal: checkedSignal(signal), ...resolveShared(shared, client) };
+  } catch (error) {
+    throw error instanceof ConfigurationError ? new ConfigurationError(error.message, { operation }) : error;
+  }
 }
 
 export function checkedSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal === undefined || typeof signal?.addEventListener === 'function') return signal;
+  if (signal === undefined || typeof signal?.throwIfAborted === 'function') return signal;
   throw new ConfigurationError('signal must be an AbortSignal.');
 }
 
@@ -57,7 +79,7 @@ function resolveShared(options: Omit<RequestOptions, 'signal'>, defaults: Shared
   if (!Number.isInteger(maxRetries) || maxRetries < 0) {
     throw new ConfigurationError('maxRetries must be a whole number, 0 or more.');
   }
-  if (!(timeout > 0 && timeout <= LONGEST_TIMER)) {
+  if (!(typeof timeout === 'number' && timeout > 0 && timeout <= LONGEST_TIMER)) {
     throw new ConfigurationError(`timeout must be milliseconds, more than 0 and at most ${LONGEST_TIMER}.`);
   }
   return { timeout, maxRetries, headers: { ...defaults.headers, ...checkedHeaders(headers ?? {}) } };
@@ -79,6 +101,8 @@ const OWN_HEADERS = [
 ];
 
 export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  if (typeof headers !== 'object' || Symbol.iterator in headers)
+    throw new ConfigurationError('headers must be an object of names and values.');
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const [name, value] of entries) {
     if (OWN_HEADERS.includes(name))

@@ -44,26 +44,38 @@ const phone = z
     z.regex(/^\P{Cc}*$/u, { error: 'must have no line breaks or other control characters' }),
   );
 
-const paymentFields = { amount, customer_email: customerEmail, currency: z.optional(currency) };
+/** A misspelt key is a fault. This type keeps the comments on the fields for editors; zod's own drops them. */
+function closed<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodMiniObject<Shape, z.core.$strict> {
+  return z.strictObject(shape);
+}
+
+const paymentFields = {
+  /** A number, or decimal text such as `'25.50'`: at least 1, at most two decimals. Never rounded. */
+  amount,
+  customer_email: customerEmail,
+  /** Three letters. @default the service's own: GHS */
+  currency: z.optional(currency),
+};
 
 /** What `initialize` takes (SPEC.md, 4.1). For a merchant's own forms and routes too. */
-export const initializeInputSchema = z.strictObject(paymentFields);
+export const initializeInputSchema = closed(paymentFields);
 
 /** What `chargeMobileMoney` takes (SPEC.md, 4.2). For a merchant's own forms and routes too. */
-export const chargeMobileMoneyInputSchema = z.strictObject({
+export const chargeMobileMoneyInputSchema = closed({
   ...paymentFields,
+  /** Sent as given: SPEC.md shows no format. */
   phone,
   network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
 });
 
 /** What a paid transaction has to show: compared exactly, as decimals. */
-export const expectationSchema = z.strictObject({
+export const expectationSchema = closed({
   amount: z.optional(amount),
   currency: z.optional(currency),
 });
 
 /** What `verify`, `check` and the waits take (SPEC.md, 4.3), and what the answer is held against. */
-export const verifyInputSchema = z.strictObject({
+export const verifyInputSchema = closed({
   reference: referenceSchema,
   expect: z.optional(expectationSchema),
 });

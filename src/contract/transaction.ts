@@ -23,9 +23,11 @@ const paidAt = z.pipe(
 
 const verified = {
   reference: referenceSchema,
+  /** Decimal text. Hold it against the order with `expect`, which compares decimals exactly. */
   amount,
   currency,
   customer_email: z.string(),
+  /** An ISO 8601 time with an offset, or `null` where the service gave none. `status` alone says whether it is paid. */
   paid_at: paidAt,
 };
 
@@ -49,13 +51,19 @@ export const transactionSchema = z.pipe(
     open({ status: z.literal('success'), ...verified }),
     open({ status: z.literal('failed'), ...verified }),
     open({ status: z.literal('abandoned'), ...verified }),
-    open({ status: z.literal('unrecognised'), raw_status: z.string(), ...verified }),
+    open({
+      status: z.literal('unrecognised'),
+      /** The status as the service wrote it. */
+      raw_status: z.string(),
+      ...verified,
+    }),
   ]),
 );
 
 /** What initialize returns (SPEC.md, 4.1). */
 export const initializedPaymentSchema = open({
   reference: referenceSchema,
+  /** Send the customer here. */
   checkout_url: z.string().check(z.refine(isWebAddress)),
   amount,
   currency,
@@ -77,11 +85,35 @@ function isWebAddress(text: string): boolean {
   return protocol === 'https:' || protocol === 'http:';
 }
 
+type TransactionIn<Status extends TransactionStatus> = Extract<
+  z.output<typeof transactionSchema>,
+  { status: Status }
+>;
+
+/** Not final. */
+export interface PendingTransaction extends TransactionIn<'pending'> {}
+/** Not final: a prompt is on the customer's phone. */
+export interface ProcessingTransaction extends TransactionIn<'processing'> {}
+/** Paid. */
+export interface SuccessfulTransaction extends TransactionIn<'success'> {}
+/** Not paid. */
+export interface FailedTransaction extends TransactionIn<'failed'> {}
+/** Not paid, when last seen: SPEC.md does not say whether it may still be. */
+export interface AbandonedTransaction extends TransactionIn<'abandoned'> {}
+/** A status that SPEC.md does not show: never final, and never paid. */
+export interface UnrecognisedTransaction extends TransactionIn<'unrecognised'> {}
+
 /**
  * A transaction as verify reports it, told apart by `status`. Only `success` means paid. `paid_at` is an ISO 8601
  * time with an offset, or `null`. A status that SPEC.md does not show is `unrecognised`, its value in `raw_status`.
  */
-export type Transaction = z.output<typeof transactionSchema>;
+export type Transaction =
+  | PendingTransaction
+  | ProcessingTransaction
+  | SuccessfulTransaction
+  | FailedTransaction
+  | AbandonedTransaction
+  | UnrecognisedTransaction;
 
 /** A payment that was started: send the customer to `checkout_url`, keep `reference`. */
 export type InitializedPayment = z.output<typeof initializedPaymentSchema>;

@@ -8,7 +8,7 @@ import { requestIdIn } from './error-answer.ts';
 import { exchange, nothingReceived } from './exchange.ts';
 import { printable } from './failures.ts';
 import { noticeClosedConnections } from './pending-closes.ts';
-import { createRedact } from './redact.ts';
+import { createRedact, withoutSecrets } from './redact.ts';
 import { headersOf, pathOf, textField } from './request.ts';
 import { retryAfterIn } from './retry.ts';
 import { settle } from './settle.ts';
@@ -65,18 +65,18 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     timeout,
     testMode: isTestKey(apiKey),
     get redact() {
-      return createRedact(apiKey, textField(request, 'phone'));
+      return createRedact(apiKey, textField(request, 'phone'), textField(request, 'customer_email'));
     },
   };
   const { status } = received;
-  const requestId = requestIdIn(received.headers);
+  const requestId = requestIdIn(received.headers, facts);
   const ended = {
     type: 'response' as const,
     ...subject,
     attempt,
     status,
     duration: performance.now() - began,
-    ...(requestId === undefined ? {} : { requestId: facts.redact(requestId) }),
+    ...(requestId === undefined ? {} : { requestId }),
   };
   try {
     const result = settle(operation, request, facts, received, thrown);
@@ -99,9 +99,11 @@ async function currentKey(
     return checkedKey(await within(timeout, signal, async () => apiKey()));
   } catch (error) {
     if (error instanceof Aborted) throw error.reason;
-    if (error instanceof ConfigurationError) throw new ConfigurationError(error.message, { operation });
-    const why = error instanceof TimedOut ? `gave no key within ${timeout} ms` : 'failed';
-    const cause = printable(error, createRedact());
+    if (error instanceof ConfigurationError)
+      throw new ConfigurationError(withoutSecrets(error.message), { operation });
+    const late = error instanceof TimedOut;
+    const why = late ? `gave no key within ${timeout} ms` : 'failed';
+    const cause = late ? undefined : printable(error, withoutSecrets);
     throw new ConfigurationError(`The apiKey function ${why}, so nothing was sent.`, {
       operation,
       cause,

@@ -22,7 +22,13 @@ export function within<T>(
   if (signal?.aborted) return Promise.reject(new Aborted(signal.reason));
   return new Promise((resolve, reject) => {
     const controller = new AbortController();
+    const release = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    // The work may never end, so nothing waits for it here.
     const stop = (why: TimedOut | Aborted) => {
+      release();
       reject(why);
       controller.abort(why);
     };
@@ -30,12 +36,7 @@ export function within<T>(
     const timer = setTimeout(() => stop(new TimedOut()), timeout);
     signal?.addEventListener('abort', onAbort, { once: true });
 
-    work(controller.signal)
-      .then(resolve, reject)
-      .finally(() => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-      });
+    work(controller.signal).then(resolve, reject).finally(release);
   });
 }
 

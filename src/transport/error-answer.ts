@@ -1,7 +1,8 @@
 import type { FieldError } from '../api-errors.ts';
+import type { Redact } from './redact.ts';
 
 /** SPEC.md, 7: the shape of an error is not shown. These are the forms that services commonly use. */
-const MESSAGE_FIELDS = ['message', 'error', 'error_description', 'detail', 'title', 'reason', 'msg'];
+const MESSAGE_FIELDS = ['message', 'error_description', 'detail', 'error', 'title', 'reason', 'msg'];
 const FIELD_LISTS = ['errors', 'error', 'details', 'detail', 'violations', 'issues'];
 const FIELD_NAMES = ['field', 'path', 'param', 'loc', 'property', 'name', 'source'];
 const MAX_MESSAGE = 500;
@@ -33,7 +34,7 @@ function messageIn(value: unknown, depth = 0): string | undefined {
 
 /** What an error body says about single fields, if it does. */
 export function fieldErrorsIn(body: unknown): FieldError[] {
-  if (!isObject(body)) return [];
+  if (!isObject(body)) return listed(body).slice(0, MAX_FIELD_ERRORS);
   for (const name of FIELD_LISTS) {
     const found = listed(body[name]);
     if (found.length > 0) return found.slice(0, MAX_FIELD_ERRORS);
@@ -45,10 +46,11 @@ export function fieldErrorsIn(body: unknown): FieldError[] {
 
 function listed(value: unknown): FieldError[] {
   if (Array.isArray(value)) return value.flatMap(oneListed);
-  if (!isObject(value)) return [];
+  // With a message of its own it is one error, and its other fields are codes and types.
+  if (!isObject(value) || MESSAGE_FIELDS.some((name) => typeof value[name] === 'string')) return [];
   return Object.entries(value).flatMap(([field, said]) => {
     const message = Array.isArray(said) ? said.find((item) => typeof item === 'string') : said;
-    return typeof message === 'string' && !MESSAGE_FIELDS.includes(field) ? [{ field, message }] : [];
+    return typeof message === 'string' ? [{ field, message }] : [];
   });
 }
 
@@ -63,7 +65,7 @@ function oneListed(item: unknown): FieldError[] {
 const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 
 /** The id under which the service's logs know a request, where it says one. */
-export function requestIdIn(headers: Headers): string | undefined {
+export function requestIdIn(headers: Headers, facts: { readonly redact: Redact }): string | undefined {
   const found = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
-  return found?.slice(0, 200);
+  return found ? facts.redact(found).slice(0, 200) : undefined;
 }

@@ -12,7 +12,7 @@ import {
 import { TimedOut } from './deadline.ts';
 import { fieldErrorsIn, requestIdIn, serviceMessageIn } from './error-answer.ts';
 import type { Received } from './exchange.ts';
-import { wasNeverSent } from './never-sent.ts';
+import { isError, wasNeverSent } from './never-sent.ts';
 import type { Redact } from './redact.ts';
 import { retryAfterIn } from './retry.ts';
 
@@ -52,7 +52,7 @@ export function afterAbort(facts: CallFacts, reason: unknown): unknown {
   return doubt(facts, reason, `${facts.operation}: the call was aborted while it was in flight.`);
 }
 
-export function noWholeAnswer(facts: CallFacts, thrown: unknown): PaymentsError {
+export function noWholeAnswer(facts: CallFacts, thrown: unknown, status: number | null): PaymentsError {
   const { operation, outcome, redact } = facts;
   const retryable = isRead(facts);
   if (thrown instanceof TimedOut) {
@@ -60,7 +60,7 @@ export function noWholeAnswer(facts: CallFacts, thrown: unknown): PaymentsError 
     return inDoubt(facts, new RequestTimeoutError(message, { operation, outcome, retryable }));
   }
   const cause = printable(thrown, redact);
-  if (wasNeverSent(thrown)) {
+  if (status === null && wasNeverSent(thrown)) {
     const message = `${operation}: no connection to the service could be made, so nothing was sent (${deepest(cause)}).`;
     return new ConnectionError(message, {
       operation,
@@ -101,29 +101,30 @@ export function unexpectedAnswer(
   const retryable = isRead(facts) && status < 300;
   const size = received.truncated ? ', longer than any of the service' : '';
   const body = redact.body(received);
-  const message = `${operation}: the service answered ${status} with ${fault}${size}.`;
+  const message = `${operation}: the service answered ${status} with ${fault}${size}.${liveOnly(facts)}`;
   const error = new UnexpectedResponseError(message, { operation, outcome, retryable, status, body });
   return inDoubt(facts, error, referenceIn(received.json));
 }
 
+function liveOnly({ testMode, operation }: CallFacts): string {
+  const hint = ' The key is a test key: charging works in live mode only.';
+  return testMode && operation === 'chargeMobileMoney' ? hint : '';
+}
+
 function apiError(
-  { operation, testMode, redact }: CallFacts,
+  facts: CallFacts,
   received: Received,
   status: number,
   outcome: Outcome | null,
   retryable: boolean,
 ): APIError {
+  const { operation, redact } = facts;
   const body = redact.body(received);
   const serviceMessage = serviceMessageIn(body);
-  const requestId = requestIdIn(received.headers);
   const said = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
   const rejected = outcome === 'rejected' ? ' Nothing was charged by this call.' : '';
-  const hint =
-    testMode && operation === 'chargeMobileMoney'
-      ? ' The key is a test key: charging works in live mode only.'
-      : '';
   return new (apiErrorClass(status))(
-    `${operation}: the service answered ${status}${said}.${rejected}${hint}`,
+    `${operation}: the service answered ${status}${said}.${rejected}${liveOnly(facts)}`,
     {
       operation,
       outcome,
@@ -132,7 +133,7 @@ function apiError(
       body,
       serviceMessage,
       fieldErrors: fieldErrorsIn(body),
-      requestId: requestId && redact(requestId),
+      requestId: requestIdIn(received.headers, facts),
       retryAfter: retryAfterIn(received.headers),
     },
   );
@@ -148,14 +149,25 @@ function referenceIn(body: unknown): string | undefined {
 }
 
 /** A copy of what a runtime threw, with only what may be printed: some of them carry whole requests. */
-export function printable(thrown: unknown, redact: Redact, depth = 0): Error {
-  const { name = 'Error', message = String(thrown), cause } = thrown instanceof Error ? thrown : {};
-  const inner = cause instanceof Error && depth < 5 ? { cause: printable(cause, redact, depth + 1) } : {};
-  const code = thrown instanceof Error && 'code' in thrown ? { code: redact(String(thrown.code)) } : {};
-  const copy = Object.assign(new Error(redact(message), inner), code);
-  copy.name = name;
-  copy.stack = `${name}: ${copy.message}`;
+export function printable(thrown: unknown, redact: (text: string) => string, depth = 0): Error {
+  const fault: { name?: unknown; message?: unknown; code?: unknown; cause?: unknown } = isError(thrown)
+    ? thrown
+    : { message: thrown };
+  const clean = (value: unknown) => redact(asText(value));
+  const inner = isError(fault.cause) && depth < 5 ? { cause: printable(fault.cause, redact, depth + 1) } : {};
+  const code = fault.code === undefined ? {} : { code: clean(fault.code) };
+  const copy = Object.assign(new Error(clean(fault.message), inner), code);
+  copy.name = clean(fault.name ?? 'Error');
+  copy.stack = `${copy.name}: ${copy.message}`;
   return copy;
+}
+
+function asText(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return 'something that cannot be written as text';
+  }
 }
 
 function deepest(error: Error): string {

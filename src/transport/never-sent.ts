@@ -31,12 +31,16 @@ const CERTIFICATE_REFUSED = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
+/** Also an error of another realm: a runtime's own fetch throws those into the sandbox of Jest. */
+export const isError = (value: unknown): value is Error =>
+  value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
+
 /**
  * Whether an error proves that no request left this process. Only what is known to prove it counts: a reset, also one
  * in the TLS handshake, proves nothing, and neither does an error without a code.
  */
 export function wasNeverSent(error: unknown, depth = 0): boolean {
-  if (!(error instanceof Error) || depth > 8) return false;
+  if (!isError(error) || depth > 8) return false;
   // Several addresses were tried: the error bears the code of one of them, but each has to be proof.
   if ('errors' in error && Array.isArray(error.errors)) {
     return error.errors.length > 0 && error.errors.every((member) => wasNeverSent(member, depth + 1));

@@ -1,10 +1,16 @@
 const HIDDEN = '[REDACTED]';
 const DEPTH = 16;
 const LONGEST_BODY = 16 * 1024;
-const EMAIL = /[^\s@<>"'(),:;[\]{}]{1,64}@[^\s@<>"'(),:;[\]{}]{1,255}/gu;
 /** Keys of other calls: one that was just replaced, say. */
-const ANY_KEY = /\bsk_(?:test|live)_[\w-]+/g;
+const ANY_KEY = /sk_(?:test|live)_[\w-]+/g;
+const LIKE_A_SECRET = /(?=[^\s"'`]{0,99}\d)(?=[^\s"'`]{0,99}[a-z])[^\s"'`]{16,}/gi;
+const EMAIL =
+  /(?:&#?\w{1,8};|[^\s@<>"(),:;[\]{}]){1,64}(?:@|%40|&#0*64;|&#x0*40;|&commat;|\\{1,8}u0040)(?:&#?\w{1,8};|[^\s@<>"'(),:;[\]{}]){1,255}/giu;
 const PERSONAL_FIELD = /phone|msisdn|mobile_?number|email/i;
+/** What is said about a phone number or an email, `must have 10 digits`, is none. */
+const PERSONAL_VALUE = /@|(?:\d\D*){5}/;
+/** How JSON, an address or HTML may write a character that is neither letter nor digit. */
+const ESCAPE = '\\\\{1,8}u[\\da-f]{4}|%[\\da-f]{2}|&#?\\w{1,8};';
 
 /** Takes out what must never be printed: the key, and the customer's phone number and email. */
 export interface Redact {
@@ -13,35 +19,40 @@ export interface Redact {
   body(answer: { text: string; json: unknown }): unknown;
 }
 
-export function createRedact(apiKey = '', phone?: string): Redact {
-  const keys = spellings(apiKey);
-  const phones = phone && phonePattern(phone);
+export function createRedact(apiKey: string, phone = '', email = ''): Redact {
+  const patterns = [spelt(apiKey), ANY_KEY, spelt(phone, 4), digitsOf(phone), spelt(email, 4), EMAIL];
 
-  const redact = (text: string) => {
-    const withoutKey = keys.reduce((clean, key) => clean.replaceAll(key, HIDDEN), text);
-    const withoutKeys = withoutKey.replace(ANY_KEY, HIDDEN);
-    return (phones ? withoutKeys.replace(phones, HIDDEN) : withoutKeys).replace(EMAIL, HIDDEN);
-  };
+  const redact = (text: string) =>
+    patterns.reduce<string>((clean, hide) => (hide ? clean.replace(hide, HIDDEN) : clean), text);
 
-  const deep = (value: unknown, depth: number): unknown => {
-    if (typeof value === 'string') return redact(value);
-    if (typeof value === 'number') return redact(String(value)) === String(value) ? value : HIDDEN;
-    if (!isNested(value)) return value;
+  const deep = (value: unknown, depth: number, personal: boolean): unknown => {
+    if (typeof value !== 'object' || value === null) return leaf(value, personal);
     if (depth === DEPTH) return '[nested too deep to show]';
-    if (Array.isArray(value)) return value.map((item) => deep(item, depth + 1));
+    if (Array.isArray(value)) return value.map((item) => deep(item, depth + 1, personal));
     const clean = Object.entries(value).map(([name, item]) => {
-      const hidden = PERSONAL_FIELD.test(name) && !isNested(item);
-      return [redact(name), hidden ? HIDDEN : deep(item, depth + 1)];
+      return [redact(name), deep(item, depth + 1, personal || PERSONAL_FIELD.test(name))];
     });
     return Object.fromEntries(clean);
+  };
+
+  const leaf = (value: unknown, personal: boolean): unknown => {
+    if (typeof value !== 'string' && typeof value !== 'number') return value;
+    const text = String(value);
+    const clean = personal && PERSONAL_VALUE.test(text) ? HIDDEN : redact(text);
+    return clean === text ? value : clean;
   };
 
   const body = ({ text, json }: { text: string; json: unknown }) =>
     json === undefined || text.length > LONGEST_BODY
       ? redact(withoutPartOf(apiKey, text.slice(0, LONGEST_BODY)))
-      : deep(json, 0);
+      : deep(json, 0, false);
 
   return Object.assign(redact, { body });
+}
+
+/** For the words of others, where it is not known which key may be in them, nor what it looks like. */
+export function withoutSecrets(text: string): string {
+  return createRedact('')(text).replace(LIKE_A_SECRET, HIDDEN);
 }
 
 /** A body that was cut short may end in the middle of an echoed key. */
@@ -52,17 +63,20 @@ function withoutPartOf(key: string, text: string): string {
   return text;
 }
 
-const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-/** A service may echo a key as it is, inside JSON, or inside an address. */
-const spellings = (key: string) =>
-  [...new Set([key, JSON.stringify(key).slice(1, -1), encodeURIComponent(key)])].filter(
-    (text) => text !== '',
-  );
+/** A secret as it is, and as a service may echo it inside JSON, an address or HTML. */
+function spelt(secret: string, shortest = 1): RegExp | undefined {
+  if (secret.length < shortest) return undefined;
+  const characters = [...secret].map((character) => {
+    if (/[\p{L}\p{N}_]/u.test(character)) return character;
+    return `(?:\\\\{0,8}${character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')}|${ESCAPE})`;
+  });
+  return new RegExp(characters.join(''), 'giu');
+}
 
 /** A number comes back in other dress, `024 412 3456` as `+233244123456`: its last nine digits tell it. */
-function phonePattern(phone: string): RegExp | undefined {
+function digitsOf(phone: string): RegExp | undefined {
   const digits = phone.match(/\p{Nd}/gu) ?? [];
   if (digits.length < 4) return undefined;
-  return new RegExp(`(?:\\+?\\d{1,4}[\\s().-]{0,2})?${digits.slice(-9).join('[\\s().-]{0,2}')}`, 'g');
+  const between = `(?:${ESCAPE}|[^\\p{L}\\p{N}]){0,3}`;
+  return new RegExp(`(?:\\+?\\d{1,4}${between})?${digits.slice(-9).join(between)}`, 'giu');
 }

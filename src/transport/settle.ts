@@ -24,10 +24,10 @@ export function settle<Input, Request extends object, Result extends AnyTransact
 ): Result {
   const { status } = received;
   if (thrown instanceof Aborted) throw afterAbort(facts, thrown.reason);
-  if (status === null) throw noWholeAnswer(facts, thrown);
+  if (status === null) throw noWholeAnswer(facts, thrown, status);
   // The status line of an error tells enough: its body may be cut short.
   if (status < 200 || status > 299) throw afterErrorStatus(facts, received, status);
-  if (thrown !== undefined) throw noWholeAnswer(facts, thrown);
+  if (thrown !== undefined) throw noWholeAnswer(facts, thrown, status);
 
   const body = received.json;
   if (body === undefined)

@@ -34,7 +34,7 @@ export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?:
     if (idempotencyKey !== undefined) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
     const request = checkedInput(operation, input);
     const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
-    const call = { operation, request, body, ...resolveRequestOptions(options, client) };
+    const call = { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };
     return retrying(client, call, (attempt) =>
       tryOnce(http, client, call, attempt).catch((error) => {
         if (error instanceof RateLimitError) onRateLimited(error.retryAfter);

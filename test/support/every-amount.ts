@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { amountFault, sameAmount } from '../../src/money.ts';
 import { initialize } from '../../src/operations.ts';
@@ -65,4 +66,8 @@ function goesThroughOperation(cents: number, onTheWire: string, answered: string
   });
 }
 
-parentPort?.postMessage(sweep(workerData));
+if (parentPort) {
+  // With what the other tests leave over, since some of them look at the clock. On Linux it is this thread alone.
+  setPriority(constants.priority.PRIORITY_LOW);
+  parentPort.postMessage(sweep(workerData));
+}

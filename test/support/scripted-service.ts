@@ -6,8 +6,8 @@ export type Said = string | Response | Error;
 
 export interface ScriptedService {
   client: PaymentsClient;
-  /** When each verify came, in milliseconds since the service was made, with its path. */
-  seen: { at: number; reference: string; signal: AbortSignal }[];
+  /** When each request came, in milliseconds since the service was made, and about what. */
+  seen: { at: number; reference: string; signal: AbortSignal; headers: Headers }[];
 }
 
 /**
@@ -25,11 +25,11 @@ export function scriptedService(
 
   const fetch: typeof globalThis.fetch = async (input) => {
     if (!(input instanceof Request)) throw new TypeError('expected a Request');
-    const { url, signal } = input;
+    const { url, signal, headers } = input;
     const reference = decodeURIComponent(url.slice(url.lastIndexOf('/') + 1));
     const count = (counts.get(reference) ?? 0) + 1;
     counts.set(reference, count);
-    seen.push({ at: performance.now() - began, reference, signal });
+    seen.push({ at: performance.now() - began, reference, signal, headers });
     if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
     const said = await say(reference, count);
     if (said instanceof Error) throw said;

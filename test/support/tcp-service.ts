@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 /** How a service goes away: it closes, it resets, or it stays and says nothing more. */
@@ -58,7 +59,7 @@ function chunked(content: Buffer): Buffer {
 }
 
 /** A request of which at least one byte came in, on the connection of that number. */
-export interface Arrival {
+interface Arrival {
   connection: number;
   length: number | undefined;
 }
@@ -74,8 +75,8 @@ export interface TcpService {
   leave(manner: Manner): void;
   /** Begins anew, with no connection and nothing counted. */
   renew(): Promise<void>;
-  /** Accepts no more connections; those it has stay. */
-  close(): void;
+  /** Accepts no more connections; those it has stay. Its port stays taken, so that nobody else comes to listen there. */
+  close(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -92,6 +93,8 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
   const open = new Map<Socket, (manner: Manner) => void>();
   const arrivals: Arrival[] = [];
   let planned: Plan | undefined;
+  const holding: Socket[] = [];
+  let isClosing = false;
   let connections = 0;
   let created = 0;
 
@@ -102,6 +105,10 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
   };
 
   const accept = (socket: Socket) => {
+    if (isClosing) {
+      holding.push(socket);
+      return;
+    }
     const connection = ++connections;
     let read = Buffer.alloc(0);
     let arrival: Arrival | undefined;
@@ -146,6 +153,9 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
     if (planned && isInside(planned.cut, 1)) leave(takePlan()?.cut.manner ?? 'silence');
   };
 
+  const leave = (manner: Manner) => {
+    for (const leaveOne of open.values()) leaveOne(manner);
+  };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -158,22 +168,24 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
     plan(cut, answer) {
       planned = { cut, answer };
     },
-    leave(manner) {
-      for (const leave of open.values()) leave(manner);
-    },
+    leave,
     async renew() {
-      this.leave('RST');
+      leave('RST');
       planned = undefined;
       await turns();
       arrivals.length = 0;
       connections = 0;
       created = 0;
     },
-    close() {
+    async close() {
+      isClosing = true;
+      holding.push(connect(port, '127.0.0.1'));
+      await once(server, 'connection');
       server.close();
     },
     stop() {
-      this.leave('RST');
+      leave('RST');
+      for (const socket of holding) socket.resetAndDestroy();
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };

@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { InvalidInputError } from '../../src/index.ts';
+import { answers, failureOf, json, payment, startService } from '../support/service.ts';
+
+const fieldsOfInput = ['amount', 'customer_email', 'currency'];
+const start = () => startService((response) => json(response, 200, answers.initialize()));
+
+test('fields of extraBody are sent as they are, beside those of the input', async () => {
+  const service = await start();
+  const client = service.client();
+  const name = fc.string({ maxLength: 12 }).filter((text) => !fieldsOfInput.includes(text));
+  const odd = fc.constantFrom('constructor', 'toString', '__proto__', 'phone', 'Amount', 'callback_url');
+  await fc.assert(
+    fc.asyncProperty(fc.dictionary(fc.oneof(name, odd), fc.jsonValue()), async (extraBody) => {
+      await client.initialize(payment, { extraBody });
+      const sent: unknown = JSON.parse(service.requests.at(-1)?.body ?? '');
+      // As JSON, because JSON has no -0.
+      const whole = JSON.stringify({ ...extraBody, ...payment, amount: 25.5 });
+      expect(sent).toEqual(JSON.parse(whole));
+    }),
+  );
+});
+
+test.each(fieldsOfInput)('extraBody cannot replace %s: what was checked is what is sent', async (name) => {
+  const service = await start();
+  const failure = await failureOf(service.client().initialize(payment, { extraBody: { [name]: '1' } }));
+  expect(failure).toBeInstanceOf(InvalidInputError);
+  expect(failure).toMatchObject({
+    outcome: 'not_sent',
+    issues: [{ path: `extraBody.${name}`, code: 'extra_body' }],
+  });
+  expect(service.requests).toEqual([]);
+});
+
+const circular: Record<string, unknown> = {};
+circular.self = circular;
+
+test.each([
+  ['null', null],
+  ['text', 'callback_url=x'],
+  ['a list', ['callback_url']],
+  ['a circle', circular],
+  ['a value that JSON has no form for', { callback_id: 5n }],
+])('extraBody that is %s is refused before anything is sent', async (_, extraBody) => {
+  const service = await start();
+  const options = { extraBody: extraBody as Record<string, unknown> };
+  const failure = await failureOf(service.client().initialize(payment, options));
+  expect(failure).toBeInstanceOf(InvalidInputError);
+  expect(failure).toMatchObject({ outcome: 'not_sent', issues: [{ path: 'extraBody', code: 'extra_body' }] });
+  expect(service.requests).toEqual([]);
+});

@@ -1,0 +1,127 @@
+import { inspect } from 'node:util';
+import { expect } from 'vitest';
+import {
+  APIError,
+  ConnectionError,
+  initializedPaymentSchema,
+  OutcomeUnknownError,
+  type PaymentsClient,
+  PaymentsError,
+  referenceSchema,
+  ServerError,
+  TransactionMismatchError,
+  transactionSchema,
+  transactionStatuses,
+  UnexpectedResponseError,
+} from '../../src/index.ts';
+import { charge, payment } from './service.ts';
+
+export const REFERENCE = 'TXN-8f2c61d0';
+export const operationNames = ['initialize', 'chargeMobileMoney', 'verify'] as const;
+export type OperationName = (typeof operationNames)[number];
+
+export type Ended = { value: unknown } | { error: unknown };
+
+/** Calls one operation, about the payment that the canned answers are about, and tells how it ended. */
+export async function callOf(client: PaymentsClient, operation: OperationName): Promise<Ended> {
+  try {
+    if (operation === 'verify') return { value: await client.verify(REFERENCE) };
+    if (operation === 'initialize') return { value: await client.initialize(payment) };
+    return { value: await client.chargeMobileMoney(charge) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+export interface Answer {
+  status: number;
+  body: string;
+  /** Fetch does not give this answer out: it breaks off while reading. */
+  breaksFetch: boolean;
+}
+
+/** Holds how a call ended against what DESIGN.md, 4, lets be said after this answer, and gives the kind of end. */
+export function judge(operation: OperationName, answer: Answer, end: Ended): string {
+  if ('value' in end) {
+    expect(Math.floor(answer.status / 100)).toBe(2);
+    judgeResult(operation, end.value);
+    return 'result';
+  }
+  const { error } = end;
+  if (!(error instanceof PaymentsError)) throw error;
+  expect(error.operation).toBe(operation);
+  expect(JSON.stringify(error).length + inspect(error, { depth: 12 }).length).toBeLessThan(300_000);
+  if (operation === 'verify') judgeRead(answer, error);
+  else judgePost(answer, error);
+  return error.name;
+}
+
+function judgeResult(operation: OperationName, value: unknown): void {
+  if (operation === 'verify') {
+    expect(transactionSchema.parse(value)).toEqual(value);
+    expect(value).toMatchObject({ reference: REFERENCE });
+    return;
+  }
+  if (operation === 'initialize') {
+    expect(initializedPaymentSchema.parse(value)).toEqual(value);
+  } else {
+    expect(value).toMatchObject({ message: expect.any(String), status: expect.any(String) });
+    const { reference, status } = value as { reference: string; status: string };
+    expect(referenceSchema.safeParse(reference).success).toBe(true);
+    expect([...transactionStatuses, 'unrecognised']).toContain(status);
+  }
+  expect(value).toMatchObject({
+    amount: expect.stringMatching(/^0*25\.50*$/),
+    currency: expect.stringMatching(/^GHS$/i),
+  });
+}
+
+function judgeRead({ status, breaksFetch }: Answer, error: PaymentsError): void {
+  expect(error.outcome).toBeNull();
+  const passing = status >= 500 || [408, 425, 429].includes(status);
+  if (error instanceof ConnectionError) {
+    expect({ breaksFetch, retryable: error.retryable }).toEqual({ breaksFetch: true, retryable: true });
+    return;
+  }
+  if (status >= 400) {
+    expect(error).toBeInstanceOf(status >= 500 ? ServerError : APIError);
+    expect(error).toMatchObject({ status, retryable: passing });
+    return;
+  }
+  if (status >= 300) {
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
+    expect(error).toMatchObject({ status, retryable: false });
+    return;
+  }
+  const known = [UnexpectedResponseError, TransactionMismatchError, APIError];
+  expect(known.some((kind) => error instanceof kind)).toBe(true);
+  expect(error.retryable).toBe(error instanceof UnexpectedResponseError);
+}
+
+function judgePost({ status, body, breaksFetch }: Answer, error: PaymentsError): void {
+  if (error instanceof TransactionMismatchError) {
+    expect(Math.floor(status / 100)).toBe(2);
+    expect(error).toMatchObject({ outcome: 'unknown', retryable: false });
+    return;
+  }
+  if (error.outcome !== 'unknown') {
+    expect(error).toBeInstanceOf(APIError);
+    expect(error).toMatchObject({ status, outcome: 'rejected', retryable: status === 429 });
+    if (status < 300) expect(JSON.parse(body)).toMatchObject({ status: false });
+    else expect(status >= 400 && status < 500 && status !== 408).toBe(true);
+    return;
+  }
+  expect(error).toBeInstanceOf(OutcomeUnknownError);
+  expect(error.retryable).toBe(false);
+  const { cause } = error;
+  if (cause instanceof ConnectionError) {
+    expect(breaksFetch).toBe(true);
+    return;
+  }
+  expect(cause).toMatchObject({ status, outcome: 'unknown', retryable: false });
+  if (status >= 500) expect(cause).toBeInstanceOf(ServerError);
+  else if (status === 408) expect(cause).toBeInstanceOf(APIError);
+  else if (status >= 300) expect(cause).toBeInstanceOf(UnexpectedResponseError);
+  else expect(cause instanceof UnexpectedResponseError || cause instanceof APIError).toBe(true);
+  expect(status < 400 || status === 408 || status >= 500).toBe(true);
+}

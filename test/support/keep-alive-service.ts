@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { answers } from './service.ts';
+
+/** A node:http server that closes a connection after so many ms without a request, and whether it says so before. */
+export interface KeepAlive {
+  keepAlive: number;
+  hint: boolean;
+}
+
+/** A charge that was made: for which order, and whether an earlier request had gone over its connection. */
+export interface Charged {
+  order: string;
+  onOpenConnection: boolean;
+}
+
+export interface WorkerData {
+  services: KeepAlive[];
+  verified: ReturnType<typeof answers.verify>;
+  taken: ReturnType<typeof answers.chargeMobileMoney>;
+  goAhead: Int32Array<SharedArrayBuffer>;
+  closed: Int32Array<SharedArrayBuffer>;
+}
+
+export interface KeepAliveServices {
+  baseUrls: string[];
+  /** Every charge that any of them made. */
+  charged(): Promise<Charged[]>;
+  /**
+   * Keeps this thread busy until the service has closed the connection over which `TXN-close-FIN` or `TXN-close-RST`
+   * was verified last.
+   */
+  beBusyWhileItCloses(): void;
+  stop(): Promise<unknown>;
+}
+
+/** They run in a thread of their own, so that client and service race for real, and one can be busy alone. */
+export async function startKeepAliveServices(services: KeepAlive[]): Promise<KeepAliveServices> {
+  const goAhead = new Int32Array(new SharedArrayBuffer(4));
+  const closed = new Int32Array(new SharedArrayBuffer(4));
+  const workerData: WorkerData = {
+    services,
+    verified: answers.verify(),
+    taken: answers.chargeMobileMoney(),
+    goAhead,
+    closed,
+  };
+  const worker = new Worker(new URL('./keep-alive-service-worker.ts', import.meta.url), { workerData });
+  const [ports]: number[][] = await once(worker, 'message');
+  return {
+    baseUrls: (ports ?? []).map((port) => `http://127.0.0.1:${port}/api/v1`),
+    async charged() {
+      worker.postMessage('charged?');
+      const [charged]: Charged[][] = await once(worker, 'message');
+      return charged ?? [];
+    },
+    beBusyWhileItCloses() {
+      Atomics.store(closed, 0, 0);
+      Atomics.store(goAhead, 0, 1);
+      Atomics.notify(goAhead, 0);
+      Atomics.wait(closed, 0, 0, 10_000);
+    },
+    stop: () => worker.terminate(),
+  };
+}
