@@ -15,8 +15,8 @@ import { resolveWait } from './polling/resolve-wait.ts';
 import { isFinal } from './polling/schedule.ts';
 import { Waits } from './polling/waits.ts';
 import { watch } from './polling/watch.ts';
-import type { WaitOptions } from './polling-options.ts';
-import { resolveOptions } from './resolve-options.ts';
+import type { ReconcileOptions, WaitOptions } from './polling-options.ts';
+import { checkedOptions, resolveOptions } from './resolve-options.ts';
 import { createSend, type Send } from './transport/transport.ts';
 
 /** What {@link PaymentsClient.check} gives: plain JSON, made for job queues and durable engines. */
@@ -101,8 +101,9 @@ export class PaymentsClient {
    * if (transaction.status === 'success') await fulfil(order);
    * ```
    */
-  async verify(reference: string, { expect, ...options }: VerifyOptions = {}): Promise<Transaction> {
-    return (await this.#open(operations.verify, { reference, expect }, options)).result;
+  async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
+    const { expect, ...rest } = checkedOptions(options);
+    return (await this.#open(operations.verify, { reference, expect }, rest)).result;
   }
 
   /**
@@ -153,11 +154,16 @@ export class PaymentsClient {
    */
   reconcile(
     references: Iterable<string> | AsyncIterable<string>,
-    { signal, ...options }: Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'> = {},
+    options: ReconcileOptions = {},
   ): AsyncGenerator<Reconciled, void, void> {
-    if (typeof references === 'string') throw new ConfigurationError('reconcile takes a list of references.');
+    const { signal, ...rest } = checkedOptions(options);
+    if (typeof references !== 'object' || references === null) {
+      throw new ConfigurationError(
+        'reconcile takes references as a list, or as anything else that can be iterated.',
+      );
+    }
     return reconcile(this.#waits, references, signal, (reference) => ({
-      ...this.#wait(reference, options),
+      ...this.#wait(reference, rest),
       oneLook: true,
     }));
   }
@@ -169,7 +175,11 @@ export class PaymentsClient {
    * @throws as {@link verify}
    */
   async check(reference: string, options: RequestOptions = {}): Promise<Check> {
-    const answer = await this.#open(operations.verify, { reference }, { ...options, maxRetries: 0 });
+    const answer = await this.#open(
+      operations.verify,
+      { reference },
+      { ...checkedOptions(options), maxRetries: 0 },
+    );
     const { result: transaction, retryAfter } = answer;
     const final = isFinal(transaction.status, this.#options.polling.rules.finalStatuses);
     const { status } = transaction;
@@ -207,11 +217,11 @@ export class PaymentsClient {
   }
 
   #wait(reference: string, options: WaitOptions) {
-    return resolveWait(reference, options, this.#options.polling.rules);
+    return resolveWait(reference, checkedOptions(options), this.#options.polling.rules);
   }
 
   #open: Send = async (operation, input, options) => {
     if (this.#waits.closed) throw new ClosedError(operation.name);
-    return this.#send(operation, input, options);
+    return this.#send(operation, input, checkedOptions(options));
   };
 }

@@ -65,5 +65,5 @@ export type {
 export type { CreateOptions, PaymentsClientOptions, RequestOptions, VerifyOptions } from './options.ts';
 export type { Reconciled } from './polling/reconcile.ts';
 export type { Schedule } from './polling/schedule.ts';
-export type { KnownStatus, Poll, PollingOptions, WaitOptions } from './polling-options.ts';
+export type { KnownStatus, Poll, PollingOptions, ReconcileOptions, WaitOptions } from './polling-options.ts';
 export { WaitTimeoutError } from './wait-timeout-error.ts';

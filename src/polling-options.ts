@@ -69,6 +69,9 @@ export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
   finalStatuses?: readonly KnownStatus[] | undefined;
 }
 
+/** What `reconcile` takes last: `timeout` bounds the look at each reference. */
+export type ReconcileOptions = Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'>;
+
 /** What spaces and ends polls, with every default filled in. Waits without options of their own share one. */
 export interface PollingRules {
   initialDelay: number;
@@ -110,14 +113,19 @@ export function resolveRules(options: RulesOptions, defaults: PollingRules): Pol
   const [misspelt] = Object.keys(unknown);
   if (misspelt !== undefined) throw new ConfigurationError(`There is no option ${misspelt} for a wait.`);
   checkDelays({ initialDelay, minDelay, maxDelay });
-  if (!(timeout > 0))
-    throw new ConfigurationError('The timeout of a wait must be milliseconds, more than 0.');
+  checkTimeout(timeout);
   if (!Array.isArray(finalStatuses) || !finalStatuses.includes('success')) {
     throw new ConfigurationError(
       "finalStatuses must be a list with 'success' in it: nothing follows a payment.",
     );
   }
   return { initialDelay, minDelay, maxDelay, timeout, finalStatuses };
+}
+
+/** Text from an environment variable would be put behind a number, not added to it. */
+export function checkTimeout(timeout: number): void {
+  if (!(typeof timeout === 'number' && timeout > 0))
+    throw new ConfigurationError('The timeout of a wait must be milliseconds, more than 0.');
 }
 
 function checkDelays({

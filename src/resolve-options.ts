@@ -50,6 +50,12 @@ function checkKinds(options: PaymentsClientOptions): void {
     throw new ConfigurationError('polling must be an object.');
 }
 
+/** What a caller without types may pass in the place of a call's options. */
+export function checkedOptions<Options extends object>(options: Options): Options {
+  if (typeof options === 'object' && options !== null) return options;
+  throw new ConfigurationError('The options of a call must be an object, such as { signal, timeout }.');
+}
+
 /** Checks a call's options and fills in the client's. */
 export function resolveRequestOptions(
   options: RequestOptions,
