@@ -22,7 +22,7 @@ export interface ResponseEvent {
   /** From the request to the end of the body, in milliseconds. */
   duration: number;
   requestId?: string;
-  /** Why the call did not succeed with this answer; `aborted` where the caller's signal ended it. */
+  /** Why the call did not succeed with this answer; `aborted` where the caller's signal ended a read. */
   error?: PaymentsErrorCode | 'aborted';
 }
 

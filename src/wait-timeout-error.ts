@@ -1,4 +1,4 @@
-import { rawStatus, type Transaction } from './contract/transaction.ts';
+import { printableStatus, type Transaction } from './contract/transaction.ts';
 import { brand, PaymentsError } from './errors.ts';
 
 export interface WaitFacts {
@@ -23,7 +23,8 @@ export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';
   declare readonly code: 'wait_timeout';
   readonly reference: string;
-  /** The status that was seen last, as the service wrote it; `undefined` where no poll was answered. */
+  /** The status that was seen last, as the service wrote it where that is a plain word; `undefined` where no poll
+   * was answered. */
   readonly lastStatus: string | undefined;
   /** How many polls were made. */
   readonly attempts: number;
@@ -35,9 +36,9 @@ export class WaitTimeoutError extends PaymentsError {
   readonly #lastError: PaymentsError | undefined;
 
   constructor({ reference, lastTransaction, lastError, attempts, elapsed, startedAt }: WaitFacts) {
-    const status = lastTransaction && rawStatus(lastTransaction);
+    const status = lastTransaction && printableStatus(lastTransaction);
     const seen = status
-      ? `its last known status is ${JSON.stringify(status.slice(0, 100))}`
+      ? `its last known status is ${JSON.stringify(status)}`
       : 'no poll was answered with a status';
     const failed = lastError ? `, and the last poll failed (${lastError.code})` : '';
     super(

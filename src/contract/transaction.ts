@@ -122,3 +122,12 @@ export type InitializedPayment = z.output<typeof initializedPaymentSchema>;
 export function rawStatus(transaction: Transaction): string {
   return transaction.status === 'unrecognised' ? transaction.raw_status : transaction.status;
 }
+
+/**
+ * The status for messages, events and log lines: as the service wrote it where it is a plain word, which can be no key
+ * and no address.
+ */
+export function printableStatus(transaction: Transaction): string {
+  const status = rawStatus(transaction);
+  return /^(?!sk_)[a-z][a-z_ -]{0,31}$/i.test(status) ? status : transaction.status;
+}

@@ -32,6 +32,9 @@ export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?:
 
   return async (operation, input, { extraBody, idempotencyKey, ...options }) => {
     if (idempotencyKey !== undefined) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
+    if (operation.method === 'GET' && extraBody !== undefined) {
+      throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
+    }
     const request = checkedInput(operation, input);
     const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
     const call = { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };

@@ -16,9 +16,19 @@ const calls: [string, Call][] = [
   ['reconcile, for its list,', (client, nothing) => client.reconcile(nothing).next()],
 ];
 
-test.each(calls)('%s with null for its options is a ConfigurationError, and nothing is sent', async (_, call) => {
+test('a read takes no extraBody', async () => {
   const service = await startService((response) => json(response, 200, answers.verify()));
-  const attempt = async () => call(service.client(), null as never);
-  await expect(attempt()).rejects.toBeInstanceOf(ConfigurationError);
+  const extraBody = { extraBody: { note: 'x' } };
+  await expect(service.client().verify('TXN-1', extraBody)).rejects.toBeInstanceOf(ConfigurationError);
   expect(service.requests).toEqual([]);
 });
+
+test.each(calls)(
+  '%s with null for its options is a ConfigurationError, and nothing is sent',
+  async (_, call) => {
+    const service = await startService((response) => json(response, 200, answers.verify()));
+    const attempt = async () => call(service.client(), null as never);
+    await expect(attempt()).rejects.toBeInstanceOf(ConfigurationError);
+    expect(service.requests).toEqual([]);
+  },
+);
