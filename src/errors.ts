@@ -1,6 +1,4 @@
-import type { MobileMoneyCharge } from './contract/answer.ts';
-import type { Mismatch, OperationName } from './contract/operation.ts';
-import type { InitializedPayment, Transaction } from './contract/transaction.ts';
+import type { OperationName } from './contract/operation.ts';
 
 /**
  * What may have happened to the money when a call failed.
@@ -139,111 +137,6 @@ export class InvalidInputError extends PaymentsError {
 
   static {
     brand(this, 'InvalidInputError', 'invalid_input');
-  }
-}
-
-/**
- * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
- * that broke later is this error on a read only, and the `cause` of an {@link OutcomeUnknownError} on a POST.
- */
-export class ConnectionError extends PaymentsError {
-  declare readonly name: 'ConnectionError';
-  declare readonly code: 'connection_error';
-  static {
-    brand(this, 'ConnectionError', 'connection_error');
-  }
-}
-
-/** No whole answer came within `timeout`. On a POST it is the `cause` of an {@link OutcomeUnknownError}. */
-export class RequestTimeoutError extends PaymentsError {
-  declare readonly name: 'RequestTimeoutError';
-  declare readonly code: 'request_timeout';
-  static {
-    brand(this, 'RequestTimeoutError', 'request_timeout');
-  }
-}
-
-/**
- * An answer came that is none of SPEC.md's: a redirect, a body that cannot be read, a field that is missing or wrong.
- * On a POST it is the `cause` of an {@link OutcomeUnknownError}.
- */
-export class UnexpectedResponseError extends PaymentsError {
-  declare readonly name: 'UnexpectedResponseError';
-  declare readonly code: 'unexpected_response';
-  /** The HTTP status code. */
-  readonly status: number;
-  /** The body, parsed where it is JSON, else text; shortened, with key, phone numbers and emails taken out. */
-  readonly body: unknown;
-
-  constructor(message: string, { status, body, ...facts }: ErrorFacts & { status: number; body: unknown }) {
-    super(message, facts);
-    this.status = status;
-    this.body = body;
-  }
-
-  static {
-    brand(this, 'UnexpectedResponseError', 'unexpected_response');
-  }
-}
-
-/**
- * A POST may have reached the service, and no answer tells what became of it. **A charge may exist.** Do not charge
- * again and do not cancel the order: find out first. `cause` says what went wrong; an abort's reason is one such cause.
- */
-export class OutcomeUnknownError extends PaymentsError {
-  declare readonly name: 'OutcomeUnknownError';
-  declare readonly code: 'outcome_unknown';
-  /** The transaction's reference, where the unusable answer still named one: verify it. */
-  readonly reference: string | undefined;
-
-  constructor(
-    message: string,
-    facts: { operation: OperationName; cause: unknown; reference?: string | undefined },
-  ) {
-    super(message, { operation: facts.operation, cause: facts.cause, outcome: 'unknown' });
-    this.reference = facts.reference;
-  }
-
-  static {
-    brand(this, 'OutcomeUnknownError', 'outcome_unknown');
-  }
-}
-
-/** Any result that names a transaction. */
-export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharge;
-
-/**
- * The service answered about a transaction, but not the one that was asked for: another reference, amount or currency.
- * Do not fulfil the order. The transaction exists; it is not asked for or charged again.
- */
-export class TransactionMismatchError extends PaymentsError {
-  declare readonly name: 'TransactionMismatchError';
-  declare readonly code: 'transaction_mismatch';
-  readonly reference: string;
-  readonly mismatches: readonly Mismatch[];
-  readonly #transaction: AnyTransaction;
-
-  constructor(
-    transaction: AnyTransaction,
-    mismatches: readonly Mismatch[],
-    facts: { operation: OperationName; outcome: Outcome | null },
-  ) {
-    const list = mismatches.map(
-      ({ field, expected, actual }) => `${field} is ${actual} where ${expected} was asked for`,
-    );
-    super(`Transaction ${transaction.reference}: ${list.join('; ')}. Do not fulfil the order on it.`, facts);
-    this.reference = transaction.reference;
-    this.mismatches = mismatches;
-    this.#transaction = transaction;
-  }
-
-  /** The transaction as it was returned. Printing the error does not print it. */
-  get transaction(): AnyTransaction {
-    return this.#transaction;
-  }
-
-  static {
-    brand(this, 'TransactionMismatchError', 'transaction_mismatch');
   }
 }
 

@@ -38,20 +38,14 @@ export {
   type UnrecognisedTransaction,
 } from './contract/transaction.ts';
 export {
-  type AnyTransaction,
   ClosedError,
   ConfigurationError,
-  ConnectionError,
   IdempotencyConflictError,
   type InputIssue,
   InvalidInputError,
   type Outcome,
-  OutcomeUnknownError,
   PaymentsError,
   type PaymentsErrorCode,
-  RequestTimeoutError,
-  TransactionMismatchError,
-  UnexpectedResponseError,
 } from './errors.ts';
 export type {
   Logger,
@@ -66,4 +60,12 @@ export type { CreateOptions, PaymentsClientOptions, RequestOptions, VerifyOption
 export type { Reconciled } from './polling/reconcile.ts';
 export type { Schedule } from './polling/schedule.ts';
 export type { KnownStatus, Poll, PollingOptions, ReconcileOptions, WaitOptions } from './polling-options.ts';
+export {
+  type AnyTransaction,
+  ConnectionError,
+  OutcomeUnknownError,
+  RequestTimeoutError,
+  TransactionMismatchError,
+  UnexpectedResponseError,
+} from './request-errors.ts';
 export { WaitTimeoutError } from './wait-timeout-error.ts';

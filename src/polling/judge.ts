@@ -1,7 +1,8 @@
 import { NotFoundError } from '../api-errors.ts';
 import type { Transaction } from '../contract/transaction.ts';
-import { PaymentsError, TransactionMismatchError } from '../errors.ts';
+import { PaymentsError } from '../errors.ts';
 import { verify } from '../operations.ts';
+import { TransactionMismatchError } from '../request-errors.ts';
 import { isFinal } from './schedule.ts';
 import type { SharedPoll } from './shared-poll.ts';
 import type { Wait } from './wait.ts';

@@ -1,7 +1,8 @@
 import type { KyInstance } from 'ky';
 import type { Operation, OperationName } from '../contract/operation.ts';
-import { type AnyTransaction, ConfigurationError, PaymentsError } from '../errors.ts';
+import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import type { AnyTransaction } from '../request-errors.ts';
 import { checkedKey, isTestKey } from '../resolve-options.ts';
 import { Aborted, TimedOut, within } from './deadline.ts';
 import { requestIdIn } from './error-answer.ts';

@@ -1,14 +1,13 @@
 import { type APIError, apiErrorClass } from '../api-errors.ts';
 import type { OperationName } from '../contract/operation.ts';
 import { referenceSchema } from '../contract/reference.ts';
+import type { Outcome, PaymentsError } from '../errors.ts';
 import {
   ConnectionError,
-  type Outcome,
   OutcomeUnknownError,
-  type PaymentsError,
   RequestTimeoutError,
   UnexpectedResponseError,
-} from '../errors.ts';
+} from '../request-errors.ts';
 import { TimedOut } from './deadline.ts';
 import { fieldErrorsIn, requestIdIn, serviceMessageIn } from './error-answer.ts';
 import type { Received } from './exchange.ts';

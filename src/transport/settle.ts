@@ -1,5 +1,5 @@
 import type { Operation } from '../contract/operation.ts';
-import { type AnyTransaction, TransactionMismatchError } from '../errors.ts';
+import { type AnyTransaction, TransactionMismatchError } from '../request-errors.ts';
 import { Aborted } from './deadline.ts';
 import type { Received } from './exchange.ts';
 import {

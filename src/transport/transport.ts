@@ -1,8 +1,9 @@
 import ky from 'ky';
 import { RateLimitError } from '../api-errors.ts';
 import type { Operation } from '../contract/operation.ts';
-import { type AnyTransaction, ConfigurationError, PaymentsError } from '../errors.ts';
+import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import type { AnyTransaction } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
 import { type Answer, subjectOf, tryOnce } from './attempt.ts';
 import { sleep } from './deadline.ts';
@@ -33,7 +34,9 @@ export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?:
   return async (operation, input, { extraBody, idempotencyKey, ...options }) => {
     if (idempotencyKey !== undefined) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
     if (operation.method === 'GET' && extraBody !== undefined) {
-      throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
+      throw new ConfigurationError('A read has no body: it takes no extraBody.', {
+        operation: operation.name,
+      });
     }
     const request = checkedInput(operation, input);
     const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;

@@ -18,8 +18,8 @@ const calls: [string, Call][] = [
 
 test('a read takes no extraBody', async () => {
   const service = await startService((response) => json(response, 200, answers.verify()));
-  const extraBody = { extraBody: { note: 'x' } };
-  await expect(service.client().verify('TXN-1', extraBody)).rejects.toBeInstanceOf(ConfigurationError);
+  const options: object = { extraBody: { note: 'x' } };
+  await expect(service.client().verify('TXN-1', options)).rejects.toBeInstanceOf(ConfigurationError);
   expect(service.requests).toEqual([]);
 });
 
