@@ -4,6 +4,8 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     restoreMocks: true,
+    // The longest tests wait rather than compute: on two cores the default would run all files one after the other.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,

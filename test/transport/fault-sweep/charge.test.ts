@@ -1,0 +1,4 @@
+import { chargeMobileMoney } from './points.ts';
+import { sweepTests } from './sweep-tests.ts';
+
+sweepTests(chargeMobileMoney);

@@ -1,0 +1,4 @@
+import { initialize } from './points.ts';
+import { sweepTests } from './sweep-tests.ts';
+
+sweepTests(initialize);
