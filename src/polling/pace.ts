@@ -1,5 +1,6 @@
-/** A 429 that does not say how long to wait, and one that says too much. */
+/** A 429 that does not say how long to wait, and those that say too little or too much. */
 const PAUSE_UNTOLD = 5_000;
+const SHORTEST_PAUSE = 1_000;
 export const LONGEST_PAUSE = 60_000;
 
 /** After a 429 the rate starts again at half of what it was, down to this part of the whole, */
@@ -14,7 +15,8 @@ const RECOVERY_PER_SECOND = 0.1;
  * All times are those of one monotonic clock, in milliseconds.
  */
 export class Pace {
-  readonly #maxPerSecond: number;
+  /** The time between two polls at the full rate, on average. */
+  readonly #interval: number;
   /** When the last few polls left, as a ring: as many as may leave at once. */
   readonly #recent: Float64Array;
   #oldest = 0;
@@ -23,17 +25,27 @@ export class Pace {
   #fraction = 1;
 
   constructor(maxPerSecond: number) {
-    this.#maxPerSecond = maxPerSecond;
-    this.#recent = new Float64Array(Math.max(1, Math.floor(maxPerSecond / 10))).fill(
-      Number.NEGATIVE_INFINITY,
-    );
+    const burst = Math.max(1, Math.floor(maxPerSecond / 10));
+    // Whole bursts to the second: of a part of one, a second could see both ends.
+    this.#interval = 1000 / (maxPerSecond < 1 ? maxPerSecond : burst * Math.floor(maxPerSecond / burst));
+    this.#recent = new Float64Array(burst).fill(Number.NEGATIVE_INFINITY);
   }
 
   /** The earliest moment at which a poll may leave: `now`, or later. */
   readyAt(now: number): number {
-    const window = (this.#recent.length * 1000) / (this.#maxPerSecond * this.#fractionAt(now));
-    const burstOver = (this.#recent[this.#oldest] ?? now) + window;
-    return Math.max(now, this.#pausedUntil, burstOver);
+    const fraction = this.#fractionAt(now);
+    const whole = this.#burstOver(this.#recent.length, 1);
+    if (fraction === 1) return Math.max(now, whole);
+    // The bursts shrink with the rate, so that a service that refuses is asked by few.
+    const part = this.#burstOver(Math.max(1, Math.floor(this.#recent.length * fraction)), fraction);
+    return Math.max(now, this.#pausedUntil, whole, part);
+  }
+
+  /** When as many as `burst` may leave again, at that part of the rate. */
+  #burstOver(burst: number, fraction: number): number {
+    const { length } = this.#recent;
+    const left = this.#recent[(this.#oldest + length - burst) % length] ?? 0;
+    return left + (burst * this.#interval) / fraction;
   }
 
   /** Counts a poll that leaves. */
@@ -46,7 +58,8 @@ export class Pace {
   pause(now: number, retryAfter = PAUSE_UNTOLD): void {
     // Requests that were under way together are refused together: that is one refusal, not many.
     if (now >= this.#pausedUntil) this.#fraction = Math.max(SLOWEST, this.#fractionAt(now) / 2);
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(retryAfter, LONGEST_PAUSE));
+    const pause = Math.min(Math.max(retryAfter, SHORTEST_PAUSE), LONGEST_PAUSE);
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + pause);
   }
 
   #fractionAt(now: number): number {

@@ -1,5 +1,7 @@
 import type { Transaction } from '../contract/transaction.ts';
+import { ClosedError, ConfigurationError } from '../errors.ts';
 import { shielded } from '../events.ts';
+import { checkedSignal } from '../resolve-options.ts';
 import type { Wait, WaitRequest } from './wait.ts';
 import type { Waits } from './waits.ts';
 
@@ -18,48 +20,61 @@ export async function* reconcile(
   signal: AbortSignal | undefined,
   requestFor: (reference: string) => WaitRequest,
 ): AsyncGenerator<Reconciled, void, void> {
+  if (waits.closed) throw new ClosedError('verify');
+  checkedSignal(signal)?.throwIfAborted();
   const source = iteratorOf(references);
   const ready: Reconciled[] = [];
   const asking = new Set<Wait>();
-  let reading: Promise<void> | undefined;
+  let reading = false;
   let exhausted = false;
   let failure: { reason: unknown } | undefined;
   let wake = () => {};
-  const onAbort = () => {
-    failure = { reason: signal?.reason };
+
+  // At once, and not when the reader comes back: until then nobody would keep the polls from leaving.
+  const stop = (reason: unknown) => {
+    failure ??= { reason };
+    for (const wait of asking) waits.leave(wait);
+    asking.clear();
     wake();
   };
+  const onAbort = () => stop(signal?.reason);
 
   const ask = (reference: string) => {
+    let wait: Wait | undefined;
     const settled = (result: Reconciled) => {
       if (wait) asking.delete(wait);
       ready.push(result);
       wake();
     };
-    let wait: Wait | undefined;
+    const refused = (error: unknown) => {
+      if (error instanceof ClosedError) stop(error);
+      else settled({ reference, error });
+    };
     try {
-      const done = (transaction: Transaction) => settled({ reference, transaction });
-      wait = waits.join(requestFor(reference), done, (error) => settled({ reference, error }));
+      wait = waits.join(requestFor(reference), (transaction) => settled({ reference, transaction }), refused);
       if (wait) asking.add(wait);
     } catch (error) {
-      settled({ reference, error });
+      // A wrong option is wrong for every reference.
+      if (error instanceof ConfigurationError) stop(error);
+      else settled({ reference, error });
     }
   };
 
   const readNext = async () => {
+    reading = true;
     try {
       const next = await source.next();
       if (next.done) exhausted = true;
       else if (!failure) ask(next.value);
     } catch (reason) {
-      failure = { reason };
+      exhausted = true;
+      stop(reason);
     }
-    reading = undefined;
+    reading = false;
     wake();
   };
 
   try {
-    if (signal?.aborted) throw signal.reason;
     signal?.addEventListener('abort', onAbort, { once: true });
     for (;;) {
       if (failure) throw failure.reason;
@@ -69,10 +84,11 @@ export async function* reconcile(
         continue;
       }
       if (exhausted && asking.size === 0) return;
-      if (!exhausted && !reading && asking.size < WINDOW) reading = readNext();
-      await new Promise<void>((resolve) => {
+      const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
+      if (!exhausted && !reading && asking.size < WINDOW) readNext();
+      await woken;
     }
   } finally {
     signal?.removeEventListener('abort', onAbort);

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import { verify } from '../operations.ts';
-import { type PollingRules, resolveRules, type WaitOptions } from '../polling-options.ts';
+import { checkTimeout, type PollingRules, resolveRules, type WaitOptions } from '../polling-options.ts';
 import { checkedHeaders, checkedSignal } from '../resolve-options.ts';
 import { checkedInput } from '../transport/request.ts';
 import type { WaitRequest } from './wait.ts';
@@ -18,9 +18,8 @@ export function resolveWait(reference: string, options: WaitOptions, client: Pol
     ...rules
   } = options;
   const request = checkedInput(verify, { reference, expect });
-  if (!(timeout > 0))
-    throw new ConfigurationError('The timeout of a wait must be milliseconds, more than 0.');
-  if (startedAt !== undefined && !(startedAt >= YEAR_2001)) {
+  checkTimeout(timeout);
+  if (startedAt !== undefined && !(typeof startedAt === 'number' && startedAt >= YEAR_2001)) {
     throw new ConfigurationError(
       'startedAt must be milliseconds since 1970, as Date.now() gives: not seconds.',
     );

@@ -74,17 +74,17 @@ export function nextDelay({
   maxDelay = defaultSchedule.maxDelay,
   timeout = defaultSchedule.timeout,
 }: NextDelayInput): number | null {
-  // Read as "the deadline has passed", a missing start time would give up an order that may well be paid.
-  if (Number.isNaN(elapsed))
-    throw new RangeError('nextDelay: elapsed must be the milliseconds since the charge.');
   const since = Math.max(0, elapsed);
   const remaining = Math.floor(timeout - since);
-  if (remaining <= 0) return null;
-
   const spread = 0.9 + 0.2 * random;
   const paced = Math.min(maxDelay, Math.sqrt(since / 1000) * 1000 * spread);
   const wished = since < initialDelay ? initialDelay - since : paced;
   const delay = Math.ceil(Math.max(minDelay, wished, retryAfter));
+  // A missing start time, read as "the deadline has passed", would give up an order; a timer reads NaN as no pause.
+  if (Number.isNaN(remaining + delay))
+    throw new RangeError('nextDelay: elapsed and every option must be milliseconds.');
+
+  if (remaining <= 0) return null;
   if (delay >= remaining) return remaining;
   if (remaining - delay >= minDelay) return delay;
   // Too little would be left for another pause: share it out, so that the last check falls on the deadline.

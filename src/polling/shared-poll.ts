@@ -19,6 +19,9 @@ export type Outcome =
   | { answer: Answer<Transaction>; error: undefined }
   | { answer: undefined; error: unknown };
 
+/** A hint brings a poll forward at most this often for each reference. */
+export const HINT_INTERVAL = 1_000;
+
 /** One reference that is waited for, by one caller or by many. In the heap of polls by `due`. */
 export interface SharedPoll extends Timed {
   readonly reference: string;
@@ -32,6 +35,8 @@ export interface SharedPoll extends Timed {
   lastError: PaymentsError | undefined;
   /** Since when the service says 404. */
   missingSince: number | undefined;
+  /** When the last poll left. */
+  polledAt: number;
   /** When a hint last brought a poll forward, and whether one came during the poll that is under way. */
   hintedAt: number;
   hinted: boolean;
@@ -50,7 +55,9 @@ export function sharedPoll({ reference, headers, rules }: WaitRequest, began: nu
     lastTransaction: undefined,
     lastError: undefined,
     missingSince: undefined,
-    hintedAt: Number.NEGATIVE_INFINITY,
+    // Whole numbers throughout: as doubles, each would take 16 bytes more.
+    polledAt: -1,
+    hintedAt: -HINT_INTERVAL,
     hinted: false,
     inFlight: undefined,
     due: 0,
@@ -68,17 +75,23 @@ export function note(poll: SharedPoll, { answer, error }: Outcome, now: number):
 /** The last poll leaves a little before the deadline, so that its answer can still come in time. */
 const LAST_LOOK = 500;
 
-export function lastLook({ due, request }: Wait): number {
+function lastLook({ due, request }: Wait): number {
   return due - Math.min(LAST_LOOK, request.timeout / 10);
 }
 
-/** When to ask next for those who stay, or `null` where the deadline is too near to ask again. */
-export function nextMoment(
-  poll: SharedPoll,
-  ending: Set<Wait>,
-  { answer, error }: Outcome,
-  now: number,
-): number | null {
+/** When to ask for a wait that joins: the first poll when it asks for it, a later one in time for its last look. */
+export function momentFor({ attempts, polledAt, rules, due }: SharedPoll, wait: Wait, now: number): number {
+  const { request, began } = wait;
+  if (attempts === 0) {
+    const firstLook = request.startedAt === undefined ? now : began + request.rules.initialDelay;
+    return Math.max(now, Math.min(firstLook, lastLook(wait)));
+  }
+  const moment = Math.max(now, lastLook(wait), polledAt + rules.minDelay);
+  return moment < wait.due ? moment : due;
+}
+
+/** When to ask next for those who wait. */
+export function nextMoment(poll: SharedPoll, { answer, error }: Outcome, now: number): number {
   const elapsed = Math.max(0, now - poll.began);
   const asked = answer ? answer.retryAfter : error instanceof APIError ? error.retryAfter : undefined;
   const delay = nextDelay({
@@ -86,16 +99,22 @@ export function nextMoment(
     elapsed,
     retryAfter: Math.min(asked ?? 0, LONGEST_PAUSE),
     random: Math.random(),
-    timeout: elapsed + untilNextLook(poll.waits, ending, now),
+    timeout: elapsed + untilLastLook(poll, now),
   });
-  return delay === null ? null : now + delay;
+  return now + (delay ?? poll.rules.minDelay);
 }
 
-function untilNextLook(waits: Wait[], ending: Set<Wait>, now: number): number {
-  let nearest = Number.POSITIVE_INFINITY;
+/**
+ * The next last look that is due. Those nearer than `minDelay` have just had theirs, so that many deadlines one after
+ * another make no burst of polls; only where all are that near does the very last still bring one.
+ */
+function untilLastLook({ waits, rules }: SharedPoll, now: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  let last = 0;
   for (const wait of waits) {
     const ahead = lastLook(wait) - now;
-    if (ahead >= 1 && ahead < nearest && !ending.has(wait)) nearest = ahead;
+    if (ahead >= rules.minDelay && ahead < next) next = ahead;
+    if (ahead > last) last = ahead;
   }
-  return nearest;
+  return last >= 1 && last < rules.minDelay ? last : next;
 }

@@ -1,4 +1,4 @@
-import { rawStatus } from '../contract/transaction.ts';
+import { printableStatus } from '../contract/transaction.ts';
 import { PaymentsError } from '../errors.ts';
 import { type PollEvent, shielded, type WaitEvent } from '../events.ts';
 import { WaitTimeoutError } from '../wait-timeout-error.ts';
@@ -7,19 +7,17 @@ import type { Wait } from './wait.ts';
 
 /** Tells one caller about a poll that it shared. */
 export function tell(wait: Wait, { answer, error }: Outcome, now: number, nextDelay: number | null): void {
-  const { onPoll, onTransaction } = wait.request;
-  if (onPoll) {
-    const told = {
-      reference: wait.poll.reference,
-      attempt: attemptsOf(wait),
-      elapsed: elapsedOf(wait, now),
-      transaction: answer?.result,
-      error: error instanceof PaymentsError ? error : undefined,
-      nextDelay,
-    };
-    shielded(() => onPoll(told));
-  }
-  if (onTransaction && answer) onTransaction(answer.result);
+  const { onPoll } = wait.request;
+  if (!onPoll) return;
+  const told = {
+    reference: wait.poll.reference,
+    attempt: attemptsOf(wait),
+    elapsed: elapsedOf(wait, now),
+    transaction: answer?.result,
+    error: error instanceof PaymentsError ? error : undefined,
+    nextDelay,
+  };
+  shielded(() => onPoll(told));
 }
 
 export function pollEvent(
@@ -32,7 +30,7 @@ export function pollEvent(
     type: 'poll',
     reference,
     attempt: attempts,
-    ...(answer ? { status: rawStatus(answer.result) } : {}),
+    ...(answer ? { status: printableStatus(answer.result) } : {}),
     ...(error instanceof PaymentsError ? { error: error.code } : {}),
     late,
     delay,
@@ -42,7 +40,7 @@ export function pollEvent(
 export function waitEvent(wait: Wait, result: WaitEvent['result']): WaitEvent {
   const { reference, lastTransaction } = wait.poll;
   const elapsed = elapsedOf(wait, performance.now());
-  const status = lastTransaction ? { status: rawStatus(lastTransaction) } : {};
+  const status = lastTransaction ? { status: printableStatus(lastTransaction) } : {};
   return { type: 'wait', reference, result, ...status, attempts: attemptsOf(wait), elapsed };
 }
 

@@ -24,6 +24,8 @@ export interface WaitRequest {
 export interface Wait extends Timed, Abortable<Wait> {
   readonly poll: SharedPoll;
   readonly request: WaitRequest;
+  /** Its place among the waits of its poll, -1 once it has left. */
+  place: number;
   /** When its time began to count, on the monotonic clock and on the wall's. */
   readonly began: number;
   readonly startedAt: number;

@@ -1,4 +1,3 @@
-import type { Transaction } from '../contract/transaction.ts';
 import { ClosedError } from '../errors.ts';
 import type { Report, WaitEvent } from '../events.ts';
 import type { ResolvedPolling } from '../polling-options.ts';
@@ -8,7 +7,8 @@ import { Heap } from './heap.ts';
 import { contradiction, ends, isPassing } from './judge.ts';
 import { Pace } from './pace.ts';
 import {
-  lastLook,
+  HINT_INTERVAL,
+  momentFor,
   nextMoment,
   note,
   type Outcome,
@@ -18,9 +18,6 @@ import {
 } from './shared-poll.ts';
 import { pollEvent, tell, timeoutError, waitEvent } from './telling.ts';
 import type { Wait, WaitRequest } from './wait.ts';
-
-/** A hint brings a poll forward at most this often for each reference. */
-const HINT_INTERVAL = 1_000;
 
 const NOBODY_WAITS = new Error('Nobody waits for this answer any more.');
 
@@ -59,8 +56,9 @@ export class Waits {
       return undefined;
     }
     const now = performance.now();
-    const { startedAt = Date.now(), rules, signal } = request;
-    const began = Math.round(now - Math.max(0, Date.now() - startedAt));
+    const wallNow = Date.now();
+    const { startedAt = wallNow, signal } = request;
+    const began = Math.round(now - Math.max(0, wallNow - startedAt));
     const poll = this.#polls.get(request.reference) ?? this.#newPoll(request, began);
     // A poll that is under way counts: its answer will be this wait's too.
     const attemptsBefore = poll.attempts - (poll.inFlight ? 1 : 0);
@@ -68,6 +66,7 @@ export class Waits {
     const wait: Wait = {
       poll,
       request,
+      place: poll.waits.length,
       began,
       startedAt,
       attemptsBefore,
@@ -80,21 +79,21 @@ export class Waits {
     poll.waits.push(wait);
     if (signal) this.#signals.join(signal, wait);
     this.#deadlines.put(wait, Math.ceil(began + request.timeout));
-    if (poll.attempts === 0) {
-      const firstLook = request.startedAt === undefined ? now : began + rules.initialDelay;
-      this.#plan(poll, Math.max(now, Math.min(firstLook, lastLook(wait))));
-    }
+    if (!poll.inFlight) this.#plan(poll, momentFor(poll, wait, now));
     this.#setAlarm(now);
     return wait;
   }
 
   /** Ends a wait without a word to its caller. Nothing is asked for one that nobody waits for. */
   leave(wait: Wait): boolean {
-    const { poll } = wait;
-    const place = poll.waits.lastIndexOf(wait);
+    const { poll, place } = wait;
     if (place === -1) return false;
     const last = poll.waits.pop();
-    if (last && last !== wait) poll.waits[place] = last;
+    if (last && last !== wait) {
+      poll.waits[place] = last;
+      last.place = place;
+    }
+    wait.place = -1;
     this.#signals.leave(wait);
     this.#deadlines.remove(wait);
     if (poll.waits.length === 0) this.#drop(poll);
@@ -143,7 +142,7 @@ export class Waits {
   }
 
   #bringForward(poll: SharedPoll, now: number): void {
-    const moment = Math.max(now, poll.hintedAt + HINT_INTERVAL);
+    const moment = Math.ceil(Math.max(now, poll.hintedAt + HINT_INTERVAL));
     if (poll.slot !== -1 && poll.due <= moment) return;
     poll.hintedAt = moment;
     this.#plan(poll, moment);
@@ -151,16 +150,20 @@ export class Waits {
 
   #wake(): void {
     const now = performance.now();
-    for (let wait = this.#deadlines.first; wait && wait.due <= now; wait = this.#deadlines.first) {
-      this.#fail(wait, 'timeout', timeoutError(wait, now));
-    }
-    this.#startDue(now);
-  }
-
-  #startDue(now: number): void {
+    this.#expire(now);
     for (let poll = this.#due.first; poll && this.#mayStart(poll, now); poll = this.#due.first)
       this.#start(poll, now);
     this.#setAlarm(now);
+  }
+
+  /** All of them are taken out first: a caller who hears of one and waits again would otherwise never let this end. */
+  #expire(now: number): void {
+    const expired: Wait[] = [];
+    for (let wait = this.#deadlines.first; wait && wait.due <= now; wait = this.#deadlines.first) {
+      this.#deadlines.remove(wait);
+      expired.push(wait);
+    }
+    for (const wait of expired) this.#fail(wait, 'timeout', timeoutError(wait, now));
   }
 
   #mayStart(poll: SharedPoll, now: number): boolean {
@@ -183,15 +186,15 @@ export class Waits {
     this.#pace.take(now);
     this.#underWay++;
     poll.attempts++;
+    poll.polledAt = Math.floor(now);
     poll.inFlight = inFlight;
     const ended = (outcome: Outcome) => {
       this.#underWay--;
-      const then = performance.now();
       if (poll.inFlight === inFlight) {
         poll.inFlight = undefined;
-        this.#heed(poll, outcome, late, then);
+        this.#heed(poll, outcome, late, performance.now());
       }
-      this.#startDue(then);
+      this.#wake();
     };
     this.#pollOnce(poll.reference, { signal: inFlight.signal, headers: poll.headers }).then(
       (answer) => ended({ answer, error: undefined }),
@@ -200,34 +203,39 @@ export class Waits {
   }
 
   #heed(poll: SharedPoll, outcome: Outcome, late: number, now: number): void {
-    const transaction = outcome.answer?.result;
     note(poll, outcome, now);
+    const transaction = outcome.answer?.result;
     const over = !transaction && !isPassing(poll, outcome.error, now);
-    const ending = new Set(poll.waits.filter((wait) => over || (transaction && ends(wait, transaction))));
-    const delay = ending.size === poll.waits.length ? null : this.#planNext(poll, ending, outcome, now);
+    const ending = poll.waits.filter((wait) => over || (transaction && ends(wait, transaction)));
+    for (const wait of ending) this.leave(wait);
+    const staying = [...poll.waits];
+    const next = staying.length === 0 ? Number.POSITIVE_INFINITY : this.#planNext(poll, outcome, now);
+
+    // All is in order again, so a caller who hears of this may begin, end and close whatever he likes.
+    const delay = staying.some(({ due }) => next < due) ? Math.ceil(next - now) : null;
     this.#report(pollEvent(poll, outcome, late, delay));
-    for (const wait of [...poll.waits]) tell(wait, outcome, now, ending.has(wait) ? null : delay);
     for (const wait of ending) {
-      if (transaction) this.#finish(wait, transaction);
-      else this.#fail(wait, 'failed', outcome.error);
+      tell(wait, outcome, now, null);
+      this.#end(wait, outcome);
+    }
+    for (const wait of staying) {
+      if (wait.place !== -1) tell(wait, outcome, now, next < wait.due ? delay : null);
+      if (wait.place !== -1 && transaction) wait.request.onTransaction?.(transaction);
     }
   }
 
-  #planNext(poll: SharedPoll, ending: Set<Wait>, outcome: Outcome, now: number): number | null {
-    const moment = nextMoment(poll, ending, outcome, now);
-    if (moment !== null) this.#plan(poll, moment);
+  #planNext(poll: SharedPoll, outcome: Outcome, now: number): number {
+    this.#plan(poll, nextMoment(poll, outcome, now));
     if (poll.hinted) this.#bringForward(poll, now);
     poll.hinted = false;
-    return poll.slot === -1 ? null : Math.max(0, Math.ceil(poll.due - now));
+    return poll.due;
   }
 
-  #finish(wait: Wait, transaction: Transaction): void {
-    const wrong = contradiction(wait, transaction);
-    if (wrong) this.#fail(wait, 'failed', wrong);
-    else if (this.leave(wait)) {
-      wait.resolve(transaction);
-      this.#report(waitEvent(wait, 'final'));
-    }
+  #end(wait: Wait, { answer, error }: Outcome): void {
+    const wrong = answer ? contradiction(wait, answer.result) : error;
+    if (answer && !wrong) wait.resolve(answer.result);
+    else wait.reject(wrong);
+    this.#report(waitEvent(wait, answer && !wrong ? 'final' : 'failed'));
   }
 
   #fail(wait: Wait, result: WaitEvent['result'], reason: unknown): void {

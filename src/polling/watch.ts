@@ -3,7 +3,25 @@ import type { WaitRequest } from './wait.ts';
 import type { Waits } from './waits.ts';
 
 /** Each change of status as it is seen, the final one last. Whoever stops reading leaves the wait. */
-export async function* watch(waits: Waits, request: WaitRequest): AsyncGenerator<Transaction, void, void> {
+export function watch(waits: Waits, request: WaitRequest): AsyncGenerator<Transaction, void, void> {
+  let stop = () => {};
+  const changes = changesOf(waits, request, (leave) => {
+    stop = leave;
+  });
+  // By itself a generator returns only after the change that a reader already waits for, which may never come.
+  const finish = changes.return.bind(changes);
+  changes.return = (value) => {
+    stop();
+    return finish(value);
+  };
+  return changes;
+}
+
+async function* changesOf(
+  waits: Waits,
+  request: WaitRequest,
+  onBegin: (leave: () => void) => void,
+): AsyncGenerator<Transaction, void, void> {
   const changes: Transaction[] = [];
   let seen: string | undefined;
   let wake = () => {};
@@ -30,6 +48,10 @@ export async function* watch(waits: Waits, request: WaitRequest): AsyncGenerator
         throw reason;
       }),
   );
+  const leave = () => {
+    if (wait && waits.leave(wait)) end(() => {});
+  };
+  onBegin(leave);
 
   try {
     for (;;) {
@@ -40,6 +62,6 @@ export async function* watch(waits: Waits, request: WaitRequest): AsyncGenerator
       });
     }
   } finally {
-    if (wait) waits.leave(wait);
+    leave();
   }
 }

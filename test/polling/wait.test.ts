@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   APIError,
   AuthenticationError,
@@ -6,26 +6,12 @@ import {
   TransactionMismatchError,
   WaitTimeoutError,
 } from '../../src/index.ts';
+import { REFERENCE } from '../support/calls.ts';
+import { MINUTE, settled, useFakeClock } from '../support/fake-clock.ts';
 import { brokenConnection, inTurn, scriptedService } from '../support/scripted-service.ts';
 import { failureOf } from '../support/service.ts';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-const REFERENCE = 'TXN-8f2c61d0';
-const MINUTE = 60_000;
-
-/** Lets a promise come to its end, with the clock running as fast as it can. */
-async function settled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  await vi.advanceTimersByTimeAsync(20 * MINUTE);
-  return promise;
-}
+useFakeClock();
 
 test('a wait asks at once, then on the square-root schedule, and ends with the final transaction', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'processing', 'pending', 'success'));

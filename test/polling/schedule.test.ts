@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isFinal, type NextDelayInput, nextDelay } from '../../src/polling/schedule.ts';
+
+test.each([
+  // The first check is five seconds after the charge, unless that would be sooner than any pause may be.
+  [0, 5_000],
+  [1_500, 3_500],
+  [2_500, 3_000],
+  [4_999, 3_000],
+  // Then the pause is the root of the elapsed seconds, from three seconds on
+  [5_000, 3_000],
+  [9_000, 3_000],
+  [10_000, 3_163],
+  [16_000, 4_000],
+  [25_000, 5_000],
+  [36_500, 6_042],
+  [60_000, 7_746],
+  [120_000, 10_955],
+  // to fifteen.
+  [225_000, 15_000],
+  [300_000, 15_000],
+  [570_000, 15_000],
+  // The last check falls on the deadline, and the pauses before it are shared out.
+  [582_000, 15_000],
+  [582_001, 9_000],
+  [585_000, 15_000],
+  [590_000, 10_000],
+  [598_000, 2_000],
+  [599_999, 1],
+  [599_999.5, null],
+  [600_000, null],
+  [700_000, null],
+])('after %d ms the pause is %s ms', (elapsed, delay) => {
+  expect(nextDelay({ elapsed })).toBe(delay);
+});
+
+test('a whole wait, from the charge to its deadline, is checked at these seconds', () => {
+  const moments = momentsOf(() => ({}));
+  expect(moments.map((moment) => Math.round(moment / 1000))).toEqual([
+    5, 8, 11, 14, 18, 22, 27, 32, 38, 44, 51, 58, 66, 74, 82, 91, 101, 111, 121, 132, 144, 156, 168, 181, 195,
+    209, 223, 238, 253, 268, 283, 298, 313, 328, 343, 358, 373, 388, 403, 418, 433, 448, 463, 478, 493, 508,
+    523, 538, 553, 568, 583, 592, 600,
+  ]);
+});
+
+test.each([
+  [0, 6_972],
+  [1, 8_521],
+])('chance %d spreads the pause by a tenth', (random, delay) => {
+  expect(nextDelay({ elapsed: 60_000, random })).toBe(delay);
+});
+
+/** The moments of all checks, where `given` says what each is asked with. */
+function momentsOf(given: () => Partial<NextDelayInput>): number[] {
+  const moments: number[] = [];
+  let elapsed = 0;
+  for (;;) {
+    const delay = nextDelay({ ...given(), elapsed });
+    if (delay === null || moments.length > 100_000) return moments;
+    elapsed += delay;
+    moments.push(elapsed);
+  }
+}
+
+const duration = (least: number, most: number) =>
+  fc.oneof(fc.integer({ min: least, max: most }), fc.double({ min: least, max: most, noNaN: true }));
+
+const rules = fc
+  .record({ initialDelay: duration(0, 60_000), minDelay: duration(1, 30_000), wider: duration(0, 60_000) })
+  .map(({ initialDelay, minDelay, wider }) => ({ initialDelay, minDelay, maxDelay: minDelay + wider }));
+
+const input = fc
+  .tuple(
+    rules,
+    fc.record({
+      elapsed: duration(-10_000, 2_000_000),
+      timeout: fc.oneof(duration(1, 2_000_000), fc.constant(Number.POSITIVE_INFINITY)),
+      random: fc.double({ min: 0, max: 1, noNaN: true }),
+      retryAfter: fc.option(duration(0, 2 ** 31), { nil: undefined }),
+    }),
+  )
+  .map(([delays, rest]) => ({ ...delays, ...rest }));
+
+const remainingOf = ({ elapsed, timeout }: { elapsed: number; timeout: number }) =>
+  Math.floor(timeout - Math.max(0, elapsed));
+
+test('a pause is always a whole number of milliseconds, at least one, and never ends past the deadline', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      const delay = nextDelay(given);
+      if (delay === null) return;
+      expect(Number.isSafeInteger(delay)).toBe(true);
+      expect(delay).toBeGreaterThanOrEqual(1);
+      expect(delay).toBeLessThanOrEqual(remainingOf(given));
+    }),
+  );
+});
+
+test('there is a pause as long as the deadline is a millisecond away, and none afterwards', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      expect(nextDelay(given) === null).toBe(remainingOf(given) <= 0);
+    }),
+  );
+});
+
+test('a pause is not below minDelay nor below Retry-After, unless the deadline is nearer', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      const delay = nextDelay(given);
+      if (delay === null || delay === remainingOf(given)) return;
+      expect(delay).toBeGreaterThanOrEqual(given.minDelay);
+      expect(delay).toBeGreaterThanOrEqual(given.retryAfter ?? 0);
+    }),
+  );
+});
+
+test('a pause is not above maxDelay, but for the first check, Retry-After, and the last pause of all', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      const longest = Math.max(given.maxDelay, given.initialDelay, given.retryAfter ?? 0);
+      const delay = nextDelay(given);
+      expect(delay ?? 0).toBeLessThanOrEqual(Math.ceil(longest + given.minDelay));
+    }),
+  );
+});
+
+test('the last check of a wait falls on its deadline', () => {
+  const chances = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 20 });
+  const timeouts = fc.integer({ min: 1, max: 600_000 });
+  fc.assert(
+    fc.property(rules, timeouts, chances, (delays, timeout, randoms) => {
+      let turn = 0;
+      const given = () => ({
+        ...delays,
+        minDelay: Math.max(500, delays.minDelay),
+        timeout,
+        random: randoms[turn++ % randoms.length],
+      });
+      expect(momentsOf(given).at(-1)).toBe(timeout);
+    }),
+  );
+});
+
+test.each([
+  ['elapsed', Number.NaN],
+  ['elapsed', undefined],
+  ['timeout', Number.NaN],
+  ['minDelay', Number.NaN],
+  ['retryAfter', Number.NaN],
+  ['random', Number.NaN],
+])('a wrong %s (%s) throws: as a pause it would give up an order, or poll without end', (name, value) => {
+  expect(() => nextDelay({ elapsed: 60_000, [name]: value })).toThrow(RangeError);
+});
+
+test('success, failed and abandoned are final, and nothing else is', () => {
+  expect(['success', 'failed', 'abandoned'].every((status) => isFinal(status))).toBe(true);
+  expect(['pending', 'processing', 'unrecognised', 'Success', 'reversed', ''].some((s) => isFinal(s))).toBe(
+    false,
+  );
+});
+
+test('finalStatuses stand in for the default ones', () => {
+  expect(isFinal('abandoned', ['success', 'failed'])).toBe(false);
+  expect(isFinal('success', ['success', 'failed'])).toBe(true);
+});
