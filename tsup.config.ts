@@ -1,18 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Options } from 'tsup';
 
-const shared: Options = {
+const shared = {
   entry: {
     index: 'src/index.ts',
     schedule: 'src/polling/schedule.ts',
     testing: 'src/testing/index.ts',
+    sandbox: 'src/sandbox/index.ts',
   },
+  external: [/^node:/],
+  removeNodeProtocol: false,
   target: 'es2023',
   platform: 'neutral',
   // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
   dts: { banner: '/// <reference lib="esnext.disposable" />' },
   treeshake: true,
-};
+} satisfies Options;
 
 // A CommonJS module cannot wait at its top for the optional peer.
 const requireMsw: NonNullable<Options['esbuildPlugins']>[number] = {
@@ -25,7 +28,13 @@ const requireMsw: NonNullable<Options['esbuildPlugins']>[number] = {
 
 export default defineConfig([
   // Splitting keeps one copy of each error class across `.` and `./testing`.
-  { ...shared, format: 'esm', splitting: true },
+  {
+    ...shared,
+    entry: { ...shared.entry, 'payment-sandbox': 'src/sandbox/cli.ts' },
+    format: 'esm',
+    splitting: true,
+    dts: { ...shared.dts, entry: shared.entry },
+  },
   // ky is an ES module only; inside the CommonJS build it also works in Jest, which cannot require one.
   { ...shared, format: 'cjs', noExternal: ['ky'], esbuildPlugins: [requireMsw] },
 ]);

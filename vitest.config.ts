@@ -19,7 +19,11 @@ export default defineConfig({
         // Merchants may still have MSW 2.
         extends: true,
         resolve: { alias: [{ find: /^msw(\/.*)?$/, replacement: 'msw-2$1' }] },
-        test: { name: 'msw 2', include: ['test/testing/*.test.ts'], exclude: ['test/testing/optional-peer.test.ts'] },
+        test: {
+          name: 'msw 2',
+          include: ['test/testing/*.test.ts'],
+          exclude: ['test/testing/optional-peer.test.ts'],
+        },
       },
     ],
   },

@@ -13,11 +13,14 @@ interface DoubleCharge {
  * `abandoned` does: SPEC.md does not say that it cannot still succeed.
  */
 export function refuseDoubleCharge(entries: readonly Entry[], within: number): void {
-  const found = entries.flatMap((second, index) =>
-    entries
-      .slice(0, index)
-      .filter((first) => second.createdAt - first.createdAt <= within && asksTwice(first, second))
-      .map((first): DoubleCharge => ({ first, second })),
+  const charges = entries.filter(({ mobileMoney }) => mobileMoney);
+  const found = [...Map.groupBy(charges, identity).values()].flatMap((alike) =>
+    alike.flatMap((second, index) =>
+      alike
+        .slice(0, index)
+        .filter((first) => second.createdAt - first.createdAt <= within && asksTwice(first, second))
+        .map((first): DoubleCharge => ({ first, second })),
+    ),
   );
   if (found.length === 0) return;
   const list = found.map(({ first, second }) => {
@@ -28,13 +31,12 @@ export function refuseDoubleCharge(entries: readonly Entry[], within: number): v
 }
 
 function asksTwice(first: Entry, second: Entry): boolean {
-  const hadFailed = first.status === 'failed' && first.changedAt <= second.createdAt;
-  return !hadFailed && identity(first) !== null && identity(first) === identity(second);
+  return !(first.status === 'failed' && first.changedAt <= second.createdAt);
 }
 
-function identity({ mobileMoney, customer_email, amount, currency }: Entry): string | null {
-  if (!mobileMoney) return null;
-  return JSON.stringify([customer_email.toLowerCase(), amount, currency, subscriber(mobileMoney.phone)]);
+function identity({ mobileMoney, customer_email, amount, currency }: Entry): string {
+  const phone = subscriber(mobileMoney?.phone ?? '');
+  return JSON.stringify([customer_email.toLowerCase(), amount, currency, phone]);
 }
 
 /** A number may be written in several ways, `024 412 3456` or `+233244123456`: its last nine digits tell it. */

@@ -130,7 +130,8 @@ export interface Faults {
 /** Any fault, told apart by `kind`. */
 export type Fault = Faults[OperationName];
 
-interface Scripted {
+/** A fault that is still to come. */
+export interface Scripted {
   readonly operation: OperationName;
   readonly fault: Fault;
   left: number;
@@ -139,6 +140,10 @@ interface Scripted {
 /** The faults that are still to come, first in, first out for each operation. */
 export class FaultQueue {
   #scripted: Scripted[] = [];
+
+  get scripted(): readonly Readonly<Scripted>[] {
+    return this.#scripted;
+  }
 
   add(operation: OperationName, fault: Fault, times: number): void {
     if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0))) {

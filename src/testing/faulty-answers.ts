@@ -89,10 +89,11 @@ function dribble(bytes: Uint8Array, interval: number, gone: AbortSignal): Respon
         stop();
         controller.close();
       }, interval);
-      // MSW does not always cancel the body of an answer that nobody reads any more.
+      // MSW does not always cancel the body of an answer that nobody reads any more. An HTTP server does, in the same
+      // turn: it then finds no error to report.
       gone.addEventListener('abort', () => {
         stop();
-        controller.error(gone.reason);
+        queueMicrotask(() => controller.error(gone.reason));
       });
     },
     cancel: stop,

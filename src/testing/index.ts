@@ -1,16 +1,12 @@
 import type { HttpHandler } from 'msw';
-import type { Network } from '../contract/input.ts';
-import type { OperationName } from '../contract/operation.ts';
-import { type Transaction, transactionSchema } from '../contract/transaction.ts';
-import { reported } from './answers.ts';
-import { refuseDoubleCharge } from './double-charge.ts';
-import type { Faults } from './faults.ts';
+import { controlsOf, type PaymentControls } from './controls.ts';
 import { handlersFor } from './handlers.ts';
-import type { Entry, FinalStatus, KnownStatus } from './ledger.ts';
-import { PaymentService, type SeenRequest } from './service.ts';
+import { PaymentService } from './service.ts';
 
+export type { MockCharge, PaymentControls } from './controls.ts';
 export type * from './faults.ts';
-export type { FinalStatus, KnownStatus, SeenRequest };
+export type { FinalStatus, KnownStatus } from './ledger.ts';
+export type { SeenRequest } from './service.ts';
 
 /** What {@link createMockPayments} is made from. */
 export interface MockPaymentsOptions {
@@ -36,19 +32,8 @@ export interface MockPaymentsOptions {
   refuseTestCharges?: boolean | undefined;
 }
 
-/** A Mobile Money charge that the service accepted. */
-export interface MockCharge {
-  readonly reference: string;
-  /** With two decimals. */
-  readonly amount: string;
-  readonly currency: string;
-  readonly customer_email: string;
-  readonly phone: string;
-  readonly network: Network;
-}
-
-/** The payment service, played in memory. Every list is a copy of what is so at that moment. */
-export interface MockPayments {
+/** The payment service, played in memory. */
+export interface MockPayments extends PaymentControls {
   /** Give it to the client under test. */
   readonly baseUrl: string;
   /** Give it to the client under test. */
@@ -59,51 +44,6 @@ export interface MockPayments {
    * @example const server = setupServer(...mock.handlers);
    */
   readonly handlers: HttpHandler[];
-  /** Every transaction, as verify would report it, in the order of creation. */
-  readonly transactions: Transaction[];
-  /** Every charge that was accepted, in order: also one whose answer was lost. */
-  readonly charges: MockCharge[];
-  /** Every request that came in, in order, also a refused one. */
-  readonly requests: SeenRequest[];
-  /** The customer pays: `success`, with `paid_at`. Any status can be left again; what was planned is off. */
-  approve(reference: string): Transaction;
-  /** The customer declines, or the payment fails: `failed`. */
-  decline(reference: string): Transaction;
-  /** The customer goes away: `abandoned`. */
-  abandon(reference: string): Transaction;
-  /**
-   * Moves a transaction by itself once `delay` milliseconds have passed, by the clock of the test: `Date.now()` is read
-   * when someone looks, so a fake clock that was moved on is enough. With `next`, it is for the next transaction that
-   * is created, from its creation on; said twice, for the next two.
-   *
-   * @example mock.settleAfter('next', 20_000, 'success');
-   */
-  settleAfter(reference: string | 'next', delay: number, status: FinalStatus): void;
-  /**
-   * What the next verifies find, one status each; the last one stays. `next` is as for `settleAfter`, and whichever of
-   * the two was said last holds.
-   *
-   * @example mock.script('next', ['pending', 'pending', 'success']);
-   */
-  script(reference: string | 'next', statuses: readonly KnownStatus[]): void;
-  /**
-   * Breaks the next requests of an operation that keep to SPEC.md; one that does not is refused as ever. Several faults
-   * come one after the other. A client's own retries count as requests.
-   *
-   * @param options `times`: how many requests, or `Infinity` until `reset`. Default 1.
-   * @example mock.fault('chargeMobileMoney', { kind: 'answerLost' });
-   * @example mock.fault('verify', { kind: 'status', status: 502, body: 'html' }, { times: 3 });
-   */
-  fault<Name extends OperationName>(operation: Name, fault: Faults[Name], options?: { times?: number }): void;
-  /**
-   * Throws where one customer was charged the same amount on the same phone twice, unless the first charge had failed
-   * before the second was made. It compares the last nine digits of the phone, and not the case of the email.
-   *
-   * @param options `within`: count charges at most so many milliseconds apart. Default: any two.
-   */
-  expectNoDoubleCharge(options?: { within?: number }): void;
-  /** Forgets transactions, requests, scripts and faults, and counts references from 1 again: between two tests. */
-  reset(): void;
 }
 
 /**
@@ -134,37 +74,6 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
   const { origin, pathname } = new URL(options.baseUrl ?? 'https://payments.example/api/v1');
   const baseUrl = origin + pathname.replace(/\/+$/, '');
   const service = new PaymentService({ baseUrl, apiKeys: [apiKey], refuseTestCharges, checkoutBase: origin });
-  const { ledger } = service;
-
-  return {
-    baseUrl,
-    apiKey,
-    handlers: handlersFor(baseUrl, (request) => service.handle(request)),
-    get transactions() {
-      return ledger.list().map(transactionOf);
-    },
-    get charges() {
-      return ledger.list().flatMap(chargeOf);
-    },
-    get requests() {
-      return [...service.requests];
-    },
-    approve: (reference) => transactionOf(ledger.settle(reference, 'success')),
-    decline: (reference) => transactionOf(ledger.settle(reference, 'failed')),
-    abandon: (reference) => transactionOf(ledger.settle(reference, 'abandoned')),
-    settleAfter: (reference, delay, status) => ledger.settleAfter(reference, delay, status),
-    script: (reference, statuses) => ledger.script(reference, statuses),
-    fault: (operation, fault, { times = 1 } = {}) => service.faults.add(operation, fault, times),
-    expectNoDoubleCharge: ({ within = Number.POSITIVE_INFINITY } = {}) =>
-      refuseDoubleCharge(ledger.list(), within),
-    reset: () => service.reset(),
-  };
-}
-
-function transactionOf(entry: Entry): Transaction {
-  return transactionSchema.parse(reported(entry));
-}
-
-function chargeOf({ reference, amount, currency, customer_email, mobileMoney }: Entry): MockCharge[] {
-  return mobileMoney ? [{ reference, amount, currency, customer_email, ...mobileMoney }] : [];
+  const handlers = handlersFor(baseUrl, (request) => service.handle(request));
+  return Object.assign(controlsOf(service), { baseUrl, apiKey, handlers });
 }

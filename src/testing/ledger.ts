@@ -25,13 +25,33 @@ export interface Entry {
 }
 
 /** What will become of a transaction without anyone touching it. */
-type Plan = { settleAt: number; status: FinalStatus } | { statuses: readonly KnownStatus[] };
+export type Plan = { settleAt: number; status: FinalStatus } | { statuses: readonly KnownStatus[] };
 
 /** A plan for a transaction that may not exist yet. */
 type PlanFrom = (createdAt: number) => Plan;
 
 type Payment = z.output<typeof initializeInputSchema>;
 type Charge = z.output<typeof chargeMobileMoneyInputSchema>;
+
+/** Told of every change, as it is made. */
+export interface LedgerObserver {
+  created(entry: Entry): void;
+  /** Its status or its plan is another. */
+  changed(entry: Entry): void;
+  /** It is forgotten. */
+  dropped(entry: Entry): void;
+}
+
+/** What a service that runs for days needs, and one in a test does not. */
+export interface LedgerOptions {
+  /** How many transactions are kept. Where there are more, final ones go first, the oldest before others. Default: all. */
+  readonly keep?: number;
+  /** Milliseconds after which a charge that nobody answers has failed. Default: never. */
+  readonly promptExpiry?: number;
+  /** Makes a reference of the number of transactions so far. Default: `TXN-000001` and so on. */
+  readonly newReference?: (count: number) => string;
+  readonly observer?: LedgerObserver;
+}
 
 /**
  * Every transaction, in the order in which they were created.
@@ -41,13 +61,27 @@ type Charge = z.output<typeof chargeMobileMoneyInputSchema>;
  */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
+  readonly #options: LedgerOptions;
   #created = 0;
   #plansForNext: PlanFrom[] = [];
 
+  constructor(options: LedgerOptions = {}) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
   create(input: Payment | Charge): Entry {
     const now = Date.now();
+    const { newReference = numbered, promptExpiry, observer } = this.#options;
+    const expiry: Plan | null =
+      'phone' in input && promptExpiry !== undefined
+        ? { settleAt: now + promptExpiry, status: 'failed' }
+        : null;
     const entry: Entry = {
-      reference: `TXN-${String(++this.#created).padStart(6, '0')}`,
+      reference: newReference(++this.#created),
       amount: input.amount.toFixed(2),
       currency: input.currency ?? DEFAULT_CURRENCY,
       customer_email: input.customer_email,
@@ -55,20 +89,26 @@ export class Ledger {
       mobileMoney: 'phone' in input ? { phone: input.phone, network: input.network } : null,
       status: 'pending',
       changedAt: now,
-      plan: this.#plansForNext.shift()?.(now) ?? null,
+      plan: this.#plansForNext.shift()?.(now) ?? expiry,
     };
-    this.#entries.set(entry.reference, entry);
+    this.#add(entry);
+    observer?.created(entry);
     return entry;
+  }
+
+  /** Takes up what an earlier run left, in the order of creation. */
+  restore(entries: Iterable<Entry>): void {
+    for (const entry of entries) this.#add(entry);
   }
 
   /** All transactions as they are now. */
   list(): Entry[] {
-    return [...this.#entries.values()].map(settled);
+    return [...this.#entries.values()].map((entry) => this.#settled(entry));
   }
 
   find(reference: string): Entry | undefined {
     const entry = this.#entries.get(reference);
-    return entry && settled(entry);
+    return entry && this.#settled(entry);
   }
 
   /** What a verify finds: it takes one step of a script, where there is one. */
@@ -76,8 +116,7 @@ export class Ledger {
     const entry = this.find(reference);
     if (entry?.plan && 'statuses' in entry.plan) {
       const [status = entry.status, ...statuses] = entry.plan.statuses;
-      move(entry, status, Date.now());
-      entry.plan = { statuses };
+      this.#move(entry, status, Date.now(), { statuses });
     }
     return entry;
   }
@@ -85,8 +124,7 @@ export class Ledger {
   /** Moves a transaction at once; what was planned for it is off. */
   settle(reference: string, status: FinalStatus): Entry {
     const entry = this.#known(reference);
-    move(entry, status, Date.now());
-    entry.plan = null;
+    this.#move(entry, status, Date.now(), null);
     return entry;
   }
 
@@ -105,7 +143,7 @@ export class Ledger {
   }
 
   clear(): void {
-    this.#entries.clear();
+    this.#drop([...this.#entries.values()]);
     this.#created = 0;
     this.#plansForNext = [];
   }
@@ -116,28 +154,62 @@ export class Ledger {
     } else {
       const entry = this.#known(reference);
       entry.plan = planFrom(entry.createdAt);
+      this.#options.observer?.changed(entry);
     }
   }
 
   #known(reference: string): Entry {
     const entry = this.find(reference);
     if (entry) return entry;
-    const known = [...this.#entries.keys()].join(', ') || 'none yet';
+    const known = [...this.#entries.keys()].slice(-20).join(', ') || 'none yet';
     throw new Error(`There is no transaction ${reference}. Known: ${known}.`);
   }
-}
 
-function settled(entry: Entry): Entry {
-  const { plan } = entry;
-  if (plan && 'settleAt' in plan && Date.now() >= plan.settleAt) {
-    move(entry, plan.status, plan.settleAt);
-    entry.plan = null;
+  #add(entry: Entry): void {
+    const { keep = Number.POSITIVE_INFINITY } = this.#options;
+    // A hundredth at once: to look for the next one to go at each creation would take the longer the more are kept.
+    if (this.#entries.size >= keep) this.#drop(this.#oldest(Math.ceil(keep / 100)));
+    this.#entries.set(entry.reference, entry);
   }
-  return entry;
+
+  #oldest(count: number): Entry[] {
+    const ended: Entry[] = [];
+    const open: Entry[] = [];
+    for (const entry of this.#entries.values()) {
+      const list = isFinal(entry.status) ? ended : open;
+      if (list.length < count) list.push(entry);
+      if (ended.length === count) break;
+    }
+    return [...ended, ...open].slice(0, count);
+  }
+
+  #drop(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      this.#entries.delete(entry.reference);
+      this.#options.observer?.dropped(entry);
+    }
+  }
+
+  #settled(entry: Entry): Entry {
+    const { plan } = entry;
+    if (plan && 'settleAt' in plan && Date.now() >= plan.settleAt) {
+      this.#move(entry, plan.status, plan.settleAt, null);
+    }
+    return entry;
+  }
+
+  #move(entry: Entry, status: KnownStatus, at: number, plan: Plan | null): void {
+    if (entry.status !== status) {
+      entry.status = status;
+      entry.changedAt = at;
+    }
+    entry.plan = plan;
+    this.#options.observer?.changed(entry);
+  }
 }
 
-function move(entry: Entry, status: KnownStatus, at: number): void {
-  if (entry.status === status) return;
-  entry.status = status;
-  entry.changedAt = at;
+const numbered = (count: number) => `TXN-${String(count).padStart(6, '0')}`;
+
+export function isFinal(status: KnownStatus): status is FinalStatus {
+  return status === 'success' || status === 'failed' || status === 'abandoned';
 }

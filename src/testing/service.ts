@@ -2,8 +2,16 @@ import type { OperationName } from '../contract/operation.ts';
 import { type Answer, initialized, prompted, refused, verified } from './answers.ts';
 import { FaultQueue } from './faults.ts';
 import { answerUnder } from './faulty-answers.ts';
-import { Ledger } from './ledger.ts';
-import { type Command, commandOf, type KeyRules, type Place, placeOf, Refusal } from './rules.ts';
+import { Ledger, type LedgerOptions } from './ledger.ts';
+import {
+  type Command,
+  commandOf,
+  type KeyRules,
+  type Place,
+  placeOf,
+  Refusal,
+  type WireRequest,
+} from './rules.ts';
 
 /** A request that came in below the base URL, as it was, whether or not it was refused. */
 export interface SeenRequest {
@@ -18,16 +26,34 @@ export interface SeenRequest {
   readonly body: unknown;
 }
 
+/** A request and what came of it. */
+export interface Exchange {
+  readonly request: SeenRequest;
+  /** The transaction that it made or asked about; `null` where there was none. */
+  readonly reference: string | null;
+  /** `null` where the connection broke. */
+  readonly status: number | null;
+  /** When it came in, in epoch milliseconds. */
+  readonly at: number;
+  /** Milliseconds until the answer was ready; a body that dribbles goes on after that. */
+  readonly duration: number;
+}
+
 export interface ServiceOptions extends KeyRules {
   /** With the version prefix, without a slash at the end. */
   readonly baseUrl: string;
   /** The address under which `/checkout/<reference>` lies. */
   readonly checkoutBase: string;
+  readonly ledger?: LedgerOptions;
+  /** How many of the latest requests are kept at least. Default: all. */
+  readonly keepRequests?: number;
+  /** Told of each request once it is answered. */
+  readonly onExchange?: (exchange: Exchange) => void;
 }
 
 /** The service of SPEC.md, in memory: a request goes in, its answer comes out. It knows nothing of MSW or sockets. */
 export class PaymentService {
-  readonly ledger = new Ledger();
+  readonly ledger: Ledger;
   readonly faults = new FaultQueue();
   readonly #options: ServiceOptions;
   readonly #basePath: string;
@@ -36,6 +62,7 @@ export class PaymentService {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
+    this.ledger = new Ledger(options.ledger);
     this.#basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
   }
 
@@ -45,23 +72,29 @@ export class PaymentService {
 
   /** Answers one request. A response of type `error` stands for a connection that breaks. */
   async handle(request: Request): Promise<Response> {
+    const at = Date.now();
+    const began = performance.now();
     const { method, headers } = request;
-    const body = await request.text();
+    const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
     const { path, place } = this.#find(new URL(request.url).pathname);
-    this.#requests.push({
+    const seen: SeenRequest = {
       operation: place?.name ?? null,
       method,
       path,
       headers: withoutKey(headers),
       body: readable(body),
+    };
+    this.#keep(seen);
+    const about: About = { reference: place?.reference || null };
+    const response = await this.#answer(place, { method, headers, body }, request, about);
+    this.#options.onExchange?.({
+      request: seen,
+      reference: about.reference,
+      status: response.type === 'error' ? null : response.status,
+      at,
+      duration: performance.now() - began,
     });
-    try {
-      const command = commandOf(place, { method, headers, body }, this.#options);
-      return await this.#answer(command, request.signal);
-    } catch (error) {
-      if (error instanceof Refusal) return refused(error);
-      throw error;
-    }
+    return response;
   }
 
   /** Forgets everything, and breaks the connections that hang. */
@@ -79,12 +112,33 @@ export class PaymentService {
     return { path, place: placeOf(path) };
   }
 
-  #answer(command: Command, signal: AbortSignal): Promise<Response> {
-    return answerUnder(this.faults.take(command.operation), {
-      act: () => this.#act(command),
-      approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
-      gone: () => AbortSignal.any([signal, this.#lifetime.signal]),
-    });
+  #keep(seen: SeenRequest): void {
+    const { keepRequests = Number.POSITIVE_INFINITY } = this.#options;
+    this.#requests.push(seen);
+    if (this.#requests.length > 2 * keepRequests) this.#requests = this.#requests.slice(-keepRequests);
+  }
+
+  async #answer(
+    place: Place | undefined,
+    wire: WireRequest,
+    request: Request,
+    about: About,
+  ): Promise<Response> {
+    try {
+      const command = commandOf(place, wire, this.#options);
+      return await answerUnder(this.faults.take(command.operation), {
+        act: () => {
+          const answer = this.#act(command);
+          about.reference = answer.data.reference;
+          return answer;
+        },
+        approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
+        gone: () => AbortSignal.any([request.signal, this.#lifetime.signal]),
+      });
+    } catch (error) {
+      if (error instanceof Refusal) return refused(error);
+      throw error;
+    }
   }
 
   #act(command: Command): Answer {
@@ -100,6 +154,11 @@ export class PaymentService {
       }
     }
   }
+}
+
+/** Which transaction a request turned out to be about. */
+interface About {
+  reference: string | null;
 }
 
 function withoutKey(headers: Headers): Record<string, string> {

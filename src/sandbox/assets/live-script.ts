@@ -1,0 +1,60 @@
+/**
+ * Keeps a page up to date without a reload. The server sends elements: one whose id is on the page takes the place of
+ * it, a new one goes to the top of the list, and one marked `data-gone` leaves it. Where someone is typing nothing moves.
+ */
+export const liveScript = `'use strict';
+const list = document.querySelector('[data-live]');
+const connection = document.querySelector('#connection');
+const events = new EventSource(document.body.dataset.events);
+
+const tell = (state, text) => {
+  if (connection.dataset.state === state) return;
+  connection.dataset.state = state;
+  connection.textContent = text;
+};
+events.addEventListener('open', () => tell('on', 'live'));
+events.addEventListener('error', () => tell('off', 'not connected, trying again'));
+events.addEventListener('some', ({ data }) => update(data));
+events.addEventListener('all', ({ data }) => {
+  const ids = update(data);
+  for (const item of [...list.children]) if (!ids.has(item.id)) item.remove();
+});
+
+function update(markup) {
+  const template = document.createElement('template');
+  template.innerHTML = markup;
+  const ids = new Set();
+  for (const fresh of [...template.content.children]) {
+    ids.add(fresh.id);
+    const old = document.getElementById(fresh.id);
+    if ('gone' in fresh.dataset) old?.remove();
+    else if (old) replace(old, fresh);
+    else add(fresh);
+  }
+  while (list.children.length > Number(list.dataset.live)) list.lastElementChild.remove();
+  return ids;
+}
+
+function add(fresh) {
+  fresh.classList.add('new');
+  list.prepend(fresh);
+  if (document.activeElement === document.body) fresh.querySelector('input:not([type=hidden])')?.focus();
+}
+
+function replace(old, fresh) {
+  const active = document.activeElement;
+  const inside = old.contains(active);
+  if (inside && active.matches('input, select')) return;
+  const open = old.querySelector('details')?.open;
+  if (open) fresh.querySelector('details').open = true;
+  old.classList.remove('new');
+  if (old.isEqualNode(fresh)) return;
+  const place = inside ? focusable(old).indexOf(active) : -1;
+  old.replaceWith(fresh);
+  focusable(fresh)[place]?.focus();
+}
+
+function focusable(element) {
+  return [...element.querySelectorAll('summary, a, button')];
+}
+`;

@@ -1,0 +1,91 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { SandboxError, type SandboxOptions, startSandbox } from './index.ts';
+
+const HELP = `payment-sandbox: the payment service on this machine, with pages that play the customer.
+
+  --port <number>         the port to listen on; 0 takes a free one (4010)
+  --host <address>        the address to listen on (127.0.0.1)
+  --allow-remote          listen also where others on the network can reach it
+  --public-url <address>  where others reach it, for checkout_url (the address that it listens on)
+  --state <file>          keep transactions over a restart, in an SQLite database
+  --keep <number>         how many transactions are kept (100000)
+  --expiry <seconds>      how long a prompt rings on the phone (300)
+  --help                  this text
+`;
+
+try {
+  await run();
+} catch (error) {
+  if (!(error instanceof SandboxError) && !isUsage(error)) throw error;
+  process.stderr.write(`payment-sandbox: ${error.message}\n`);
+  if (isUsage(error)) process.stderr.write('payment-sandbox --help shows what there is.\n');
+  process.exitCode = 1;
+}
+
+async function run(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '4010' },
+      host: { type: 'string' },
+      'allow-remote': { type: 'boolean' },
+      'public-url': { type: 'string' },
+      state: { type: 'string' },
+      keep: { type: 'string' },
+      expiry: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const expiry = whole('expiry', values.expiry, 1, 86_400);
+  await serve({
+    port: whole('port', values.port, 0, 65_535),
+    host: values.host,
+    allowRemote: values['allow-remote'],
+    publicUrl: values['public-url'],
+    state: values.state,
+    keep: whole('keep', values.keep, 1, 10_000_000),
+    promptExpiry: expiry && expiry * 1000,
+  });
+}
+
+async function serve(options: SandboxOptions): Promise<void> {
+  const sandbox = await startSandbox(options);
+  const { url, baseUrl, testKey, liveKey, transactions } = sandbox;
+  const kept =
+    options.state === undefined
+      ? ''
+      : `\n  state         ${options.state} (${transactions.length} transactions)`;
+  process.stdout.write(`The payment sandbox listens. No money moves.
+
+  base URL      ${baseUrl}
+  test key      ${testKey}
+  live key      ${liveKey} (also charges Mobile Money)
+
+  transactions  ${url}/
+  phone         ${url}/phone
+  checkout      ${url}/checkout/<reference>
+${kept}
+Ctrl-C ends it.
+`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => sandbox.close());
+}
+
+function whole(name: string, text: string | undefined, least: number, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
+  throw new SandboxError(`--${name} takes a whole number from ${least} to ${most}, not "${text}".`);
+}
+
+function isUsage(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    error.code.startsWith('ERR_PARSE_ARGS_')
+  );
+}

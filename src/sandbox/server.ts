@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { isLoopback, SandboxError } from './address.ts';
+
+/** Where to listen. */
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  readonly allowRemote: boolean;
+}
+
+/** Takes a port, or says why it cannot. Nothing is answered before {@link answerWith}. */
+export async function listen({ host, port, allowRemote }: Listening): Promise<Server> {
+  if (!allowRemote && !isLoopback(host)) {
+    throw new SandboxError(
+      `${host} is not a loopback address: others on the network could reach the sandbox. ` +
+        'If that is meant, say so: --allow-remote.',
+    );
+  }
+  const server = createServer();
+  server.listen({ host, port });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new SandboxError(refusal(error, host, port), { cause: error });
+  }
+  return server;
+}
+
+function refusal(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && 'code' in error ? error.code : error;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} on ${host} is in use. Choose another with --port, or end what listens there.`;
+    case 'EACCES':
+      return `Port ${port} may not be used without further rights. Choose one from 1024 on with --port.`;
+    default:
+      return `Cannot listen on ${host}, port ${port}: ${code}.`;
+  }
+}
+
+export function answerWith(
+  server: Server,
+  app: (request: Request, bindings: object) => Promise<Response> | Response,
+): void {
+  // The Request and Response of the process that started the sandbox stay as they are.
+  server.on('request', getRequestListener(app, { overrideGlobalObjects: false }));
+}
+
+/** Also requests that hang, and pages that listen for news, end here. */
+export async function stop(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}

@@ -1,0 +1,143 @@
+import type { DatabaseSync } from 'node:sqlite';
+import * as z from 'zod/mini';
+import { networks } from '../contract/input.ts';
+import { transactionStatuses } from '../contract/transaction.ts';
+import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import { SandboxError } from './address.ts';
+
+const VERSION = 1;
+
+const TABLE = `CREATE TABLE transactions (
+  position INTEGER PRIMARY KEY AUTOINCREMENT,
+  reference TEXT NOT NULL UNIQUE,
+  amount TEXT NOT NULL,
+  currency TEXT NOT NULL,
+  customer_email TEXT NOT NULL,
+  phone TEXT,
+  network TEXT,
+  status TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  plan TEXT
+) STRICT;
+PRAGMA user_version = ${VERSION};`;
+
+const planSchema = z.union([
+  z.object({ settleAt: z.number(), status: z.enum(['success', 'failed', 'abandoned']) }),
+  z.object({ statuses: z.array(z.enum(transactionStatuses)) }),
+]);
+
+const rowSchema = z.object({
+  reference: z.string(),
+  amount: z.string(),
+  currency: z.string(),
+  customer_email: z.string(),
+  phone: z.nullable(z.string()),
+  network: z.nullable(z.enum(networks)),
+  status: z.enum(transactionStatuses),
+  created_at: z.number(),
+  changed_at: z.number(),
+  plan: z.nullable(z.string()),
+});
+
+/** Keeps every transaction in a file, from the moment of each change. */
+export class Store implements LedgerObserver {
+  readonly #database: DatabaseSync;
+  readonly #save: ReturnType<DatabaseSync['prepare']>;
+  readonly #delete: ReturnType<DatabaseSync['prepare']>;
+
+  /** @throws SandboxError where the file is none of the sandbox's, or another sandbox has it open. */
+  constructor(file: string) {
+    this.#database = open(file);
+    this.#save = this.#database.prepare(
+      `INSERT INTO transactions
+         (reference, amount, currency, customer_email, phone, network, status, created_at, changed_at, plan)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (reference) DO UPDATE
+       SET status = excluded.status, changed_at = excluded.changed_at, plan = excluded.plan`,
+    );
+    this.#delete = this.#database.prepare('DELETE FROM transactions WHERE reference = ?');
+  }
+
+  /** What earlier runs left, in the order of creation. */
+  entries(): Entry[] {
+    const rows = this.#database.prepare('SELECT * FROM transactions ORDER BY position').all();
+    return rows.map(entryOf);
+  }
+
+  created(entry: Entry): void {
+    this.changed(entry);
+  }
+
+  changed(entry: Entry): void {
+    const { reference, amount, currency, customer_email, mobileMoney, status, createdAt, changedAt } = entry;
+    const { phone = null, network = null } = mobileMoney ?? {};
+    const plan = entry.plan && JSON.stringify(entry.plan);
+    this.#save.run(
+      reference,
+      amount,
+      currency,
+      customer_email,
+      phone,
+      network,
+      status,
+      createdAt,
+      changedAt,
+      plan,
+    );
+  }
+
+  dropped({ reference }: Entry): void {
+    this.#delete.run(reference);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function open(file: string): DatabaseSync {
+  // Not an import: Node 22 before 22.13 has no such module, and only those who keep state need it.
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  if (!sqlite) {
+    throw new SandboxError(
+      `To keep state the sandbox needs node:sqlite: Node 22.13 or later, not ${process.version}.`,
+    );
+  }
+  let database: DatabaseSync | undefined;
+  try {
+    database = new sqlite.DatabaseSync(file);
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+    prepare(database, file);
+    return database;
+  } catch (error) {
+    if (database?.isOpen) database.close();
+    if (error instanceof SandboxError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = reason.includes('locked')
+      ? `The state file ${file} is in use by another sandbox.`
+      : `The state file ${file} cannot be used: ${reason}.`;
+    throw new SandboxError(message, { cause: error });
+  }
+}
+
+function prepare(database: DatabaseSync, file: string): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  const isEmpty = database.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
+  if (version === 0 && isEmpty) {
+    database.exec(TABLE);
+  } else if (version !== VERSION) {
+    throw new SandboxError(`${file} is not a state file of this version of the sandbox: choose another.`);
+  }
+}
+
+function entryOf(row: unknown): Entry {
+  const { phone, network, created_at, changed_at, plan, ...same } = rowSchema.parse(row);
+  return {
+    ...same,
+    createdAt: created_at,
+    changedAt: changed_at,
+    mobileMoney: phone !== null && network !== null ? { phone, network } : null,
+    plan: plan === null ? null : planSchema.parse(JSON.parse(plan)),
+  };
+}
