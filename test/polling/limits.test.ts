@@ -128,6 +128,20 @@ test('polls that end by abort, fault or deadline give their place to the next', 
   client.close();
 });
 
+test.each([
+  ['while every place is taken', { maxConcurrency: 2 }],
+  ['while the rate is used up', { maxRequestsPerSecond: 0.1 }],
+])('%s, no timer is set again and again', async (_, polling) => {
+  const { client, seen } = scriptedService(() => new Promise(() => {}), { polling });
+  for (const reference of references(20)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  const setTimer = vi.spyOn(globalThis, 'setTimeout');
+  await vi.advanceTimersByTimeAsync(8 * SECOND);
+  expect(setTimer.mock.calls.length).toBeLessThan(5);
+  expect(seen.length).toBeLessThanOrEqual(2);
+  client.close();
+});
+
 test('over the limit the earliest due goes first', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
   const startedAt = Date.now();

@@ -168,6 +168,17 @@ test.each(['aborted', 'closed'] as const)('a wait event says how a wait ended: %
   ]);
 });
 
+test('a request that ends because nobody waits any more is no poll', async () => {
+  const { client, polls, ends } = listening(() => new Promise(() => {}));
+  const abort = new AbortController();
+  const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  await settled(wait);
+  expect(polls()).toEqual([]);
+  expect(ends()).toMatchObject([{ result: 'aborted', attempts: 1 }]);
+});
+
 test('no event and no line of a wait shows the key or an email address', async () => {
   const { client, lines, polls, ends } = listening(inTurn('pending', brokenConnection(), 'success'));
   await settled(client.waitForFinalStatus(REFERENCE));

@@ -1,5 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import { type PaymentsEvent, TransactionMismatchError, WaitTimeoutError } from '../../src/index.ts';
+import {
+  type PaymentsEvent,
+  type Poll,
+  TransactionMismatchError,
+  WaitTimeoutError,
+} from '../../src/index.ts';
 import { REFERENCE } from '../support/calls.ts';
 import { MINUTE, microtasks, SECOND, settled, timed, useFakeClock } from '../support/fake-clock.ts';
 import { inTurn, scriptedService } from '../support/scripted-service.ts';
@@ -201,12 +206,15 @@ test('the headers are those of the first', async () => {
   expect(seen.map(({ headers }) => headers.get('x-shop'))).toEqual(['accra', 'accra']);
 });
 
-test('one that joins while a poll is in flight gets its answer', async () => {
+test('one that joins while a poll is in flight gets its answer, as its own first poll', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { latency: SECOND });
   const first = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(500);
-  const second = timed(client.waitForFinalStatus(REFERENCE));
+  const attempts: number[] = [];
+  const onPoll = ({ attempt }: Poll) => void attempts.push(attempt);
+  const second = timed(client.waitForFinalStatus(REFERENCE, { onPoll }));
   expect(await settled(second)).toMatchObject({ at: 500, value: { status: 'success' } });
+  expect(attempts).toEqual([1]);
   await first;
   expect(seen).toHaveLength(1);
 });

@@ -203,7 +203,7 @@ describe('no whole answer in time', () => {
         await vi.advanceTimersByTimeAsync(50);
         return reference !== '';
       },
-      { interval: 1 },
+      { interval: 1, timeout: 15_000 },
     );
     expect(reference).toBe('TXN-000001');
   });
