@@ -34,18 +34,18 @@ export class Pace {
   /** The earliest moment at which a poll may leave: `now`, or later. */
   readyAt(now: number): number {
     const fraction = this.#fractionAt(now);
-    const whole = this.#burstOver(this.#recent.length, 1);
+    const whole = this.#burstOver(now, this.#recent.length, 1);
     if (fraction === 1) return Math.max(now, whole);
     // The bursts shrink with the rate, so that a service that refuses is asked by few.
-    const part = this.#burstOver(Math.max(1, Math.floor(this.#recent.length * fraction)), fraction);
+    const part = this.#burstOver(now, Math.max(1, Math.floor(this.#recent.length * fraction)), fraction);
     return Math.max(now, this.#pausedUntil, whole, part);
   }
 
-  /** When as many as `burst` may leave again, at that part of the rate. */
-  #burstOver(burst: number, fraction: number): number {
+  /** When as many as `burst` may leave again, at that part of the rate. A test's fake clock may begin anew. */
+  #burstOver(now: number, burst: number, fraction: number): number {
     const { length } = this.#recent;
     const left = this.#recent[(this.#oldest + length - burst) % length] ?? 0;
-    return left + (burst * this.#interval) / fraction;
+    return left > now ? now : left + (burst * this.#interval) / fraction;
   }
 
   /** Counts a poll that leaves. */

@@ -29,7 +29,7 @@ export interface SharedPoll extends Timed {
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly rules: PollingRules;
   readonly began: number;
-  readonly waits: Wait[];
+  waits: Wait[];
   attempts: number;
   lastTransaction: Transaction | undefined;
   lastError: PaymentsError | undefined;

@@ -19,6 +19,12 @@ import {
 import { pollEvent, tell, timeoutError, waitEvent } from './telling.ts';
 import type { Wait, WaitRequest } from './wait.ts';
 
+/**
+ * Polls wait for each other this long after a wake-up, which costs as much as ten of them. Deadlines do not. In
+ * milliseconds.
+ */
+const REST = 5;
+
 const NOBODY_WAITS = new Error('Nobody waits for this answer any more.');
 
 /**
@@ -35,6 +41,7 @@ export class Waits {
   readonly #deadlines = new Heap<Wait>();
   readonly #signals = new AbortGroups<Wait>((wait, reason) => this.#fail(wait, 'aborted', reason));
   readonly #alarm = new Alarm(() => this.#wake());
+  #wokeAt = Number.NEGATIVE_INFINITY;
   #underWay = 0;
   #closed = false;
 
@@ -62,7 +69,6 @@ export class Waits {
     const poll = this.#polls.get(request.reference) ?? this.#newPoll(request, began);
     // A poll that is under way counts: its answer will be this wait's too.
     const attemptsBefore = poll.attempts - (poll.inFlight ? 1 : 0);
-    const links = { group: null, before: null, after: null };
     const wait: Wait = {
       poll,
       request,
@@ -74,9 +80,12 @@ export class Waits {
       reject,
       due: 0,
       slot: -1,
-      ...links,
+      group: null,
+      before: null,
+      after: null,
     };
-    poll.waits.push(wait);
+    if (wait.place === 0) poll.waits = [wait];
+    else poll.waits.push(wait);
     if (signal) this.#signals.join(signal, wait);
     this.#deadlines.put(wait, Math.ceil(began + request.timeout));
     if (!poll.inFlight) this.#plan(poll, momentFor(poll, wait, now));
@@ -150,6 +159,7 @@ export class Waits {
 
   #wake(): void {
     const now = performance.now();
+    this.#wokeAt = now;
     this.#expire(now);
     for (let poll = this.#due.first; poll && this.#mayStart(poll, now); poll = this.#due.first)
       this.#start(poll, now);
@@ -175,7 +185,8 @@ export class Waits {
     if (deadline) this.#alarm.setFor(deadline.due, now);
     const poll = this.#due.first;
     if (poll && this.#underWay < this.#maxConcurrency) {
-      this.#alarm.setFor(Math.max(poll.due, this.#pace.readyAt(now)), now);
+      const rested = Math.min(this.#wokeAt, now) + REST;
+      this.#alarm.setFor(Math.max(poll.due, this.#pace.readyAt(now), rested), now);
     }
   }
 

@@ -74,3 +74,16 @@ test('fake timers that begin after the client was made, and end before it is use
   vi.useRealTimers();
   expect((await client.waitForFinalStatus(REFERENCE)).status).toBe('success');
 });
+
+test('fake timers that set the clock back after polls were made hold up no poll', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const limited = { polling: { maxRequestsPerSecond: 1 } };
+  const slow = scriptedService(inTurn('success'), limited);
+  await client.waitForFinalStatus(REFERENCE);
+  await slow.client.waitForFinalStatus(REFERENCE);
+  vi.useFakeTimers();
+  const waits = [client.waitForFinalStatus(REFERENCE), slow.client.waitForFinalStatus(REFERENCE)];
+  await vi.advanceTimersByTimeAsync(1_010);
+  await Promise.all(waits);
+  expect([seen.length, slow.seen.length]).toEqual([2, 2]);
+});

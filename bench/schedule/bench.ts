@@ -1,0 +1,105 @@
+import { parseArgs } from 'node:util';
+import { printTable, ratio } from '../table.ts';
+import { fates, type Law, law, otherLaws } from './model.ts';
+import { optimum } from './optimum.ts';
+import { candidates, fixed, others, ours, type Policy } from './policies.ts';
+import { type Figures, simulate } from './simulate.ts';
+
+interface Row extends Figures {
+  name: string;
+}
+
+/** Simulates customers and prints what each schedule costs and how late it learns of the end. */
+export function benchSchedule(args: string[]): void {
+  const { seed, waits } = optionsIn(args);
+  const under = (one: Law) => {
+    const customers = fates(one, waits, seed);
+    return (policy: Policy): Row => ({ name: policy.name, ...simulate(policy, customers, seed + 2) });
+  };
+  console.log(
+    `${waits.toLocaleString('en-US')} simulated customers, seed ${seed}: the same ones for every schedule. Delays are in\n` +
+      'seconds, from the final status to the answer that tells of it. "paid" are those who approved.',
+  );
+
+  const byTheModel = under(law);
+  const budget = byTheModel(ours).requests;
+  const best = optimum(fates(law, 1_000_000, seed + 1), budget);
+  printComparison([ours, ...others, best].map(byTheModel));
+
+  const rivals = [ours, fixed(5), ...candidates];
+  const worlds = otherLaws.map((one) => ({ name: one.name, rows: rivals.map(under(one)) }));
+  printOtherLaws(worlds);
+  printCandidates(rivals.map(byTheModel), worlds);
+}
+
+function optionsIn(args: string[]): { seed: number; waits: number } {
+  const options = {
+    seed: { type: 'string', default: '1' },
+    waits: { type: 'string', default: '100000' },
+  } as const;
+  const { values } = parseArgs({ args, options });
+  const [seed, waits] = [Number(values.seed), Number(values.waits)];
+  if (Number.isInteger(seed) && Number.isInteger(waits) && waits >= 1_000) return { seed, waits };
+  throw new Error('--seed and --waits must be whole numbers, --waits 1,000 or more.');
+}
+
+function printComparison(rows: readonly Row[]): void {
+  const [base] = rows;
+  printTable('Requests for one wait, and delay until its end is known', rows, [
+    ['schedule', ({ name }) => name],
+    ['requests', ({ requests }) => requests],
+    ['to ours', ({ requests }) => ratio(requests, base?.requests)],
+    ['mean', ({ mean }) => mean],
+    ['p95', ({ p95 }) => p95],
+    ['paid: requests', ({ paid }) => paid.requests],
+    ['mean', ({ paid }) => paid.mean],
+    ['to ours', ({ paid }) => ratio(paid.mean, base?.paid.mean)],
+    ['p95', ({ paid }) => paid.p95],
+    ['to ours', ({ paid }) => ratio(paid.p95, base?.paid.p95)],
+    ['never seen', ({ missed }) => `${(100 * missed).toFixed(2)} %`],
+  ]);
+}
+
+interface World {
+  name: string;
+  rows: readonly Row[];
+}
+
+function printOtherLaws(worlds: readonly World[]): void {
+  const names = worlds[0]?.rows.map(({ name }) => name) ?? [];
+  const letter = (index: number) => String.fromCharCode(65 + index);
+  const figures = ({ requests, paid }: Row) =>
+    [requests, paid.mean, paid.p95].map((figure) => figure.toFixed(1)).join(' / ');
+  printTable('Other customers: requests / mean / p95 of the paid', worlds, [
+    ['law', ({ name }) => name],
+    ...names.map(
+      (_, index) =>
+        [
+          letter(index),
+          ({ rows }: World) =>
+            rows
+              .slice(index, index + 1)
+              .map(figures)
+              .join(),
+        ] as const,
+    ),
+  ]);
+  console.log(names.map((name, index) => `\n  ${letter(index)}  ${name}`).join(''));
+}
+
+function printCandidates(rows: readonly Row[], worlds: readonly World[]): void {
+  const worst = (figure: (row: Row) => number) => (row: Row) =>
+    Math.max(...worlds.flatMap(({ rows }) => rows.filter(({ name }) => name === row.name).map(figure)));
+  printTable('By the model, and the worst of all those laws', rows, [
+    ['schedule', ({ name }) => name],
+    ['requests', ({ requests }) => requests],
+    ['mean', ({ mean }) => mean],
+    ['p95', ({ p95 }) => p95],
+    ['paid: mean', ({ paid }) => paid.mean],
+    ['p95', ({ paid }) => paid.p95],
+    ['worst: requests', worst(({ requests }) => requests)],
+    ['mean', worst(({ mean }) => mean)],
+    ['paid: mean', worst(({ paid }) => paid.mean)],
+    ['p95', worst(({ paid }) => paid.p95)],
+  ]);
+}

@@ -1,0 +1,64 @@
+import { availableParallelism, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { inTurns, type Job } from './in-turns.ts';
+import type { Pending, Polling } from './measure.ts';
+import type { OverHttp } from './over-http.ts';
+import { type Measured, printOverHttp, printPending, printPolling, printTargets } from './report.ts';
+
+interface Entry extends Job {
+  label: string;
+}
+
+const ours: Entry = { mode: 'pending', name: 'ours', count: 100_000, label: 'ours, shared signal' };
+
+const others: readonly Entry[] = [
+  { ...ours, name: 'timerLoop', label: 'loop with setTimeout, no signal' },
+  { ...ours, name: 'pWaitFor', label: 'p-wait-for, shared signal' },
+  { ...ours, name: 'smithyNoSignal', label: 'smithy waiter, no signal' },
+];
+
+/** Quadratic in the listeners of one signal: with 100,000 waits they would come to no end. */
+const quadratic: readonly Entry[] = [
+  { ...ours, name: 'smithy', label: 'smithy waiter, shared signal' },
+  { ...ours, name: 'timersPromises', label: 'timers/promises, shared signal' },
+];
+
+const pending: readonly Entry[] = [
+  ours,
+  ...others,
+  ...[10_000, 20_000].flatMap((count) => [ours, ...quadratic].map((entry) => ({ ...entry, count }))),
+  { ...ours, count: 1_000_000 },
+];
+
+const polling = [
+  { ...ours, name: 'ourEngine' } as const,
+  ...others,
+  ...quadratic.slice(1).map((entry) => ({ ...entry, count: 10_000 })),
+].map((entry): Entry => ({ ...entry, mode: 'polling' }));
+
+/** Measures each in fresh processes, in turns, and keeps the least of every figure. */
+export async function benchWaits(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { rounds: { type: 'string', default: '3' } } });
+  const rounds = Number(values.rounds);
+  if (!(Number.isInteger(rounds) && rounds > 0))
+    throw new Error('--rounds must be a whole number, 1 or more.');
+  console.log(
+    `Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} CPUs. Every line is measured in processes of its own, ${rounds} of them\n` +
+      'in turn with the others; a figure is the least of them, since whatever else runs here can only add to it.',
+  );
+
+  const waiting = await measured<Pending>(pending, rounds);
+  printPending(waiting);
+  const asking = await measured<Polling>(polling, rounds);
+  printPolling(asking);
+  printOverHttp(await measured<OverHttp>([{ ...ours, mode: 'http', count: 10_000, label: 'ours' }], rounds));
+  printTargets(waiting[0]?.figures, asking[0]?.figures, waiting.at(-1)?.figures);
+}
+
+async function measured<Figures extends object>(
+  entries: readonly Entry[],
+  rounds: number,
+): Promise<Measured<Figures>[]> {
+  const figures = await inTurns<Figures>(rounds, entries);
+  return entries.map((entry, index) => ({ ...entry, figures: figures[index] }));
+}
