@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Options } from 'tsup';
 
@@ -26,6 +28,15 @@ const requireMsw: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 };
 
+/** What is bundled is given away with its licence. */
+async function writeLicenses(): Promise<void> {
+  const files = ['ky/license', 'hono/LICENSE', '@hono/node-server/LICENSE'];
+  const texts = files.map(
+    async (file) => `${dirname(file)}\n\n${await readFile(`node_modules/${file}`, 'utf8')}`,
+  );
+  await writeFile('dist/THIRD-PARTY-LICENSES.txt', (await Promise.all(texts)).join('\n---\n\n'));
+}
+
 export default defineConfig([
   // Splitting keeps one copy of each error class across `.` and `./testing`.
   {
@@ -34,6 +45,7 @@ export default defineConfig([
     format: 'esm',
     splitting: true,
     dts: { ...shared.dts, entry: shared.entry },
+    onSuccess: writeLicenses,
   },
   // ky is an ES module only; inside the CommonJS build it also works in Jest, which cannot require one.
   { ...shared, format: 'cjs', noExternal: ['ky'], esbuildPlugins: [requireMsw] },

@@ -3,9 +3,9 @@
  * PAYMENTS_API_KEY name a service.
  */
 import { parseArgs } from 'node:util';
-import { startLocalService } from './demo/local-service.ts';
+import { startSandbox } from 'payment-collection-client/sandbox';
 import { heading } from './demo/screen.ts';
-import { tourOfTheMock } from './demo/tour.ts';
+import { tourOfTheSandbox } from './demo/tour.ts';
 import { tryTheService } from './demo/try-service.ts';
 
 const { values } = parseArgs({
@@ -22,8 +22,8 @@ try {
   if (process.env.PAYMENTS_BASE_URL && process.env.PAYMENTS_API_KEY) {
     await tryTheService(values);
   } else {
-    const { mock, stop } = await startLocalService();
-    await tourOfTheMock(mock).finally(stop);
+    await using sandbox = await startSandbox();
+    await tourOfTheSandbox(sandbox);
   }
 } catch (error) {
   heading('The demo failed');

@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict';
 import { OutcomeUnknownError, PaymentsClient } from 'payment-collection-client';
-import type { MockPayments } from 'payment-collection-client/testing';
+import type { Sandbox } from 'payment-collection-client/sandbox';
 import { aside, heading, line, progressLine } from './screen.ts';
 
 const customer = { customer_email: 'ama@example.com', phone: '024 412 3456', network: 'mtn' } as const;
 
-/** Four payments that show what a merchant meets, against the mock. What is shown is also checked. */
-export async function tourOfTheMock(mock: MockPayments): Promise<void> {
+/** Four payments that show what a merchant meets, against the sandbox. What is shown is also checked. */
+export async function tourOfTheSandbox(sandbox: Sandbox): Promise<void> {
   using payments = new PaymentsClient({
-    baseUrl: mock.baseUrl,
-    apiKey: mock.apiKey,
+    baseUrl: sandbox.baseUrl,
+    // The live key: Mobile Money is charged in live mode only.
+    apiKey: sandbox.liveKey,
     // Faster than a shop would ask, so that the tour is short.
     polling: { initialDelay: 1_000, minDelay: 1_000, maxDelay: 2_000 },
   });
-  aside(`the mock of payment-collection-client/testing listens on ${mock.baseUrl}`);
-  await paysOnTheCheckoutPage(payments, mock);
-  await approvesOnThePhone(payments, mock);
-  await declinesOnThePhone(payments, mock);
-  await answerIsLost(payments, mock);
-  mock.expectNoDoubleCharge();
+  aside(`payment-collection-client/sandbox listens on ${sandbox.baseUrl}`);
+  await paysOnTheCheckoutPage(payments, sandbox);
+  await approvesOnThePhone(payments, sandbox);
+  await declinesOnThePhone(payments, sandbox);
+  await answerIsLost(payments, sandbox);
+  sandbox.expectNoDoubleCharge();
 }
 
-async function paysOnTheCheckoutPage(payments: PaymentsClient, mock: MockPayments): Promise<void> {
+async function paysOnTheCheckoutPage(payments: PaymentsClient, sandbox: Sandbox): Promise<void> {
   heading('1. A payment by checkout page');
   const order = { amount: '25.50', currency: 'GHS' };
   const { reference, checkout_url } = await payments.initialize({
@@ -29,7 +30,7 @@ async function paysOnTheCheckoutPage(payments: PaymentsClient, mock: MockPayment
     customer_email: customer.customer_email,
   });
   line(`${reference} was started; the customer is sent to ${checkout_url}`);
-  mock.approve(reference);
+  sandbox.approve(reference);
   line('the customer pays there');
   const transaction = await payments.verify(reference, { expect: order });
   assert.equal(transaction.status, 'success');
@@ -38,15 +39,15 @@ async function paysOnTheCheckoutPage(payments: PaymentsClient, mock: MockPayment
   );
 }
 
-async function approvesOnThePhone(payments: PaymentsClient, mock: MockPayments): Promise<void> {
+async function approvesOnThePhone(payments: PaymentsClient, sandbox: Sandbox): Promise<void> {
   heading('2. A Mobile Money charge, approved after a few seconds');
-  mock.settleAfter('next', 4_500, 'success');
+  sandbox.settleAfter('next', 4_500, 'success');
   assert.equal(await chargeAndWait(payments, '40.00'), 'success');
 }
 
-async function declinesOnThePhone(payments: PaymentsClient, mock: MockPayments): Promise<void> {
+async function declinesOnThePhone(payments: PaymentsClient, sandbox: Sandbox): Promise<void> {
   heading('3. A charge that the customer declines');
-  mock.settleAfter('next', 1_500, 'failed');
+  sandbox.settleAfter('next', 1_500, 'failed');
   assert.equal(await chargeAndWait(payments, '60.00'), 'failed');
   line('a declined payment is a result, not an exception: release the order');
 }
@@ -66,16 +67,16 @@ async function chargeAndWait(payments: PaymentsClient, amount: string): Promise<
   return transaction.status;
 }
 
-async function answerIsLost(payments: PaymentsClient, mock: MockPayments): Promise<void> {
+async function answerIsLost(payments: PaymentsClient, sandbox: Sandbox): Promise<void> {
   heading('4. A charge that was accepted, but whose answer is lost on the way');
-  mock.fault('chargeMobileMoney', { kind: 'answerLost' });
-  const charged = mock.charges.length;
+  sandbox.fault('chargeMobileMoney', { kind: 'answerLost' });
+  const charged = sandbox.charges.length;
   const error = await payments
     .chargeMobileMoney({ amount: '80.00', ...customer })
     .catch((thrown: unknown) => thrown);
   assert(error instanceof OutcomeUnknownError);
   line(`${error.name}, outcome: ${error.outcome}, retryable: ${error.retryable}`);
   line(error.message);
-  assert.equal(mock.charges.length - charged, 1);
+  assert.equal(sandbox.charges.length - charged, 1);
   line('the service made one charge. It was not sent again, so the customer pays once');
 }

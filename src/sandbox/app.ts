@@ -34,7 +34,12 @@ export function createApp({ service, activity, access, url }: Parts): Hono<Env> 
     return c.text(`This is no sandbox for ${host}. If it is meant to be: --public-url http://${host}`, 421);
   });
   app.route(API_PATH, api(service));
-  app.use(pageHeaders, bodyLimit({ maxSize: 16_384 }), csrf());
+  app.use(
+    pageHeaders,
+    bodyLimit({ maxSize: 16_384 }),
+    // Behind a proxy that speaks https, a request comes in as http, and its form says https.
+    csrf({ origin: (origin, c) => origin === url || origin === new URL(c.req.url).origin }),
+  );
 
   app.get('/', (c) => c.html(dashboardPage(service, activity, access)));
   app.get('/events/dashboard', (c) => liveEvents(c, activity, liveDashboard(service, activity)));

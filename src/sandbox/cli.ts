@@ -59,7 +59,8 @@ async function serve(options: SandboxOptions): Promise<void> {
     options.state === undefined
       ? ''
       : `\n  state         ${options.state} (${transactions.length} transactions)`;
-  process.stdout.write(`The payment sandbox listens. No money moves.
+  const remote = options.allowRemote ? ' Others on the network can reach it.' : '';
+  process.stdout.write(`The payment sandbox listens. No money moves.${remote}
 
   base URL      ${baseUrl}
   test key      ${testKey}

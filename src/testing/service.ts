@@ -1,6 +1,6 @@
 import type { OperationName } from '../contract/operation.ts';
 import { type Answer, initialized, prompted, refused, verified } from './answers.ts';
-import { FaultQueue } from './faults.ts';
+import { FaultQueue } from './fault-queue.ts';
 import { answerUnder } from './faulty-answers.ts';
 import { Ledger, type LedgerOptions } from './ledger.ts';
 import {

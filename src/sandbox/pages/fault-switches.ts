@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { OperationName } from '../../contract/operation.ts';
-import type { Fault, Scripted } from '../../testing/faults.ts';
+import type { Scripted } from '../../testing/fault-queue.ts';
+import type { Fault } from '../../testing/faults.ts';
 import { inWords } from '../fault-form.ts';
 import type { Html } from './layout.ts';
 
