@@ -47,7 +47,7 @@ export const answers = {
   }),
 };
 
-export interface SeenRequest {
+interface SeenRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
