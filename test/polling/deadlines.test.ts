@@ -103,6 +103,13 @@ test('before a near deadline the last poll leaves a tenth of the time before it'
   expect(seen.map(({ at }) => at)).toEqual([0, 1_800]);
 });
 
+test('where the deadline comes before the first check, one poll is made all the same', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const startedAt = Date.now();
+  await settled(timed(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: 4_000 })));
+  expect(seen.map(({ at }) => at)).toEqual([3_600]);
+});
+
 test('no poll leaves after a deadline that passed while the thread was busy', async () => {
   const answer = Promise.withResolvers<string>();
   const { client, seen } = scriptedService(

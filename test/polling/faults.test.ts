@@ -218,3 +218,15 @@ test('at the deadline after faults alone, the error names the last of them and n
   });
   expect(String(error)).toContain('connection_error');
 });
+
+test('at the deadline after a status and then faults, the error has both', async () => {
+  const { client } = scriptedService(inTurn('processing', brokenConnection()));
+  const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(error).toMatchObject({ lastStatus: 'processing', lastError: { code: 'connection_error' } });
+});
+
+test('at the deadline a fault that has passed is not on the error', async () => {
+  const { client } = scriptedService(inTurn(brokenConnection(), 'pending'));
+  const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(error).toMatchObject({ lastStatus: 'pending', lastError: undefined, cause: undefined });
+});

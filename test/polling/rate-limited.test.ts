@@ -135,6 +135,14 @@ test('a wait that begins in a pause is asked for after it', async () => {
   client.close();
 });
 
+test('an absurd Retry-After of a 503 holds back the polls of its reference for a minute, not for ever', async () => {
+  const busy = new Response('', { status: 503, headers: { 'retry-after': '99999999' } });
+  const { client, seen } = scriptedService(inTurn(busy, 'success'));
+  timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(2 * MINUTE);
+  expect(seen.map(({ at }) => at)).toEqual([0, MINUTE]);
+});
+
 test('Retry-After of a 503 or of a 200 holds back the polls of that reference, and no others', async () => {
   const later = { headers: { 'retry-after': '20' } };
   const { client, seen } = scriptedService((reference) =>
