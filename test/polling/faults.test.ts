@@ -228,5 +228,6 @@ test('at the deadline after a status and then faults, the error has both', async
 test('at the deadline a fault that has passed is not on the error', async () => {
   const { client } = scriptedService(inTurn(brokenConnection(), 'pending'));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
-  expect(error).toMatchObject({ lastStatus: 'pending', lastError: undefined, cause: undefined });
+  expect(error).toMatchObject({ lastStatus: 'pending', lastError: undefined });
+  expect(error).not.toHaveProperty('cause');
 });
