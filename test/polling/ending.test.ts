@@ -158,6 +158,16 @@ test('the listener stays as long as one wait on the signal does', async () => {
   expect(listeners(signal)).toBe(0);
 });
 
+test('a signal that waits have left serves the next one too', async () => {
+  const { client } = scriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
+  const abort = new AbortController();
+  await settled(client.waitForFinalStatus('TXN-short', { signal: abort.signal }), SECOND);
+  const long = timed(client.waitForFinalStatus('TXN-long', { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  expect(await long).toMatchObject({ at: SECOND, error: { name: 'AbortError' } });
+});
+
 test('break out of watch ends the wait: no request leaves, and no timer and no listener is left', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const { signal } = new AbortController();

@@ -42,7 +42,7 @@ function underTest() {
 
 test('after any steps the first is one of the earliest, and everything knows whether it is inside', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+    fc.property(fc.array(step, { minLength: 40, maxLength: 300, size: 'max' }), (steps) => {
       const { heap, items, inside, run } = underTest();
       for (const each of steps) {
         run(each);
@@ -60,7 +60,7 @@ test('after any steps the first is one of the earliest, and everything knows whe
 
 test('after any steps all come out in order, each once', () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+    fc.property(fc.array(step, { minLength: 40, maxLength: 300, size: 'max' }), (steps) => {
       const { heap, inside, run, remove } = underTest();
       for (const each of steps) run(each);
       const expected = [...inside].map((item) => item.due).sort((a, b) => (a < b ? -1 : 1));

@@ -115,6 +115,18 @@ test('a service that refuses again and again is asked ever more slowly, and neve
   client.close();
 });
 
+test('a service that has refused for long is asked at the full rate soon after it stops', async () => {
+  const began = performance.now();
+  const { client, seen } = scriptedService(() =>
+    performance.now() - began < 2 * MINUTE ? refusal('1') : 'pending',
+  );
+  for (const reference of references(1_000)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(2 * MINUTE + 20 * SECOND);
+  const atLast = seen.filter(({ at }) => at >= 2 * MINUTE + 15 * SECOND);
+  expect(atLast.length).toBeGreaterThanOrEqual(245);
+  client.close();
+});
+
 test('no hint gets through a pause', async () => {
   const { client, seen, refusedAt } = await refusedOnce(isWaitedFor, () => refusal('10'));
   for (let moment = 0; moment < 9_500; moment += 100) {
