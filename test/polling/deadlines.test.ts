@@ -172,3 +172,17 @@ test.each([0, -1, Number.NaN, '5000'])('a timeout of %j is refused', async (time
   expect(await settled(wait)).toMatchObject({ at: 0, error: { code: 'configuration_error' } });
   expect(seen).toEqual([]);
 });
+
+test.each([
+  ['seconds', () => Math.floor(Date.now() / 1000)],
+  ['text', () => String(Date.now())],
+  ['not a number', () => Number.NaN],
+])('a startedAt that is %s is refused', async (_, startedAt) => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const wait: Promise<unknown> = Reflect.apply(client.waitForFinalStatus, client, [
+    REFERENCE,
+    { startedAt: startedAt() },
+  ]);
+  expect(await settled(timed(wait))).toMatchObject({ at: 0, error: { code: 'configuration_error' } });
+  expect(seen).toEqual([]);
+});

@@ -1,38 +1,11 @@
-import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import type { Reconciled } from '../../src/index.ts';
-import { MINUTE, microtasks, SECOND, settled, useFakeClock } from '../support/fake-clock.ts';
+import { MINUTE, SECOND, settled, useFakeClock } from '../support/fake-clock.ts';
+import { all, references, watchedSource } from '../support/reconciling.ts';
 import { brokenConnection, inTurn, scriptedService } from '../support/scripted-service.ts';
 
 useFakeClock();
 
-const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 const fast = { maxRequestsPerSecond: 100_000, maxConcurrency: 1_000 };
-
-/** All that a reconciliation yields, and how it ends. */
-async function all(results: AsyncIterable<Reconciled>) {
-  const list: Reconciled[] = [];
-  let error: unknown;
-  try {
-    for await (const result of results) list.push(result);
-  } catch (thrown) {
-    error = thrown;
-  }
-  return { list, error };
-}
-
-/** A source that says how far it was read, and whether it was closed. */
-function watchedSource(count: number) {
-  const state = { read: 0, closed: false };
-  function* source() {
-    try {
-      for (; state.read < count; state.read++) yield `TXN-${state.read}`;
-    } finally {
-      state.closed = true;
-    }
-  }
-  return { state, source: source() };
-}
 
 async function* slowly(list: string[]) {
   for (const item of list) {
@@ -162,119 +135,6 @@ test('a reader that takes its time is not overrun: what is read ahead stays boun
   expect(seen).toHaveLength(2_000);
 });
 
-test('break closes the source, and no request, timer or listener is left', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(1_000);
-  const { signal } = new AbortController();
-  const reading = (async () => {
-    for await (const { reference } of client.reconcile(source, { signal })) if (reference === 'TXN-7') break;
-  })();
-  await settled(reading, SECOND);
-  const asked = seen.length;
-  expect(state.closed).toBe(true);
-  expect(vi.getTimerCount()).toBe(0);
-  expect(getEventListeners(signal, 'abort')).toEqual([]);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(asked);
-});
-
-test('an abort rejects with its reason, closes the source, and leaves nothing', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(1_000);
-  const abort = new AbortController();
-  const done = all(client.reconcile(source, { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(2_010);
-  const reason = new Error('the night is over');
-  abort.abort(reason);
-  const asked = seen.length;
-  const { list, error } = await done;
-  expect(error).toBe(reason);
-  expect(list.length).toBeGreaterThan(90);
-  expect(state.closed).toBe(true);
-  expect(vi.getTimerCount()).toBe(0);
-  expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(asked);
-});
-
-test('an abort keeps requests from leaving also while the reader is busy with a result', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const abort = new AbortController();
-  const reading = (async () => {
-    for await (const { reference } of client.reconcile(references(1_000), { signal: abort.signal })) {
-      if (reference === 'TXN-9') await new Promise((resolve) => setTimeout(resolve, 10 * SECOND));
-    }
-  })();
-  reading.catch(() => {});
-  await vi.advanceTimersByTimeAsync(SECOND);
-  abort.abort();
-  await microtasks();
-  const asked = seen.length;
-  expect(asked).toBeGreaterThan(10);
-  await vi.advanceTimersByTimeAsync(9 * SECOND);
-  expect(seen).toHaveLength(asked);
-  await expect(settled(reading)).rejects.toThrow('aborted');
-});
-
-test('an abort ends it also while the source gives nothing', async () => {
-  const { client } = scriptedService(inTurn('success'));
-  const abort = new AbortController();
-  const stuck = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
-  const done = all(client.reconcile(stuck, { signal: abort.signal }));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  abort.abort();
-  expect((await done).error).toBe(abort.signal.reason);
-});
-
-test('close ends it with ClosedError, and not with an error for each reference', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(1_000);
-  const done = all(client.reconcile(source));
-  await vi.advanceTimersByTimeAsync(2_010);
-  client.close();
-  const asked = seen.length;
-  const { list, error } = await done;
-  expect(error).toMatchObject({ code: 'closed' });
-  expect(list.every((result) => result.error === undefined)).toBe(true);
-  expect(state.closed).toBe(true);
-  expect(vi.getTimerCount()).toBe(0);
-  expect(seen).toHaveLength(asked);
-});
-
-const broken = new Error('the database is gone');
-
-function* breaksAfter(count: number) {
-  yield* references(count);
-  throw broken;
-}
-
-async function* breaksLater(count: number) {
-  yield* breaksAfter(count);
-}
-
-test.each([
-  ['a generator at once', () => breaksAfter(0)],
-  ['a generator later', () => breaksAfter(20)],
-  ['an async generator at once', () => breaksLater(0)],
-  ['an async generator later', () => breaksLater(20)],
-])('a source that throws, %s, ends it with that error, and nothing is left', async (_, source) => {
-  const { client, seen } = scriptedService(inTurn('success'), { latency: 100 });
-  const { error } = await settled(all(client.reconcile(source())), SECOND);
-  expect(error).toBe(broken);
-  expect(vi.getTimerCount()).toBe(seen.length);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(vi.getTimerCount()).toBe(0);
-});
-
-test('a reconciliation that nobody reads reads nothing and asks nothing', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(10);
-  client.reconcile(source);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(state.read).toBe(0);
-  expect(seen).toEqual([]);
-});
-
 test('it shares the polls of a wait that is under way', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { latency: SECOND });
   const wait = client.waitForFinalStatus('TXN-0');
@@ -284,23 +144,3 @@ test('it shares the polls of a wait that is under way', async () => {
   await wait;
   expect(seen).toHaveLength(1);
 });
-
-test('a text in place of a list is refused', () => {
-  const { client } = scriptedService(inTurn('success'));
-  expect(() => client.reconcile('TXN-0')).toThrow(expect.objectContaining({ code: 'configuration_error' }));
-});
-
-test.each([{ timeout: -1 }, { minDelay: 0 }, { signal: 'no signal' }, { minDealy: 5_000 }])(
-  'a wrong option, %j, ends it at once, and is not the error of every reference',
-  async (options) => {
-    const { client, seen } = scriptedService(inTurn('success'));
-    const results: AsyncGenerator<Reconciled> = Reflect.apply(client.reconcile, client, [
-      references(3),
-      options,
-    ]);
-    const { list, error } = await settled(all(results));
-    expect(error).toMatchObject({ code: 'configuration_error' });
-    expect(list).toEqual([]);
-    expect(seen).toEqual([]);
-  },
-);

@@ -120,6 +120,16 @@ test('a reader that throws ends its wait', async () => {
   expect(seen).toHaveLength(1);
 });
 
+test('an error thrown into a watch ends its wait', async () => {
+  const { client } = scriptedService(inTurn('pending'));
+  const watch = client.watch(REFERENCE);
+  const first = watch.next();
+  await vi.advanceTimersByTimeAsync(SECOND);
+  await first;
+  await expect(watch.throw(new Error('enough'))).rejects.toThrow('enough');
+  expect(vi.getTimerCount()).toBe(0);
+});
+
 test('after its end a watch gives nothing more', async () => {
   const { client } = scriptedService(inTurn('success'));
   const watch = client.watch(REFERENCE);

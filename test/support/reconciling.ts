@@ -1,0 +1,28 @@
+import type { Reconciled } from '../../src/index.ts';
+
+export const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
+
+/** All that a reconciliation yields, and how it ends. */
+export async function all(results: AsyncIterable<Reconciled>) {
+  const list: Reconciled[] = [];
+  let error: unknown;
+  try {
+    for await (const result of results) list.push(result);
+  } catch (thrown) {
+    error = thrown;
+  }
+  return { list, error };
+}
+
+/** A source that says how far it was read, and whether it was closed. */
+export function watchedSource(count: number) {
+  const state = { read: 0, closed: false };
+  function* source() {
+    try {
+      for (; state.read < count; state.read++) yield `TXN-${state.read}`;
+    } finally {
+      state.closed = true;
+    }
+  }
+  return { state, source: source() };
+}
