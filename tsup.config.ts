@@ -7,6 +7,10 @@ const shared = {
   entry: {
     index: 'src/index.ts',
     schedule: 'src/polling/schedule.ts',
+    journal: 'src/journal/index.ts',
+    'journal-sqlite': 'src/journal/sqlite.ts',
+    'journal-postgres': 'src/journal/postgres.ts',
+    'journal-redis': 'src/journal/redis.ts',
     testing: 'src/testing/index.ts',
     sandbox: 'src/sandbox/index.ts',
   },

@@ -1,5 +1,8 @@
+import { atMostOnce } from './at-most-once/at-most-once.ts';
+import { type Creation, checkedKey } from './at-most-once/attempt.ts';
 import type { MobileMoneyCharge } from './contract/answer.ts';
-import type { ChargeMobileMoneyInput, InitializeInput } from './contract/input.ts';
+import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './contract/input.ts';
+import type { Operation } from './contract/operation.ts';
 import type { InitializedPayment, Transaction } from './contract/transaction.ts';
 import { ClosedError, ConfigurationError } from './errors.ts';
 import * as operations from './operations.ts';
@@ -16,8 +19,13 @@ import { isFinal } from './polling/schedule.ts';
 import { Waits } from './polling/waits.ts';
 import { watch } from './polling/watch.ts';
 import type { ReconcileOptions, WaitOptions } from './polling-options.ts';
+import type { AnyTransaction } from './request-errors.ts';
 import { checkedOptions, resolveOptions } from './resolve-options.ts';
-import { createSend, type Send } from './transport/transport.ts';
+import type { Answer } from './transport/attempt.ts';
+import { createSend, prepare, type Send } from './transport/transport.ts';
+
+const NO_JOURNAL =
+  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
 
 /** What {@link PaymentsClient.check} gives: plain JSON, made for job queues and durable engines. */
 export interface Check {
@@ -48,12 +56,14 @@ export class PaymentsClient {
   readonly #options: ResolvedOptions;
   readonly #send: Send;
   readonly #waits: Waits;
+  readonly #closing = new AbortController();
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
     this.#send = createSend(this.#options, (retryAfter) => this.#waits.rateLimited(retryAfter));
     this.#waits = new Waits(
-      (reference, once) => this.#send(operations.verify, { reference }, { ...once, maxRetries: 0 }),
+      (reference, once) =>
+        this.#send(prepare(this.#options, operations.verify, { reference }, { ...once, maxRetries: 0 })),
       this.#options.polling,
       this.#options.report,
     );
@@ -71,7 +81,7 @@ export class PaymentsClient {
    * TransactionMismatchError after. Starting another payment charges nobody twice.
    */
   async initialize(input: InitializeInput, options: CreateOptions = {}): Promise<InitializedPayment> {
-    return (await this.#open(operations.initialize, input, options)).result;
+    return this.#create(operations.initialize, input, options);
   }
 
   /**
@@ -85,7 +95,7 @@ export class PaymentsClient {
     input: ChargeMobileMoneyInput,
     options: CreateOptions = {},
   ): Promise<MobileMoneyCharge> {
-    return (await this.#open(operations.chargeMobileMoney, input, options)).result;
+    return this.#create(operations.chargeMobileMoney, input, options);
   }
 
   /**
@@ -103,7 +113,7 @@ export class PaymentsClient {
    */
   async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
     const { expect, ...rest } = checkedOptions(options);
-    return (await this.#open(operations.verify, { reference, expect }, rest)).result;
+    return (await this.#read({ reference, expect }, rest)).result;
   }
 
   /**
@@ -175,12 +185,8 @@ export class PaymentsClient {
    * @throws as {@link verify}
    */
   async check(reference: string, options: RequestOptions = {}): Promise<Check> {
-    const answer = await this.#open(
-      operations.verify,
-      { reference },
-      { ...checkedOptions(options), maxRetries: 0 },
-    );
-    const { result: transaction, retryAfter } = answer;
+    const once = { ...checkedOptions(options), maxRetries: 0 };
+    const { result: transaction, retryAfter } = await this.#read({ reference }, once);
     const final = isFinal(transaction.status, this.#options.polling.rules.finalStatuses);
     const { status } = transaction;
     return { reference, status, final, transaction, ...(retryAfter === undefined ? {} : { retryAfter }) };
@@ -198,6 +204,7 @@ export class PaymentsClient {
   /** Ends every wait with `ClosedError`. Whatever is called afterwards fails with it too. */
   close(): void {
     this.#waits.close();
+    this.#closing.abort(new ClosedError());
   }
 
   [Symbol.dispose](): void {
@@ -220,8 +227,23 @@ export class PaymentsClient {
     return resolveWait(reference, checkedOptions(options), this.#options.polling.rules);
   }
 
-  #open: Send = async (operation, input, options) => {
+  async #read(input: VerifyInput, options: RequestOptions): Promise<Answer<Transaction>> {
+    if (this.#waits.closed) throw new ClosedError('verify');
+    return this.#send(prepare(this.#options, operations.verify, input, options));
+  }
+
+  async #create<Input, Request extends Creation, Result extends AnyTransaction>(
+    operation: Operation<Input, Request, Result>,
+    input: Input,
+    options: CreateOptions,
+  ): Promise<Result> {
     if (this.#waits.closed) throw new ClosedError(operation.name);
-    return this.#send(operation, input, checkedOptions(options));
-  };
+    const { idempotencyKey, ...rest } = checkedOptions(options);
+    const call = prepare(this.#options, operation, input, rest);
+    if (idempotencyKey === undefined) return (await this.#send(call)).result;
+    const { journal, report } = this.#options;
+    if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
+    const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
+    return atMostOnce(surroundings, checkedKey(idempotencyKey), call);
+  }
 }

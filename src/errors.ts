@@ -20,6 +20,7 @@ export type PaymentsErrorCode =
   | 'idempotency_conflict'
   | 'invalid_input'
   | 'invalid_request'
+  | 'journal_error'
   | 'not_found'
   | 'outcome_unknown'
   | 'permission_denied'
@@ -140,7 +141,10 @@ export class InvalidInputError extends PaymentsError {
   }
 }
 
-/** An idempotency key was used before, with other input. Nothing was sent. */
+/**
+ * An idempotency key was used before, with other input. Nothing was sent. Use a key of its own for each thing that is
+ * paid for; where the first input was refused and no charge exists, `journal.resolve(key, 'not_charged')` frees the key.
+ */
 export class IdempotencyConflictError extends PaymentsError {
   declare readonly name: 'IdempotencyConflictError';
   declare readonly code: 'idempotency_conflict';

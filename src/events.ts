@@ -66,8 +66,23 @@ export interface WaitEvent {
   elapsed: number;
 }
 
+/** A call with an `idempotencyKey` met something else than a new key. */
+export interface JournalEvent {
+  type: 'journal';
+  operation: OperationName;
+  /**
+   * - `answered`: the recorded result was given, and nothing sent.
+   * - `waiting`: the same key is in progress elsewhere; its result is waited for.
+   * - `in_doubt`: a charge may exist; nothing is sent until the key is settled.
+   * - `not_recorded`: how this call ended could not be recorded, so its key stays in doubt.
+   */
+  result: 'answered' | 'waiting' | 'in_doubt' | 'not_recorded';
+  /** The transaction, where it is known. */
+  reference?: string;
+}
+
 /** What the client tells `onEvent`: enough for logs, metrics or spans; never a key, a phone number or an email. */
-export type PaymentsEvent = RequestEvent | ResponseEvent | RetryEvent | PollEvent | WaitEvent;
+export type PaymentsEvent = RequestEvent | ResponseEvent | RetryEvent | PollEvent | WaitEvent | JournalEvent;
 
 /** Where log lines go. `console` is one, and so is a pino logger. Each line is one string. */
 export interface Logger {
@@ -99,6 +114,7 @@ export function shielded(tell: () => unknown): void {
 
 function levelOf(event: PaymentsEvent): keyof Logger {
   if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
+  if (event.type === 'journal') return event.result === 'not_recorded' ? 'error' : 'info';
   if (event.type === 'retry') return 'warn';
   return 'error' in event ? 'warn' : 'debug';
 }
@@ -125,6 +141,8 @@ function sentenceFor(event: PaymentsEvent): string {
       const next = event.delay === null ? 'the last' : `next in ${event.delay} ms`;
       return `poll ${event.attempt}: ${event.status ?? 'no status'}${because(event.error)}, ${next}`;
     }
+    case 'journal':
+      return `journal: ${event.result.replace('_', ' ')}`;
     case 'wait':
       return `${event.result} after ${event.elapsed} ms and ${event.attempts} polls: ${event.status ?? 'no status'}`;
   }

@@ -48,6 +48,7 @@ export {
   type PaymentsErrorCode,
 } from './errors.ts';
 export type {
+  JournalEvent,
   Logger,
   PaymentsEvent,
   PollEvent,
@@ -56,6 +57,8 @@ export type {
   RetryEvent,
   WaitEvent,
 } from './events.ts';
+export type { Journal } from './journal/journal.ts';
+export { JournalError } from './journal/journal-error.ts';
 export type { CreateOptions, PaymentsClientOptions, RequestOptions, VerifyOptions } from './options.ts';
 export type { Reconciled } from './polling/reconcile.ts';
 export type { Schedule } from './polling/schedule.ts';

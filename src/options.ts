@@ -1,5 +1,6 @@
 import type { Expectation } from './contract/input.ts';
 import type { Logger, PaymentsEvent, Report } from './events.ts';
+import type { Journal } from './journal/journal.ts';
 import type { PollingOptions, ResolvedPolling } from './polling-options.ts';
 
 /** What a {@link PaymentsClient} is made from. All durations are in milliseconds. */
@@ -52,6 +53,14 @@ export interface PaymentsClientOptions {
   /** How waits poll: their schedule, their limits, and what counts as final. */
   polling?: PollingOptions | undefined;
   /**
+   * Where charges with an `idempotencyKey` are recorded, so that each is made at most once, also over a crash:
+   * `memoryJournal` of `payment-collection-client/journal`, or that of `/journal/sqlite`, `/postgres` or `/redis`.
+   *
+   * @default none: `idempotencyKey` is refused
+   * @example journal: postgresJournal(pool)
+   */
+  journal?: Journal | undefined;
+  /**
    * Allow the client in a browser. The secret key is then in the hands of everyone who opens the page: for test keys
    * in a demonstration, never for a shop.
    *
@@ -91,7 +100,12 @@ export interface CreateOptions extends RequestOptions {
    * @example extraBody: { callback_url: 'https://shop.example/paid' }
    */
   extraBody?: Readonly<Record<string, unknown>> | undefined;
-  /** At most one charge for each key, also over a restart. It needs a journal, which this version does not have yet. */
+  /**
+   * At most one charge for each key, also over a crash: the same key again gives the recorded result and sends nothing.
+   * The client needs a `journal` for it. One key stands for one thing that is paid for; put no personal data into it.
+   *
+   * @example idempotencyKey: `order-${order.id}`
+   */
   idempotencyKey?: string | undefined;
 }
 
@@ -106,6 +120,7 @@ export interface ResolvedOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly polling: ResolvedPolling;
   readonly report: Report;
+  readonly journal: Journal | undefined;
 }
 
 /** A call's options, checked, with the client's own filled in. */

@@ -1,6 +1,7 @@
 import type { Expectation } from './contract/input.ts';
 import type { Transaction, TransactionStatus } from './contract/transaction.ts';
 import { ConfigurationError, type PaymentsError } from './errors.ts';
+import { LONGEST_TIMER } from './longest-timer.ts';
 import type { RequestOptions } from './options.ts';
 import { defaultFinalStatuses, defaultSchedule, type Schedule } from './polling/schedule.ts';
 
@@ -138,7 +139,7 @@ function checkDelays({
     ['minDelay', minDelay, 1],
     ['maxDelay', maxDelay, 1],
   ] as const) {
-    if (!(typeof delay === 'number' && delay >= least && delay < 2 ** 31)) {
+    if (!(typeof delay === 'number' && delay >= least && delay <= LONGEST_TIMER)) {
       throw new ConfigurationError(`${name} must be milliseconds, at least ${least} and under 2^31.`);
     }
   }

@@ -1,6 +1,7 @@
 import type { OperationName } from './contract/operation.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReport } from './events.ts';
+import { LONGEST_TIMER } from './longest-timer.ts';
 import type {
   PaymentsClientOptions,
   RequestOptions,
@@ -9,12 +10,11 @@ import type {
 } from './options.ts';
 import { resolvePolling } from './polling-options.ts';
 
-const LONGEST_TIMER = 2 ** 31 - 1;
-
 /** Checks the client's options once and fills in every default. */
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
   checkKinds(options);
-  const { apiKey, baseUrl, onEvent, logger, fetch, polling, dangerouslyAllowBrowser, ...rest } = options;
+  const { apiKey, baseUrl, onEvent, logger, fetch, polling, journal, dangerouslyAllowBrowser, ...rest } =
+    options;
   if (isBrowser() && dangerouslyAllowBrowser !== true) {
     throw new ConfigurationError(
       'This is a browser: everyone who opens the page could read the secret key. Call the service from your server. ' +
@@ -30,6 +30,7 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
     fetch,
     polling: resolvePolling(polling),
     report: createReport(onEvent, logger),
+    journal,
   };
 }
 
@@ -38,7 +39,7 @@ function checkKinds(options: PaymentsClientOptions): void {
   if (typeof options !== 'object' || options === null) {
     throw new ConfigurationError('The options must be an object, such as { apiKey, baseUrl }.');
   }
-  const { fetch, onEvent, logger, polling } = options;
+  const { fetch, onEvent, logger, polling, journal } = options;
   if (fetch !== undefined && typeof fetch !== 'function')
     throw new ConfigurationError('fetch must be a function.');
   if (onEvent !== undefined && typeof onEvent !== 'function')
@@ -48,6 +49,9 @@ function checkKinds(options: PaymentsClientOptions): void {
     throw new ConfigurationError('logger must have the methods debug, info, warn and error, as console has.');
   if (polling !== undefined && (typeof polling !== 'object' || polling === null))
     throw new ConfigurationError('polling must be an object.');
+  const steps = ['begin', 'renew', 'end', 'read'] as const;
+  if (journal !== undefined && !steps.every((step) => typeof journal?.[step] === 'function'))
+    throw new ConfigurationError('journal must be a journal, such as postgresJournal(pool).');
 }
 
 /** What a caller without types may pass in the place of a call's options. */

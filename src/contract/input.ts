@@ -101,3 +101,6 @@ export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema
  * @example { amount: '25.50', currency: 'GHS' }
  */
 export type Expectation = z.input<typeof expectationSchema>;
+
+/** What a read is about, and what its answer is held against. */
+export type VerifyInput = z.input<typeof verifyInputSchema>;

@@ -1,4 +1,4 @@
-const LONGEST_TIMER = 2 ** 31 - 1;
+import { LONGEST_TIMER } from '../longest-timer.ts';
 
 /** One timer for a whole client, set to the earliest moment that anything is due. It rings early rather than late. */
 export class Alarm {

@@ -1,7 +1,5 @@
+import { LONGEST_TIMER } from '../longest-timer.ts';
 import type { Entry, Ledger, LedgerObserver } from '../testing/ledger.ts';
-
-/** Node takes no timer that is longer. */
-const LONGEST = 2 ** 31 - 1;
 
 /** Looks at each transaction when what is planned for it comes due: the ledger has no timer of its own. */
 export class DueTimes implements LedgerObserver {
@@ -21,7 +19,7 @@ export class DueTimes implements LedgerObserver {
     clearTimeout(this.#timers.get(reference));
     this.#timers.delete(reference);
     if (!plan || !('settleAt' in plan)) return;
-    const delay = Math.min(Math.max(plan.settleAt - Date.now(), 0), LONGEST);
+    const delay = Math.min(Math.max(plan.settleAt - Date.now(), 0), LONGEST_TIMER);
     this.#timers.set(
       reference,
       setTimeout(() => this.#look(reference), delay),

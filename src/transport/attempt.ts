@@ -2,14 +2,14 @@ import type { KyInstance } from 'ky';
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import { printable } from '../printable.ts';
+import { createRedact, type Redact, withoutSecrets } from '../redact.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { checkedKey, isTestKey } from '../resolve-options.ts';
 import { Aborted, TimedOut, within } from './deadline.ts';
 import { requestIdIn } from './error-answer.ts';
 import { exchange, nothingReceived } from './exchange.ts';
-import { printable } from './failures.ts';
 import { noticeClosedConnections } from './pending-closes.ts';
-import { createRedact, withoutSecrets } from './redact.ts';
 import { headersOf, pathOf, textField } from './request.ts';
 import { retryAfterIn } from './retry.ts';
 import { settle } from './settle.ts';
@@ -19,6 +19,8 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
   operation: Operation<Input, Request, Result>;
   request: Request;
   body: string | undefined;
+  /** Called before each request leaves; where it throws, nothing is sent. */
+  beforeSending?: (() => void) | undefined;
 }
 
 /** A result, and what its answer said about asking again. */
@@ -26,6 +28,8 @@ export interface Answer<Result> {
   result: Result;
   /** The answer's Retry-After, in milliseconds. */
   retryAfter: number | undefined;
+  /** Takes out what may be neither printed nor stored: the key that was used, and the customer's phone and email. */
+  redact: () => Redact;
 }
 
 /** What an event is about. */
@@ -46,6 +50,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   const apiKey = await currentKey(client.apiKey, operation.name, call);
   if (body !== undefined) await noticeClosedConnections();
   signal?.throwIfAborted();
+  call.beforeSending?.();
 
   const subject = subjectOf(call);
   const headers = headersOf(call.headers, apiKey, body !== undefined);
@@ -82,7 +87,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   try {
     const result = settle(operation, request, facts, received, thrown);
     client.report(ended);
-    return { result, retryAfter: retryAfterIn(received.headers) };
+    return { result, retryAfter: retryAfterIn(received.headers), redact: () => facts.redact };
   } catch (error) {
     client.report({ ...ended, error: error instanceof PaymentsError ? error.code : 'aborted' });
     throw error;

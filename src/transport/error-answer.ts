@@ -1,5 +1,5 @@
 import type { FieldError } from '../api-errors.ts';
-import type { Redact } from './redact.ts';
+import type { Redact } from '../redact.ts';
 
 /** SPEC.md, 7: the shape of an error is not shown. These are the forms that services commonly use. */
 const MESSAGE_FIELDS = ['message', 'error_description', 'detail', 'error', 'title', 'reason', 'msg'];

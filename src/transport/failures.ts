@@ -2,6 +2,8 @@ import { type APIError, apiErrorClass } from '../api-errors.ts';
 import type { OperationName } from '../contract/operation.ts';
 import { referenceSchema } from '../contract/reference.ts';
 import type { Outcome, PaymentsError } from '../errors.ts';
+import { printable } from '../printable.ts';
+import type { Redact } from '../redact.ts';
 import {
   ConnectionError,
   OutcomeUnknownError,
@@ -11,8 +13,7 @@ import {
 import { TimedOut } from './deadline.ts';
 import { fieldErrorsIn, requestIdIn, serviceMessageIn } from './error-answer.ts';
 import type { Received } from './exchange.ts';
-import { isError, wasNeverSent } from './never-sent.ts';
-import type { Redact } from './redact.ts';
+import { wasNeverSent } from './never-sent.ts';
 import { retryAfterIn } from './retry.ts';
 
 /** What every error of a call has to know of it. `outcome` is what holds as long as nothing tells more. */
@@ -145,28 +146,6 @@ function referenceIn(body: unknown): string | undefined {
   if (typeof data !== 'object' || data === null || !('reference' in data)) return undefined;
   const reference = referenceSchema.safeParse(data.reference);
   return reference.success ? reference.data : undefined;
-}
-
-/** A copy of what a runtime threw, with only what may be printed: some of them carry whole requests. */
-export function printable(thrown: unknown, redact: (text: string) => string, depth = 0): Error {
-  const fault: { name?: unknown; message?: unknown; code?: unknown; cause?: unknown } = isError(thrown)
-    ? thrown
-    : { message: thrown };
-  const clean = (value: unknown) => redact(asText(value));
-  const inner = isError(fault.cause) && depth < 5 ? { cause: printable(fault.cause, redact, depth + 1) } : {};
-  const code = fault.code === undefined ? {} : { code: clean(fault.code) };
-  const copy = Object.assign(new Error(clean(fault.message), inner), code);
-  copy.name = clean(fault.name ?? 'Error');
-  copy.stack = `${copy.name}: ${copy.message}`;
-  return copy;
-}
-
-function asText(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    return 'something that cannot be written as text';
-  }
 }
 
 function deepest(error: Error): string {

@@ -1,3 +1,5 @@
+import { isError } from '../printable.ts';
+
 /** Name look-ups that failed, and a connection that did not come about in time. */
 const NO_CONNECTION = new Set([
   'ENOTFOUND',
@@ -30,10 +32,6 @@ const CERTIFICATE_REFUSED = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
-
-/** Also an error of another realm: a runtime's own fetch throws those into the sandbox of Jest. */
-export const isError = (value: unknown): value is Error =>
-  value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 
 /**
  * Whether an error proves that no request left this process. Only what is known to prove it counts: a reset, also one

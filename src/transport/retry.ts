@@ -1,16 +1,17 @@
 import { APIError } from '../api-errors.ts';
 import type { PaymentsError } from '../errors.ts';
+import { LONGEST_TIMER } from '../longest-timer.ts';
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 8_000;
-const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** A call does not sleep longer than this for a Retry-After: it fails at once, with `retryAfter` on the error. */
 const LONGEST_RETRY_AFTER = 30_000;
 
 /** How long to wait before the next try, in milliseconds, or `null` where there must not be one. */
 export function delayBeforeRetry(error: PaymentsError, attempt: number, maxRetries: number): number | null {
-  if (!error.retryable || attempt > maxRetries) return null;
+  // A claim that was lost is not found again by waiting.
+  if (!error.retryable || error.code === 'journal_error' || attempt > maxRetries) return null;
   const retryAfter = error instanceof APIError ? (error.retryAfter ?? 0) : 0;
   if (retryAfter > LONGEST_RETRY_AFTER) return null;
   const jittered = Math.random() * Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (attempt - 1));

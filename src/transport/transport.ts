@@ -5,20 +5,34 @@ import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
-import { type Answer, subjectOf, tryOnce } from './attempt.ts';
+import { type Answer, type Call, subjectOf, tryOnce } from './attempt.ts';
 import { sleep } from './deadline.ts';
 import { bodyOf, checkedInput } from './request.ts';
 import { delayBeforeRetry } from './retry.ts';
 
-/** Sends an operation's request, again where that is safe, and gives its answer. */
-export type Send = <Input, Request extends object, Result extends AnyTransaction>(
+/**
+ * Checks everything about a call before anything of it is sent.
+ *
+ * @throws InvalidInputError, ConfigurationError
+ */
+export function prepare<Input, Request extends object, Result extends AnyTransaction>(
+  client: ResolvedOptions,
   operation: Operation<Input, Request, Result>,
   input: Input,
-  options: CreateOptions,
-) => Promise<Answer<Result>>;
+  { extraBody, ...options }: Omit<CreateOptions, 'idempotencyKey'>,
+): Call<Input, Request, Result> {
+  if (operation.method === 'GET' && extraBody !== undefined) {
+    throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
+  }
+  const request = checkedInput(operation, input);
+  const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
+  return { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };
+}
 
-const NO_JOURNAL =
-  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
+/** Sends a call's request, again where that is safe, and gives its answer. */
+export type Send = <Input, Request extends object, Result extends AnyTransaction>(
+  call: Call<Input, Request, Result>,
+) => Promise<Answer<Result>>;
 
 /** `onRateLimited` hears of each 429, with its Retry-After in milliseconds. */
 export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?: number) => void): Send {
@@ -31,23 +45,13 @@ export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?:
     ...(client.fetch ? { fetch: client.fetch } : {}),
   });
 
-  return async (operation, input, { extraBody, idempotencyKey, ...options }) => {
-    if (idempotencyKey !== undefined) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
-    if (operation.method === 'GET' && extraBody !== undefined) {
-      throw new ConfigurationError('A read has no body: it takes no extraBody.', {
-        operation: operation.name,
-      });
-    }
-    const request = checkedInput(operation, input);
-    const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
-    const call = { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };
-    return retrying(client, call, (attempt) =>
+  return (call) =>
+    retrying(client, call, (attempt) =>
       tryOnce(http, client, call, attempt).catch((error) => {
         if (error instanceof RateLimitError) onRateLimited(error.retryAfter);
         throw error;
       }),
     );
-  };
 }
 
 async function retrying<Result>(

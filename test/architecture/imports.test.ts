@@ -4,11 +4,13 @@ import { expect, test } from 'vitest';
 
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
-  ['contract and money', /^(?:contract\/|money|version|polling\/schedule)/],
-  ['errors', /^(?:errors|api-errors|request-errors|wait-timeout-error|events)\./],
+  ['contract and money', /^(?:contract\/|money|version|longest-timer|polling\/schedule)/],
+  ['errors', /^(?:errors|api-errors|request-errors|wait-timeout-error|events|redact|printable)\./],
+  ['journal', /^journal\//],
   ['options', /^(?:options|polling-options|resolve-options)\./],
   ['operations', /^operations\./],
   ['transport', /^transport\//],
+  ['at most once', /^at-most-once\//],
   ['polling', /^polling\//],
   ['client', /^client\./],
   ['index', /^index\./],

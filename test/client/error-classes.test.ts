@@ -31,6 +31,7 @@ const errorsOf = (library: typeof source) => {
     IdempotencyConflictError: new library.IdempotencyConflictError('', 'chargeMobileMoney'),
     InvalidInputError: new library.InvalidInputError([]),
     InvalidRequestError: new library.InvalidRequestError('', apiFacts),
+    JournalError: new library.JournalError(''),
     NotFoundError: new library.NotFoundError('', apiFacts),
     OutcomeUnknownError: new library.OutcomeUnknownError('', { operation: 'initialize', cause: undefined }),
     PermissionError: new library.PermissionError('', apiFacts),

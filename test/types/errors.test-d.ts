@@ -9,6 +9,7 @@ import {
   type IdempotencyConflictError,
   type InvalidInputError,
   type InvalidRequestError,
+  type JournalError,
   type Mismatch,
   type NotFoundError,
   type OperationName,
@@ -37,6 +38,7 @@ interface Codes {
   idempotency_conflict: IdempotencyConflictError;
   invalid_input: InvalidInputError;
   invalid_request: InvalidRequestError;
+  journal_error: JournalError;
   not_found: NotFoundError;
   outcome_unknown: OutcomeUnknownError;
   permission_denied: PermissionError;

@@ -1,0 +1,58 @@
+import type { Operation } from '../contract/operation.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { Attempt } from '../journal/record.ts';
+import { DEFAULT_CURRENCY } from '../operations.ts';
+import type { AnyTransaction } from '../request-errors.ts';
+import type { Call } from '../transport/attempt.ts';
+
+/** A request that creates a transaction. */
+export interface Creation {
+  amount: number;
+  currency?: string | undefined;
+}
+
+/** A call that creates a transaction, checked and ready. */
+export type CreationCall<Input, Request extends Creation, Result extends AnyTransaction> = Call<
+  Input,
+  Request,
+  Result
+> & { operation: Operation<Input, Request, Result> };
+
+/** What the journal is told of a call: whose input it was can be recognised, and cannot be read. */
+export async function attemptOf<Input, Request extends Creation, Result extends AnyTransaction>(
+  key: string,
+  { operation, request, body }: CreationCall<Input, Request, Result>,
+): Promise<Attempt> {
+  if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
+  const { amount, currency = DEFAULT_CURRENCY } = request;
+  const sent: unknown = JSON.parse(body ?? '{}');
+  const whole = canonical({ ...Object(sent), currency });
+  return {
+    operation: operation.name,
+    // The key is the salt: equal inputs under two keys do not look alike.
+    fingerprint: await sha256(JSON.stringify([key, operation.name, whole])),
+    amount: amount.toFixed(2),
+    currency,
+  };
+}
+
+/** The same for the same fields in any order. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return entries.map(([name, item]) => [name, canonical(item)]);
+}
+
+async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** @throws ConfigurationError where a key could not be kept by every database, or is none */
+export function checkedKey(key: unknown): string {
+  if (typeof key === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(key)) return key;
+  throw new ConfigurationError(
+    'idempotencyKey must be text of 1 to 255 characters without control characters, such as "order-17".',
+  );
+}

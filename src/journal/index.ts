@@ -1,0 +1,12 @@
+export {
+  type Claim,
+  createJournal,
+  type Journal,
+  type JournalEntry,
+  type JournalOptions,
+  type Standing,
+} from './journal.ts';
+export { memoryJournal } from './memory.ts';
+export type { Attempt, Ending, JournalRecord } from './record.ts';
+export type { Resolution } from './resolution.ts';
+export type { JournalStore, RecordChange, StoredRecord } from './store.ts';

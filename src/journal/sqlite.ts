@@ -1,0 +1,165 @@
+import { ConfigurationError } from '../errors.ts';
+import { createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { JournalError } from './journal-error.ts';
+import type { JournalStore, StoredRecord } from './store.ts';
+
+export type { Journal, JournalOptions } from './journal.ts';
+
+/** What is used of `DatabaseSync` of `node:sqlite`. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): {
+    get(...values: (string | number | null)[]): unknown;
+    run(...values: (string | number | null)[]): { changes: number | bigint };
+  };
+}
+
+/** What {@link sqliteJournal} takes besides the database. */
+export interface SqliteJournalOptions extends JournalOptions {
+  /**
+   * The table, made where it is not there yet.
+   *
+   * @default 'payments_journal'
+   */
+  table?: string | undefined;
+}
+
+/**
+ * A journal in a SQLite database, through `node:sqlite`; several processes may share the file. Give it a connection of
+ * its own: it sets WAL mode and `synchronous = FULL`, so that a record outlives a crash of the machine. Inside a
+ * transaction of yours on the same connection, `read` and `resolve` are part of that, and charging is refused: what is
+ * recorded there could be rolled back after the charge.
+ *
+ * @throws ConfigurationError where an option cannot work
+ *
+ * @example
+ * ```ts
+ * import { DatabaseSync } from 'node:sqlite';
+ * import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
+ *
+ * const payments = new PaymentsClient({ journal: sqliteJournal(new DatabaseSync('payments.db')) });
+ * ```
+ */
+export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOptions = {}): Journal {
+  const { table = 'payments_journal', ...rest } = options;
+  if (typeof table !== 'string' || !/^[A-Za-z_]\w{0,62}$/.test(table))
+    throw new ConfigurationError('table must be a plain name, such as payments_journal.');
+  if (typeof database?.prepare !== 'function' || typeof database.exec !== 'function')
+    throw new ConfigurationError('sqliteJournal takes a DatabaseSync of node:sqlite.');
+  return createJournal(sqliteStore(database, table), rest);
+}
+
+function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
+  let ready: Promise<ReturnType<typeof statements>> | undefined;
+  const prepared = () => {
+    ready ??= whenFree(() => statements(database, table));
+    ready.catch(() => {
+      ready = undefined;
+    });
+    return ready;
+  };
+
+  return {
+    async read(key) {
+      const { read } = await prepared();
+      return whenFree(() => storedRecord(read.get(key, Date.now()), Date.now()));
+    },
+
+    async write(key, { expected, version, text, keepFor, binding }) {
+      const { insert, update, drop } = await prepared();
+      return whenFree(() =>
+        committed(database, binding, () => {
+          const now = Date.now();
+          const droppedAt = keepFor === null ? null : now + keepFor;
+          drop.run(now);
+          const { changes } =
+            expected === null
+              ? insert.run(key, version, text, now, droppedAt)
+              : update.run(version, text, now, droppedAt, key, expected);
+          return Number(changes) === 1;
+        }),
+      );
+    },
+  };
+}
+
+function statements(database: SqliteDatabase, table: string) {
+  database.exec(`
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    CREATE TABLE IF NOT EXISTS ${table} (
+      key TEXT PRIMARY KEY,
+      version TEXT NOT NULL,
+      record TEXT NOT NULL,
+      written_at INTEGER NOT NULL,
+      dropped_at INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS ${table}_dropped_at ON ${table} (dropped_at) WHERE dropped_at IS NOT NULL;
+  `);
+  return {
+    read: database.prepare(
+      `SELECT version, record, written_at FROM ${table} WHERE key = ? AND (dropped_at IS NULL OR dropped_at > ?)`,
+    ),
+    insert: database.prepare(
+      `INSERT INTO ${table} (key, version, record, written_at, dropped_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    ),
+    update: database.prepare(
+      `UPDATE ${table} SET version = ?, record = ?, written_at = ?, dropped_at = ? WHERE key = ? AND version = ?`,
+    ),
+    drop: database.prepare(`DELETE FROM ${table} WHERE dropped_at <= ?`),
+  };
+}
+
+/** A transaction of its own: where one is open already, what is written could still be rolled back. */
+function committed<T>(database: SqliteDatabase, binding: boolean, work: () => T): T {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+  } catch (fault) {
+    if (!/within a transaction/i.test(String(fault))) throw fault;
+    if (!binding) return work();
+    throw new JournalError(
+      'The connection of the journal is inside a transaction, which could be rolled back after the charge: give the ' +
+        'journal a connection of its own.',
+      { retryable: true },
+    );
+  }
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (fault) {
+    try {
+      database.exec('ROLLBACK');
+    } catch {}
+    throw fault;
+  }
+}
+
+/** How long others are waited for that hold the file, in milliseconds. */
+const PATIENCE = 5_000;
+
+/** Another process may hold the file for a moment. To wait inside SQLite would stop this whole process. */
+async function whenFree<T>(work: () => T): Promise<T> {
+  const since = performance.now();
+  for (let pause = 1; ; pause = Math.min(2 * pause, 50)) {
+    try {
+      return work();
+    } catch (fault) {
+      if (!isBusy(fault) || performance.now() - since > PATIENCE) throw fault;
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+/** SQLITE_BUSY and SQLITE_LOCKED, in the lowest byte of an extended code. */
+function isBusy(fault: unknown): boolean {
+  const { errcode, message } = Object(fault);
+  if (typeof errcode === 'number') return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
+  return /database(?: table)? is locked/.test(String(message));
+}
+
+function storedRecord(row: unknown, now: number): StoredRecord | null {
+  if (row === undefined || row === null) return null;
+  const { version, record, written_at } = Object(row);
+  return { version: String(version), text: String(record), age: now - Number(written_at) };
+}

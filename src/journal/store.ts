@@ -1,0 +1,46 @@
+/** A record as it is kept. */
+export interface StoredRecord {
+  /** Of the write that left it so. */
+  readonly version: string;
+  readonly text: string;
+  /** Milliseconds since that write, by the store's own clock. It decides how long others wait, never what is sent. */
+  readonly age: number;
+}
+
+/** One write. */
+export interface RecordChange {
+  /** The version that has to be there still, or `null` where there has to be no record. */
+  readonly expected: string | null;
+  /** Of this write. No two are alike. */
+  readonly version: string;
+  readonly text: string;
+  /** After so many milliseconds the record may be dropped; `null`: never. */
+  readonly keepFor: number | null;
+  /**
+   * Whether something is sent, or answered, on the strength of this write: it must not be part of a transaction of
+   * somebody else's that could still be rolled back. Only `resolve` is not binding.
+   */
+  readonly binding: boolean;
+}
+
+/**
+ * All that a database has to do for a journal: give back a record, and replace it only where nobody else did. Give it
+ * to {@link createJournal}, and run `journalConformance` of `payment-collection-client/testing` against that.
+ *
+ * @example
+ * ```ts
+ * const journal = createJournal({
+ *   read: async (key) => records.find(key),
+ *   write: async (key, change) => records.replaceWhereVersionIs(change.expected, key, change),
+ * });
+ * ```
+ */
+export interface JournalStore {
+  /** The record of a key, or `null`. It has to see every write that has been answered, also another process's. */
+  read(key: string): Promise<StoredRecord | null>;
+  /**
+   * Writes in one atomic step, and only where `change.expected` holds: `true` where it did. It resolves once the record
+   * would outlive a crash of the process and of the machine.
+   */
+  write(key: string, change: RecordChange): Promise<boolean>;
+}
