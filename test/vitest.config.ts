@@ -12,6 +12,7 @@ export default defineConfig({
         test: {
           name: 'package',
           include: ['test/**/*.test.ts'],
+          exclude: ['test/workflows/**'],
           typecheck: { enabled: true, include: ['test/**/*.test-d.ts'] },
         },
       },

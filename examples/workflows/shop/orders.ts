@@ -1,0 +1,136 @@
+import { DatabaseSync } from 'node:sqlite';
+import type { Transaction } from 'payment-collection-client';
+
+/** What the shop sells, to whom, and how they pay. */
+export interface NewOrder {
+  readonly id: string;
+  /** With two decimals. */
+  readonly amount: string;
+  readonly currency: string;
+  readonly customer_email: string;
+  readonly phone: string;
+  readonly network: 'mtn' | 'telecel' | 'airteltigo';
+}
+
+/**
+ * - `placed`: not charged yet, as far as the shop knows.
+ * - `waiting`: the customer has a prompt on the phone.
+ * - `fulfilled`, `released`: paid and shipped; not paid, and the goods are for sale again.
+ * - `paid_late`: paid after it was released. A person ships it after all, or pays it back.
+ * - `parked`: nobody knows whether there is a charge, or it is for another sum. A person finds out.
+ * - `refused`: the service takes no such charge, and none exists.
+ */
+export type OrderState = 'placed' | 'waiting' | 'fulfilled' | 'released' | 'paid_late' | 'parked' | 'refused';
+
+export interface Order extends NewOrder {
+  readonly state: OrderState;
+  readonly reference: string | null;
+  /** Epoch milliseconds. */
+  readonly charged_at: number | null;
+  readonly note: string | null;
+}
+
+/**
+ * The shop's own table of orders: a stand-in for the one that you have. What matters here is that each change is one
+ * statement that asks for the state that it comes from. A step that an engine runs twice then changes nothing twice.
+ */
+export class Orders {
+  readonly #database: DatabaseSync;
+
+  constructor(file: string) {
+    this.#database = new DatabaseSync(file, { timeout: 5_000 });
+    this.#database.exec(`
+      PRAGMA journal_mode = WAL;
+      CREATE TABLE IF NOT EXISTS orders (
+        id TEXT PRIMARY KEY, amount TEXT, currency TEXT, customer_email TEXT, phone TEXT, network TEXT,
+        state TEXT NOT NULL DEFAULT 'placed', reference TEXT UNIQUE, charged_at INTEGER, note TEXT
+      ) STRICT;
+      CREATE TABLE IF NOT EXISTS parcels (number INTEGER PRIMARY KEY, order_id TEXT NOT NULL) STRICT;
+      CREATE TRIGGER IF NOT EXISTS ship AFTER UPDATE OF state ON orders WHEN new.state = 'fulfilled'
+        BEGIN INSERT INTO parcels (order_id) VALUES (new.id); END;
+    `);
+  }
+
+  place({ id, amount, currency, customer_email, phone, network }: NewOrder): void {
+    this.#database
+      .prepare(
+        `INSERT INTO orders (id, amount, currency, customer_email, phone, network) VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING`,
+      )
+      .run(id, amount, currency, customer_email, phone, network);
+  }
+
+  get(id: string): Order {
+    const row: unknown = this.#database.prepare('SELECT * FROM orders WHERE id = ?').get(id);
+    if (!isOrder(row)) throw new Error(`There is no order ${id}.`);
+    return row;
+  }
+
+  byReference(reference: string): Order | undefined {
+    const row: unknown = this.#database.prepare('SELECT * FROM orders WHERE reference = ?').get(reference);
+    return isOrder(row) ? row : undefined;
+  }
+
+  /** Orders in these states, the oldest first. */
+  in(...states: OrderState[]): Order[] {
+    const marks = states.map(() => '?').join(', ');
+    const rows: unknown[] = this.#database
+      .prepare(`SELECT * FROM orders WHERE state IN (${marks}) ORDER BY rowid`)
+      .all(...states);
+    return rows.filter(isOrder);
+  }
+
+  parcels(id: string): number {
+    return this.#database.prepare('SELECT 1 FROM parcels WHERE order_id = ?').all(id).length;
+  }
+
+  charged(id: string, reference: string, at: number): void {
+    this.#database
+      .prepare(
+        `UPDATE orders SET state = 'waiting', reference = ?, charged_at = ? WHERE id = ? AND state = 'placed'`,
+      )
+      .run(reference, at, id);
+  }
+
+  refuse(id: string, note: string): void {
+    this.#move(id, 'refused', ['placed'], note);
+  }
+
+  /** Nothing may be done about it without a person. */
+  park(id: string, note: string): void {
+    this.#move(id, 'parked', ['placed', 'waiting', 'released'], note);
+  }
+
+  /** The goods are for sale again; the reference stays, since an approval may still come. */
+  release(id: string): void {
+    this.#move(id, 'released', ['waiting']);
+  }
+
+  /** What a final transaction means for the order. It may be told any number of times. */
+  conclude(id: string, { status, amount, currency }: Transaction): OrderState {
+    const order = this.get(id);
+    if (status !== 'success') this.release(id);
+    else if (amount !== order.amount || currency !== order.currency)
+      this.park(id, `paid ${amount} ${currency} instead of ${order.amount} ${order.currency}`);
+    else {
+      this.#move(id, 'fulfilled', ['waiting']);
+      this.#move(id, 'paid_late', ['released']);
+    }
+    return this.get(id).state;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #move(id: string, to: OrderState, from: OrderState[], note: string | null = null): void {
+    const marks = from.map(() => '?').join(', ');
+    this.#database
+      .prepare(`UPDATE orders SET state = ?, note = ? WHERE id = ? AND state IN (${marks})`)
+      .run(to, note, id, ...from);
+  }
+}
+
+function isOrder(row: unknown): row is Order {
+  return typeof row === 'object' && row !== null && 'id' in row && 'state' in row;
+}
