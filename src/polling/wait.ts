@@ -34,3 +34,16 @@ export interface Wait extends Timed, Abortable<Wait> {
   readonly resolve: (transaction: Transaction) => void;
   readonly reject: (reason: unknown) => void;
 }
+
+/** A wait that has joined a poll, in no heap yet. A poll that is under way counts: its answer will be this wait's too. */
+export function newWait(
+  poll: SharedPoll,
+  request: WaitRequest,
+  own: Pick<Wait, 'began' | 'startedAt' | 'resolve' | 'reject'>,
+): Wait {
+  const attemptsBefore = poll.attempts - (poll.inFlight ? 1 : 0);
+  const place = poll.waits.length;
+  const { began, startedAt, resolve, reject } = own;
+  const nowhere = { due: 0, slot: -1, group: null, before: null, after: null };
+  return { poll, request, place, began, startedAt, attemptsBefore, resolve, reject, ...nowhere };
+}

@@ -17,7 +17,7 @@ import {
   sharedPoll,
 } from './shared-poll.ts';
 import { pollEvent, tell, timeoutError, waitEvent } from './telling.ts';
-import type { Wait, WaitRequest } from './wait.ts';
+import { newWait, type Wait, type WaitRequest } from './wait.ts';
 
 /**
  * Polls wait for each other this long after a wake-up, which costs as much as ten of them. Deadlines do not. In
@@ -67,23 +67,7 @@ export class Waits {
     const { startedAt = wallNow, signal } = request;
     const began = Math.round(now - Math.max(0, wallNow - startedAt));
     const poll = this.#polls.get(request.reference) ?? this.#newPoll(request, began);
-    // A poll that is under way counts: its answer will be this wait's too.
-    const attemptsBefore = poll.attempts - (poll.inFlight ? 1 : 0);
-    const wait: Wait = {
-      poll,
-      request,
-      place: poll.waits.length,
-      began,
-      startedAt,
-      attemptsBefore,
-      resolve,
-      reject,
-      due: 0,
-      slot: -1,
-      group: null,
-      before: null,
-      after: null,
-    };
+    const wait = newWait(poll, request, { began, startedAt, resolve, reject });
     if (wait.place === 0) poll.waits = [wait];
     else poll.waits.push(wait);
     if (signal) this.#signals.join(signal, wait);
@@ -244,13 +228,17 @@ export class Waits {
 
   #end(wait: Wait, { answer, error }: Outcome): void {
     const wrong = answer ? contradiction(wait, answer.result) : error;
-    if (answer && !wrong) wait.resolve(answer.result);
-    else wait.reject(wrong);
-    this.#report(waitEvent(wait, answer && !wrong ? 'final' : 'failed'));
+    if (answer && !wrong) {
+      wait.resolve(answer.result);
+      this.#report(waitEvent(wait, 'final'));
+    } else this.#reject(wait, 'failed', wrong);
   }
 
   #fail(wait: Wait, result: WaitEvent['result'], reason: unknown): void {
-    if (!this.leave(wait)) return;
+    if (this.leave(wait)) this.#reject(wait, result, reason);
+  }
+
+  #reject(wait: Wait, result: WaitEvent['result'], reason: unknown): void {
     wait.reject(reason);
     this.#report(waitEvent(wait, result));
   }

@@ -2,23 +2,10 @@ import { expect, test, vi } from 'vitest';
 import { WaitTimeoutError } from '../../src/index.ts';
 import { REFERENCE } from '../support/calls.ts';
 import { MINUTE, SECOND, settled, timed, useFakeClock } from '../support/fake-clock.ts';
+import { momentsOf, momentsOfOneWait, successFrom } from '../support/moments.ts';
 import { inTurn, scriptedService } from '../support/scripted-service.ts';
 
 useFakeClock();
-
-/** A service that says pending, and `success` from so many milliseconds on. */
-function successFrom(moment: number, options = {}) {
-  const began = performance.now();
-  return scriptedService(() => (performance.now() - began < moment ? 'pending' : 'success'), options);
-}
-
-const momentsOf = (seen: { at: number }[]) => seen.map(({ at }) => at);
-
-async function momentsOfOneWait(success: number, timeout?: number) {
-  const { client, seen } = successFrom(success);
-  await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout })));
-  return momentsOf(seen);
-}
 
 test('50 waits whose deadlines come at once make the polls of one', async () => {
   const alone = await momentsOfOneWait(Number.POSITIVE_INFINITY, MINUTE);

@@ -1,0 +1,24 @@
+import { expect } from 'vitest';
+import { OutcomeUnknownError, type PaymentsClient } from '../../src/index.ts';
+import { calls, posts, REFERENCE } from './calls.ts';
+import { failureOf } from './service.ts';
+
+const codes = { ConnectionError: 'connection_error', RequestTimeoutError: 'request_timeout' } as const;
+
+/** Both POSTs end in doubt with this fault as the cause, and a verify with the fault itself, which may be tried again. */
+export async function expectInDoubt(client: PaymentsClient, name: keyof typeof codes): Promise<unknown> {
+  const code = codes[name];
+  for (const operation of posts) {
+    const failure = await failureOf(calls[operation](client));
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(failure).toMatchObject({
+      operation,
+      outcome: 'unknown',
+      retryable: false,
+      cause: { name, code, operation, outcome: 'unknown', retryable: false },
+    });
+  }
+  const onVerify = await failureOf(client.verify(REFERENCE));
+  expect(onVerify).toMatchObject({ name, code, operation: 'verify', outcome: null, retryable: true });
+  return onVerify;
+}
