@@ -1,10 +1,13 @@
 import { IdempotencyConflictError } from '../errors.ts';
 import type { JournalEvent, Report } from '../events.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { AnyTransaction } from '../request-errors.ts';
+import { createRedact } from '../redact.ts';
+import { type AnyTransaction, OutcomeUnknownError } from '../request-errors.ts';
+import { textField } from '../transport/request.ts';
 import type { Send } from '../transport/transport.ts';
 import { attemptOf, type Creation, type CreationCall } from './attempt.ts';
-import { inDoubt } from './doubt.ts';
+import { inDoubt, type Subject } from './doubt.ts';
+import { eitherSignal } from './either-signal.ts';
 import { resultFrom } from './recorded-result.ts';
 import { sendClaimed } from './send-claimed.ts';
 import { standingOnceSettled } from './standing.ts';
@@ -26,34 +29,59 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
   key: string,
   call: CreationCall<Input, Request, Result>,
 ): Promise<Result> {
-  const { operation, signal } = call;
+  const { operation, request } = call;
   const { name } = operation;
+  const shown = createRedact('', textField(request, 'phone'), textField(request, 'customer_email'))(key);
+  const subject = { operation: name, key: JSON.stringify(shown) };
   const tell = (result: JournalEvent['result'], reference?: string) =>
-    report({ type: 'journal', operation: name, result, ...(reference ? { reference } : {}) });
+    report({
+      type: 'journal',
+      operation: name,
+      idempotencyKey: shown,
+      result,
+      ...(reference ? { reference } : {}),
+    });
 
-  const { standing, asked } = await standingOnceSettled(journal, key, await attemptOf(key, call), {
-    signal: signal ? AbortSignal.any([signal, closing]) : closing,
-    onWaiting: () => tell('waiting'),
-  });
+  const attempt = await attemptOf(key, call);
+  const { signal, release } = eitherSignal(name, call.signal, closing);
+  const onWaiting = () => tell('waiting');
+  const { standing, asked } = await standingOnceSettled(journal, key, attempt, { signal, onWaiting }).finally(
+    release,
+  );
   switch (standing.state) {
     case 'begun':
-      return sendClaimed({ journal, send, tell }, standing.claim, asked, call);
+      return sendClaimed({ journal, send, subject, tell }, standing.claim, asked, call);
     case 'completed': {
       const { reference } = standing.result;
-      const result = resultFrom(operation, standing.result);
-      if (!result)
-        throw inDoubt(name, 'The result that is recorded under this key cannot be read.', reference);
+      const result = resultFrom(call, standing.result);
+      if (!result) throw unreadable(subject, reference);
       tell('answered', reference);
       return result;
     }
-    case 'unknown':
+    case 'unknown': {
       tell('in_doubt', standing.reference);
-      throw inDoubt(name, 'An earlier try under this key never learned its outcome.', standing.reference);
+      const what = 'An earlier try under this key never learned its outcome, and nothing was sent now.';
+      throw inDoubt(subject, what, standing.reference);
+    }
     case 'conflict':
-      throw new IdempotencyConflictError(
-        `${name}: this idempotencyKey was used before with other input. Nothing was sent. Where the first charge was ` +
-          'refused and its input mended, take another key, or free this one with journal.resolve.',
-        name,
-      );
+      throw conflict(subject);
   }
+}
+
+function unreadable({ operation, key }: Subject, reference: string): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${operation}, idempotencyKey ${key}: The journal holds ${reference} as the result, but the rest of its record ` +
+      `cannot be read. Nothing was sent. Do not charge again: verify ${reference}.`,
+    { operation, cause: undefined, reference },
+  );
+}
+
+function conflict({ operation, key }: Subject): IdempotencyConflictError {
+  return new IdempotencyConflictError(
+    `${operation}: the idempotencyKey ${key} was used before with other input. Nothing was sent. For something else ` +
+      'that is paid for, take a key of its own. For the same order with its input mended, look first: where ' +
+      `journal.read(${key}) says "rejected" or "not_sent", nothing was charged, and ` +
+      `journal.resolve(${key}, 'not_charged') frees the key; in any other state a charge may exist.`,
+    operation,
+  );
 }

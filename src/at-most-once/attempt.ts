@@ -1,4 +1,4 @@
-import type { Operation } from '../contract/operation.ts';
+import type { Operation, OperationName } from '../contract/operation.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Attempt } from '../journal/record.ts';
 import { DEFAULT_CURRENCY } from '../operations.ts';
@@ -36,12 +36,12 @@ export async function attemptOf<Input, Request extends Creation, Result extends 
   };
 }
 
-/** The same for the same fields in any order. */
+/** Written the same for the same fields in any order. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return entries.map(([name, item]) => [name, canonical(item)]);
+  return Object.fromEntries(entries.map(([name, item]) => [name, canonical(item)]));
 }
 
 async function sha256(text: string): Promise<string> {
@@ -50,9 +50,10 @@ async function sha256(text: string): Promise<string> {
 }
 
 /** @throws ConfigurationError where a key could not be kept by every database, or is none */
-export function checkedKey(key: unknown): string {
+export function checkedKey(key: unknown, operation: OperationName): string {
   if (typeof key === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(key)) return key;
   throw new ConfigurationError(
     'idempotencyKey must be text of 1 to 255 characters without control characters, such as "order-17".',
+    { operation },
   );
 }

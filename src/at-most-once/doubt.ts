@@ -1,29 +1,26 @@
 import type { OperationName } from '../contract/operation.ts';
-import { JournalError } from '../journal/journal-error.ts';
-import { printable } from '../printable.ts';
-import { withoutSecrets } from '../redact.ts';
 import { OutcomeUnknownError } from '../request-errors.ts';
 
-/** What the record of a key leaves open. Nothing was sent by the call that fails with it. */
-export function inDoubt(operation: OperationName, what: string, reference?: string): OutcomeUnknownError {
-  const look = reference ? `Verify ${reference}` : "Look for it in the service's records";
-  return new OutcomeUnknownError(
-    `${operation}: ${what} A charge may exist: do not charge under another key. ${look}, then settle this one with ` +
-      'journal.resolve.',
-    { operation, cause: undefined, reference },
-  );
+/** The call that an error is about. */
+export interface Subject {
+  readonly operation: OperationName;
+  /** The idempotency key as it may be printed. */
+  readonly key: string;
 }
 
-/** Whatever a journal throws leaves as a JournalError: nothing is sent where it cannot be recorded. */
-export async function fromJournal<T>(operation: OperationName, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const own = error instanceof JournalError;
-    throw new JournalError(`${operation}: ${own ? error.message : 'The journal failed.'} Nothing was sent.`, {
-      operation,
-      retryable: own ? error.retryable : true,
-      cause: own ? error.cause : printable(error, withoutSecrets),
-    });
-  }
+/** What the record of a key leaves open, and how somebody closes it. */
+export function inDoubt({ operation, key }: Subject, what: string, reference?: string): OutcomeUnknownError {
+  const may =
+    operation === 'initialize'
+      ? 'A payment may have been started.'
+      : 'A charge may exist: do not charge under another key and do not cancel the order before you know.';
+  const look = reference ? `Verify ${reference}` : "Look for it in the service's records";
+  const settle =
+    operation === 'initialize'
+      ? `{ reference, checkout_url }), or with 'not_charged' to start another payment.`
+      : `{ reference }), or with 'not_charged' where you are sure that there is none.`;
+  return new OutcomeUnknownError(
+    `${operation}, idempotencyKey ${key}: ${what} ${may} ${look}, then settle the key: journal.resolve(${key}, ${settle}`,
+    { operation, cause: undefined, reference },
+  );
 }

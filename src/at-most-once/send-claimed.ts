@@ -4,22 +4,25 @@ import type { Claim, Journal } from '../journal/journal.ts';
 import type { Ending } from '../journal/record.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import type { Answer } from '../transport/attempt.ts';
+import { within } from '../transport/deadline.ts';
 import type { Send } from '../transport/transport.ts';
 import type { Creation, CreationCall } from './attempt.ts';
-import { inDoubt } from './doubt.ts';
+import { inDoubt, type Subject } from './doubt.ts';
 import { HeldClaim } from './held-claim.ts';
 import type { Moment } from './moment.ts';
+import { PATIENCE } from './patience.ts';
 import { recordable } from './recorded-result.ts';
 
 interface Surroundings {
   journal: Journal;
   send: Send;
+  subject: Subject;
   tell: (result: JournalEvent['result'], reference?: string) => void;
 }
 
 /** Sends under a claim, and records how it ended before the caller hears of it. */
 export async function sendClaimed<Input, Request extends Creation, Result extends AnyTransaction>(
-  { journal, send, tell }: Surroundings,
+  { journal, send, subject, tell }: Surroundings,
   claim: Claim,
   begunAt: Moment,
   call: CreationCall<Input, Request, Result>,
@@ -37,15 +40,15 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
 
   const { result, redact } = answer;
   const { reference } = result;
-  const recorded = await held.end({ state: 'completed', result: recordable(result, redact()) });
+  const recorded = await held.end({
+    state: 'completed',
+    result: recordable(call.operation, result, redact()),
+  });
   if (recorded === 'failed') tell('not_recorded', reference);
   if (recorded === 'lost' && !(await holds(journal, claim.key, reference))) {
     tell('in_doubt', reference);
-    throw inDoubt(
-      name,
-      `It went through as ${reference}, but its key had been settled otherwise.`,
-      reference,
-    );
+    const what = `The service took it as ${reference}, but the key had been settled otherwise meanwhile.`;
+    throw inDoubt(subject, what, reference);
   }
   return result;
 }
@@ -62,6 +65,10 @@ function endingOf(error: unknown, signal: AbortSignal | undefined): Ending {
 
 /** Whether somebody recorded the same charge meanwhile. */
 async function holds(journal: Journal, key: string, reference: string): Promise<boolean> {
-  const entry = await journal.read(key).catch(() => null);
-  return entry?.state === 'completed' && entry.result.reference === reference;
+  try {
+    const entry = await within(PATIENCE, undefined, async () => journal.read(key));
+    return entry?.state === 'completed' && entry.result.reference === reference;
+  } catch {
+    return false;
+  }
 }

@@ -1,3 +1,10 @@
+/**
+ * At most one charge for each `idempotencyKey`: the journal in memory, and what a journal on a database of your own is
+ * made from.
+ *
+ * @module payment-collection-client/journal
+ */
+
 export {
   type Claim,
   createJournal,

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 import { LONGEST_TIMER } from '../longest-timer.ts';
 import { JournalError } from './journal-error.ts';
 import type { Attempt, Ending, JournalRecord } from './record.ts';
-import { readRecord, writeRecord } from './records.ts';
+import { type Found, newVersion, ownerOf, readRecord, writeRecord } from './records.ts';
 import { type Resolution, settled } from './resolution.ts';
 import type { JournalStore } from './store.ts';
 
@@ -78,82 +78,112 @@ export interface Journal {
   resolve(key: string, resolution: Resolution): Promise<void>;
 }
 
-/** Each round that fails is one that somebody else won, so it ends sooner; a store that is wrong ends here. */
-const MOST_ROUNDS = 100;
-
 /**
- * A journal on a database of your own.
+ * A journal on a database of your own. Its handles in all processes share what the store holds.
  *
  * @throws ConfigurationError where an option cannot work
+ *
+ * @example
+ * ```ts
+ * const payments = new PaymentsClient({ journal: createJournal(storeOf(myDatabase), { lease: 10_000 }) });
+ * ```
  */
 export function createJournal(store: JournalStore, options: JournalOptions = {}): Journal {
   const { retention, lease } = resolveJournalOptions(options);
-  const expired = (age: number) => !(age < lease);
-  const replace = (key: string, expected: string | null, record: JournalRecord, binding = true) =>
-    writeRecord(store, key, expected, record, { retention, binding });
+  const inProgress = ({ record, age }: Found) => record.state === 'begun' && age < lease;
 
-  async function claim(key: string, expected: string | null, attempt: Attempt): Promise<Claim | null> {
-    const version = await replace(key, expected, { format: 1, ...attempt, state: 'begun' });
-    return version === null ? null : { key, version, attempt };
+  const write = (
+    key: string,
+    record: JournalRecord,
+    expected: string | null,
+    version: string,
+    binding = true,
+  ) => writeRecord(store, key, record, { expected, version, retention, binding });
+
+  /** A write of the owner's own whose answer was lost does not end its claim; one of somebody else does. */
+  function writeClaimed(claim: Claim, record: JournalRecord): Promise<string | null> {
+    const { key } = claim;
+    const owner = ownerOf(claim.version);
+    let expected = claim.version;
+    return untilOneCounts(async () => {
+      const version = newVersion(owner);
+      if (await write(key, record, expected, version)) return version;
+      const found = await readRecord(store, key);
+      if (!found || ownerOf(found.version) !== owner) return null;
+      const { state } = found.record;
+      if (found.version === version || (state !== 'begun' && state === record.state)) return found.version;
+      expected = found.version;
+      return state === 'begun' ? undefined : null;
+    });
   }
 
   return {
     lease,
 
-    async begin(key, attempt) {
+    begin(key, attempt) {
+      const owner = crypto.randomUUID();
       let expected: string | null = null;
-      for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
-        const mine = await claim(key, expected, attempt);
-        if (mine) return { state: 'begun', claim: mine };
+      return untilOneCounts(async () => {
+        const version = newVersion(owner);
+        const claim = { key, version, attempt };
+        if (await write(key, begun(attempt), expected, version)) return { state: 'begun', claim };
         const found = await readRecord(store, key);
-        const standing: Standing | null =
-          found && standingOf(found.record, attempt, found, expired(found.age));
-        if (standing) return standing;
         expected = found?.version ?? null;
-      }
-      throw new JournalError('Others changed this record at every try.', { retryable: true });
+        if (!found) return undefined;
+        // A driver that lost the connection may have written it twice, and have been told of the second time only.
+        if (found.version === version) return { state: 'begun', claim };
+        return standingOf(found, attempt, inProgress(found));
+      });
     },
 
-    async renew({ key, version, attempt }) {
-      return claim(key, version, attempt);
+    async renew(claim) {
+      const version = await writeClaimed(claim, begun(claim.attempt));
+      return version === null ? null : { ...claim, version };
     },
 
-    async end({ key, version, attempt }, ending) {
-      return (await replace(key, version, { format: 1, ...attempt, ...ending })) !== null;
+    async end(claim, ending) {
+      return (await writeClaimed(claim, { format: 1, ...claim.attempt, ...ending })) !== null;
     },
 
     async read(key) {
       const found = await readRecord(store, key);
-      if (!found) return null;
-      return { ...found.record, inProgress: found.record.state === 'begun' && !expired(found.age) };
+      return found && { ...found.record, inProgress: inProgress(found) };
     },
 
     async resolve(key, resolution) {
-      for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
+      await untilOneCounts(async () => {
         const found = await readRecord(store, key);
         if (!found) throw new JournalError(`The journal has no record of the key ${JSON.stringify(key)}.`);
-        const inProgress = found.record.state === 'begun' && !expired(found.age);
-        if (inProgress) {
+        if (inProgress(found)) {
           const message =
             'A process is charging under this key at this moment: settle it once that has ended.';
           throw new JournalError(message, { retryable: true });
         }
         const record = settled(found.record, resolution);
-        if (!record || (await replace(key, found.version, record, false)) !== null) return;
-      }
-      throw new JournalError('Others changed this record at every try.', { retryable: true });
+        if (!record) return true;
+        const version = newVersion(crypto.randomUUID());
+        return (await write(key, record, found.version, version, false)) || undefined;
+      });
     },
   };
 }
 
-/** What the record of a key means for an attempt; `null` where it may be sent. */
-function standingOf(
-  record: JournalRecord,
-  attempt: Attempt,
-  { version }: { version: string },
-  expired: boolean,
-): Standing | null {
-  if (record.state === 'not_charged') return null;
+/** Each round that fails is one that somebody else won, so it ends sooner; a store that is wrong ends here. */
+const MOST_ROUNDS = 100;
+
+async function untilOneCounts<T>(round: () => Promise<T | undefined>): Promise<T> {
+  for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
+    const result = await round();
+    if (result !== undefined) return result;
+  }
+  throw new JournalError('The record changed under every try to change it.', { retryable: true });
+}
+
+const begun = (attempt: Attempt): JournalRecord => ({ format: 1, ...attempt, state: 'begun' });
+
+/** What the record of a key means for an attempt; `undefined` where it may be sent. */
+function standingOf({ record, version }: Found, attempt: Attempt, inProgress: boolean): Standing | undefined {
+  if (record.state === 'not_charged') return undefined;
   if (record.fingerprint !== attempt.fingerprint) return { state: 'conflict' };
   switch (record.state) {
     case 'completed':
@@ -161,10 +191,10 @@ function standingOf(
     case 'unknown':
       return { state: 'unknown', reference: record.reference };
     case 'begun':
-      return expired ? { state: 'unknown', reference: undefined } : { state: 'in_progress', version };
+      return inProgress ? { state: 'in_progress', version } : { state: 'unknown', reference: undefined };
     case 'not_sent':
     case 'rejected':
-      return null;
+      return undefined;
   }
 }
 

@@ -19,7 +19,8 @@ interface Kept {
   droppedAt: number;
 }
 
-function memoryStore(): JournalStore {
+/** Journals over one of these are like processes over one database. */
+export function memoryStore(): JournalStore {
   const records = new Map<string, Kept>();
   let sweep = records.entries();
 

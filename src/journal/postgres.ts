@@ -1,16 +1,17 @@
+/**
+ * At most one charge for each `idempotencyKey`, recorded in PostgreSQL, through `pg`.
+ *
+ * @module payment-collection-client/journal/postgres
+ */
+
 import { ConfigurationError } from '../errors.ts';
 import { createJournal, type Journal, type JournalOptions } from './journal.ts';
-import { JournalError } from './journal-error.ts';
+import { type PostgresClient, type PostgresPool, writeOn } from './postgres-connection.ts';
+import { type PostgresStatements, postgresStatements } from './postgres-statements.ts';
 import type { JournalStore } from './store.ts';
 
 export type { Journal, JournalOptions } from './journal.ts';
-
-/** What is used of a `Pool` or a `Client` of `pg`. */
-export interface PostgresClient {
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
-  /** A client's, not a pool's. */
-  getTransactionStatus?(): string | null;
-}
+export type { PooledPostgresClient, PostgresClient, PostgresPool } from './postgres-connection.ts';
 
 /** What {@link postgresJournal} takes besides the pool. */
 export interface PostgresJournalOptions extends JournalOptions {
@@ -25,8 +26,9 @@ export interface PostgresJournalOptions extends JournalOptions {
 /** A {@link Journal} in PostgreSQL. */
 export interface PostgresJournal extends Journal {
   /**
-   * Makes the table where it is not there yet. It may be called at every start, by any number of processes at once. Where
-   * your own migrations make tables, put the text of {@link postgresSchema} there instead.
+   * Makes the table where it is not there yet; a schema named in `table` has to be there. It may be called at every
+   * start, by any number of processes at once, and needs the right to create a table. Where your own migrations make
+   * tables, put the text of {@link postgresSchema} there instead.
    *
    * @throws what the database says
    */
@@ -35,9 +37,15 @@ export interface PostgresJournal extends Journal {
 
 /**
  * A journal in PostgreSQL 12 or later, through your own `pg`. Each of its steps is one statement that commits by itself,
- * so give it the **`Pool`**: a transaction of yours, open on another connection, is not disturbed. A `Client` of
- * pg 8.18 or later will do too; while it is inside a transaction of yours, `read` and `resolve` are part of that, and charging is refused: what
- * is recorded there could be rolled back after the charge.
+ * so give it the **`Pool`**: a transaction of yours, open on another of its connections, is not disturbed. Leave it a
+ * connection to spare: a charge inside a transaction takes a second one. A connection that was given back to the pool in
+ * the middle of a transaction is noticed (pg 8.21 or later): it is closed, nothing is sent, and the next try succeeds.
+ *
+ * A `Client` of pg 8.21 or later will do too. While it is inside a transaction of yours, `read` and `resolve` are part of
+ * that, and charging is refused: what is recorded there could be rolled back after the charge.
+ *
+ * `synchronous_commit = off` is lifted for what is recorded. A failover to an asynchronous replica may lose what that had
+ * not received.
  *
  * @throws ConfigurationError where an option cannot work
  *
@@ -52,14 +60,14 @@ export interface PostgresJournal extends Journal {
  * ```
  */
 export function postgresJournal(
-  client: PostgresClient,
+  client: PostgresPool | PostgresClient,
   options: PostgresJournalOptions = {},
 ): PostgresJournal {
   const { table = 'payments_journal', ...rest } = options;
   if (typeof client?.query !== 'function')
     throw new ConfigurationError('postgresJournal takes a Pool or a Client of pg.');
   const schema = postgresSchema(table);
-  const journal = createJournal(postgresStore(client, table), rest);
+  const journal = createJournal(postgresStore(client, postgresStatements(quoted(table))), rest);
   return Object.assign(journal, {
     async migrate() {
       await client.query(schema);
@@ -67,27 +75,33 @@ export function postgresJournal(
   });
 }
 
-/** The statement that makes the table, for a merchant's own migrations. */
+/**
+ * The statement that makes the table, for a merchant's own migrations. It may run any number of times.
+ *
+ * @throws ConfigurationError where `table` is not a plain name in lower case
+ */
 export function postgresSchema(table = 'payments_journal'): string {
-  if (typeof table !== 'string' || !/^(?:[a-z_]\w{0,62}\.)?[a-z_]\w{0,50}$/.test(table))
+  if (typeof table !== 'string' || !/^(?:[a-z_][a-z\d_]{0,62}\.)?[a-z_][a-z\d_]{0,50}$/.test(table))
     throw new ConfigurationError('table must be a plain name in lower case, such as payments_journal.');
   const index = `${table.replace(/^.*\./, '')}_dropped_at`;
   // Two processes that make one table at once would trip over each other without the lock.
   return `DO $$ BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('${table}'));
-  CREATE TABLE IF NOT EXISTS ${table} (
+  CREATE TABLE IF NOT EXISTS ${quoted(table)} (
     key text PRIMARY KEY,
     version text NOT NULL,
     record json NOT NULL,
     written_at timestamptz NOT NULL,
     dropped_at timestamptz
   );
-  CREATE INDEX IF NOT EXISTS ${index} ON ${table} (dropped_at) WHERE dropped_at IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS "${index}" ON ${quoted(table)} (dropped_at) WHERE dropped_at IS NOT NULL;
 END $$`;
 }
 
-function postgresStore(client: PostgresClient, table: string): JournalStore {
-  const sql = statements(table);
+/** A plain name may still be a word of SQL, such as `order`. */
+const quoted = (table: string) => table.replace(/[^.]+/g, '"$&"');
+
+function postgresStore(client: PostgresPool | PostgresClient, sql: PostgresStatements): JournalStore {
   return {
     async read(key) {
       const { rows } = await client.query(sql.read, [key]);
@@ -98,50 +112,11 @@ function postgresStore(client: PostgresClient, table: string): JournalStore {
     },
 
     async write(key, { expected, version, text, keepFor, binding }) {
-      if (binding) refuseTransaction(client);
-      const written = [key, version, text, keepFor];
+      const values = [key, version, text, keepFor];
       const { rows } = await (expected === null
-        ? client.query(sql.insert, written)
-        : client.query(sql.update, [...written, expected]));
-      // A BEGIN may have been waiting before it in the client's queue.
-      if (binding) refuseTransaction(client);
+        ? writeOn(client, binding, sql.insert, values)
+        : writeOn(client, binding, sql.update, [...values, expected]));
       return rows.length === 1;
     },
-  };
-}
-
-/** What is recorded inside a transaction could be rolled back after the charge. A pool has none. */
-function refuseTransaction(client: PostgresClient): void {
-  if ('idleCount' in client) return;
-  const status = client.getTransactionStatus?.();
-  if (status === 'I') return;
-  throw new JournalError(
-    status === undefined
-      ? 'A Client of this version of pg does not tell whether it is inside a transaction: give the journal the Pool.'
-      : "The journal's client is inside a transaction, which could be rolled back after the charge: give it the Pool.",
-    { retryable: status !== undefined },
-  );
-}
-
-function statements(table: string) {
-  // Whoever has turned it off for speed would lose the record of a charge when the server crashes.
-  const durable = `(SELECT CASE current_setting('synchronous_commit') WHEN 'off'
-    THEN set_config('synchronous_commit', 'on', true) END) AS durable`;
-  const change = "clock_timestamp(), clock_timestamp() + $4::float8 * interval '1 millisecond'";
-  return {
-    read: `SELECT version, record::text AS record, extract(epoch FROM clock_timestamp() - written_at) * 1000 AS age
-      FROM ${table} WHERE key = $1 AND (dropped_at IS NULL OR dropped_at > clock_timestamp())`,
-    insert: `WITH dropped AS (
-        DELETE FROM ${table} WHERE key IN (
-          SELECT key FROM ${table} WHERE dropped_at <= clock_timestamp() AND key <> $1
-          LIMIT 10 FOR UPDATE SKIP LOCKED))
-      INSERT INTO ${table} AS kept (key, version, record, written_at, dropped_at)
-      SELECT $1, $2, $3::json, ${change} FROM ${durable}
-      ON CONFLICT (key) DO UPDATE SET version = excluded.version, record = excluded.record,
-        written_at = excluded.written_at, dropped_at = excluded.dropped_at
-      WHERE kept.dropped_at <= clock_timestamp()
-      RETURNING 1`,
-    update: `UPDATE ${table} AS kept SET version = $2, record = $3::json, (written_at, dropped_at) = ROW(${change})
-      FROM ${durable} WHERE kept.key = $1 AND kept.version = $5 RETURNING 1`,
   };
 }

@@ -26,6 +26,11 @@ export const journalRecordSchema = z.discriminatedUnion('state', [
   z.object({ ...known, state: z.literal('not_charged') }),
 ]);
 
+/**
+ * What is kept of a key, by its `state`.
+ *
+ * @useDeclaredType
+ */
 export type JournalRecord = z.output<typeof journalRecordSchema>;
 
 /** What is about to be sent. */

@@ -2,7 +2,7 @@ import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
 import { JournalError } from './journal-error.ts';
 import { type JournalRecord, journalRecordSchema } from './record.ts';
-import type { JournalStore } from './store.ts';
+import type { JournalStore, StoredRecord } from './store.ts';
 
 /** A record that was found, and what replacing it takes. */
 export interface Found {
@@ -11,14 +11,28 @@ export interface Found {
   age: number;
 }
 
+/** What a write is made of, besides its record. */
+interface Write {
+  /** The version that has to be there still, or `null` where there has to be no record. */
+  expected: string | null;
+  version: string;
+  retention: number;
+  binding: boolean;
+}
+
+/** Every write has a version of its own; those of one owner begin alike, so that it knows its own again. */
+export const newVersion = (owner: string) => `${owner}.${crypto.randomUUID()}`;
+
+export function ownerOf(version: string): string {
+  return version.split('.', 1).join('');
+}
+
 /**
  * @throws JournalError where the store fails, or where what is in it cannot be read: nothing is sent on a record that
  * is not understood.
  */
 export async function readRecord(store: JournalStore, key: string): Promise<Found | null> {
-  const stored = await store.read(key).catch((fault: unknown) => {
-    throw unreachable('read', fault);
-  });
+  const stored = await storedOf(store, key);
   if (!stored) return null;
   const { version, text, age } = stored;
   const record = journalRecordSchema.safeParse(parsed(text));
@@ -29,33 +43,38 @@ export async function readRecord(store: JournalStore, key: string): Promise<Foun
   );
 }
 
-/** Replaces a record and gives the new version, or `null` where another one stands there by now. */
+/** Replaces a record; `false` where another one than the expected stands there by now. */
 export async function writeRecord(
   store: JournalStore,
   key: string,
-  expected: string | null,
   record: JournalRecord,
-  { retention, binding }: { retention: number; binding: boolean },
-): Promise<string | null> {
-  const version = crypto.randomUUID();
+  { expected, version, retention, binding }: Write,
+): Promise<boolean> {
   const inDoubt = record.state === 'begun' || record.state === 'unknown';
-  const keepFor = inDoubt || retention === Number.POSITIVE_INFINITY ? null : Math.ceil(retention);
+  const keepFor = inDoubt || retention === Number.POSITIVE_INFINITY ? null : whole(retention);
   try {
-    const written = await store.write(key, {
-      expected,
-      version,
-      text: JSON.stringify(record),
-      keepFor,
-      binding,
-    });
-    return written === true ? version : null;
+    const change = { expected, version, text: JSON.stringify(record), keepFor, binding };
+    return (await store.write(key, change)) === true;
   } catch (fault) {
+    // What a store refuses does not count, even where it is there: in a transaction that is not committed, say.
+    if (fault instanceof JournalError) throw fault;
     // The write may have been done and only its answer lost.
-    const found = await store.read(key).catch(() => null);
-    if (found?.version === version) return version;
+    const found = await storedOf(store, key).catch(() => null);
+    if (found?.version === version) return true;
     throw unreachable('written', fault);
   }
 }
+
+async function storedOf(store: JournalStore, key: string): Promise<StoredRecord | null> {
+  try {
+    return await store.read(key);
+  } catch (fault) {
+    throw unreachable('read', fault);
+  }
+}
+
+/** More than that is no date in any database. */
+const whole = (milliseconds: number) => Math.min(Math.ceil(milliseconds), Number.MAX_SAFE_INTEGER);
 
 function parsed(text: unknown): unknown {
   try {
@@ -67,6 +86,8 @@ function parsed(text: unknown): unknown {
 
 function unreachable(done: string, fault: unknown): JournalError {
   if (fault instanceof JournalError) return fault;
-  const cause = printable(fault, withoutSecrets);
-  return new JournalError(`The journal could not be ${done} (${cause.message}).`, { cause, retryable: true });
+  const cause: Error & { code?: unknown } = printable(fault, withoutSecrets);
+  // An AggregateError, of a name that has several addresses, says nothing else.
+  const said = cause.message || cause.code || cause.name;
+  return new JournalError(`The journal could not be ${done} (${said}).`, { cause, retryable: true });
 }

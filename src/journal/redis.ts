@@ -1,5 +1,12 @@
+/**
+ * At most one charge for each `idempotencyKey`, recorded in Redis, through `ioredis` or `redis`.
+ *
+ * @module payment-collection-client/journal/redis
+ */
+
 import { ConfigurationError } from '../errors.ts';
 import { createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { JournalError } from './journal-error.ts';
 import type { JournalStore } from './store.ts';
 
 export type { Journal, JournalOptions } from './journal.ts';
@@ -32,6 +39,10 @@ export interface RedisJournalOptions extends JournalOptions {
  * the knowledge of a charge, while a crash of Redis alone loses nothing; without an append-only file any restart may. A
  * failover to a replica may lose what it had not received. `maxmemory-policy` has to be `noeviction`. Where that cannot
  * be had, take SQLite or PostgreSQL.
+ *
+ * While Redis is away, both clients keep commands until it is back, and a charge waits as long: set
+ * `maxRetriesPerRequest` of `ioredis`, or `disableOfflineQueue` of `redis`, to have it fail instead, with nothing sent.
+ * Give the journal a connection of its own, not one on which you use `WATCH` and `MULTI`.
  *
  * @throws ConfigurationError where an option cannot work
  *
@@ -72,16 +83,31 @@ function redisStore(command: (...args: string[]) => Promise<unknown>, prefix: st
   return {
     async read(key) {
       const found = await command('EVAL', READ, '1', prefix + key);
-      if (!Array.isArray(found)) return null;
+      if (found === null) return null;
+      if (!Array.isArray(found)) throw insideMulti();
       const [version, text, age] = found;
       return { version: String(version), text: String(text), age: Number(age) };
     },
 
     async write(key, { expected, version, text, keepFor }) {
       const lasting = keepFor === null ? '' : String(keepFor);
-      return (await command('EVAL', WRITE, '1', prefix + key, expected ?? '', version, text, lasting)) === 1;
+      const parts = [expected ?? '', version, text, lasting];
+      return wasDone(await command('EVAL', WRITE, '1', prefix + key, ...parts));
     },
   };
+}
+
+/** A client may be set to give numbers as text. */
+function wasDone(answer: unknown): boolean {
+  const said = String(answer);
+  if (said === '1' || said === '0') return said === '1';
+  throw insideMulti();
+}
+
+/** Its answer to anything is then `QUEUED`. */
+function insideMulti(): JournalError {
+  const message = "The journal's client is inside a MULTI: give it a connection of its own.";
+  return new JournalError(message, { retryable: true });
 }
 
 function commandsOf(client: IoRedisClient | NodeRedisClient): (...args: string[]) => Promise<unknown> {

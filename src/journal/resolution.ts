@@ -1,4 +1,5 @@
 import { referenceSchema } from '../contract/reference.ts';
+import { initializedPaymentSchema } from '../contract/transaction.ts';
 import { ConfigurationError } from '../errors.ts';
 import { JournalError } from './journal-error.ts';
 import type { JournalRecord } from './record.ts';
@@ -45,5 +46,8 @@ function checkedResolution(resolution: Exclude<Resolution, 'not_charged'>) {
       'Settle a key with { reference }, the TXN-… of the charge that you found, or with "not_charged".',
     );
   }
+  const address = initializedPaymentSchema.shape.checkout_url;
+  if (checkout_url !== undefined && !address.safeParse(checkout_url).success)
+    throw new ConfigurationError("checkout_url must be the web address of the payment's checkout page.");
   return { reference, checkout_url };
 }

@@ -1,3 +1,9 @@
+/**
+ * At most one charge for each `idempotencyKey`, recorded in SQLite, through `node:sqlite`.
+ *
+ * @module payment-collection-client/journal/sqlite
+ */
+
 import { ConfigurationError } from '../errors.ts';
 import { createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { JournalError } from './journal-error.ts';
@@ -50,43 +56,44 @@ export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOp
 }
 
 function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
-  let ready: Promise<ReturnType<typeof statements>> | undefined;
+  let lasting: Statements | undefined;
   const prepared = () => {
-    ready ??= whenFree(() => statements(database, table));
-    ready.catch(() => {
-      ready = undefined;
-    });
-    return ready;
+    if (lasting) return lasting;
+    const isSet = setDurable(database);
+    const made = statements(database, `"${table}"`, `"${table}_dropped_at"`);
+    // In a transaction of somebody else's the settings have to wait, and the table may be rolled back.
+    if (isSet) lasting = made;
+    return made;
   };
 
   return {
-    async read(key) {
-      const { read } = await prepared();
-      return whenFree(() => storedRecord(read.get(key, Date.now()), Date.now()));
+    read(key) {
+      return whenFree(() => {
+        const now = Date.now();
+        return storedRecord(prepared().read.get(key, now), now);
+      });
     },
 
-    async write(key, { expected, version, text, keepFor, binding }) {
-      const { insert, update, drop } = await prepared();
-      return whenFree(() =>
-        committed(database, binding, () => {
+    write(key, { expected, version, text, keepFor, binding }) {
+      return whenFree(() => {
+        const { insert, update, drop } = prepared();
+        return inTransaction(database, binding, () => {
           const now = Date.now();
-          const droppedAt = keepFor === null ? null : now + keepFor;
-          drop.run(now);
+          const written = [version, text, now, keepFor === null ? null : now + keepFor];
+          drop.run(now, key);
           const { changes } =
-            expected === null
-              ? insert.run(key, version, text, now, droppedAt)
-              : update.run(version, text, now, droppedAt, key, expected);
+            expected === null ? insert.run(key, ...written, now) : update.run(...written, key, expected);
           return Number(changes) === 1;
-        }),
-      );
+        });
+      });
     },
   };
 }
 
-function statements(database: SqliteDatabase, table: string) {
+type Statements = ReturnType<typeof statements>;
+
+function statements(database: SqliteDatabase, table: string, index: string) {
   database.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
     CREATE TABLE IF NOT EXISTS ${table} (
       key TEXT PRIMARY KEY,
       version TEXT NOT NULL,
@@ -94,28 +101,36 @@ function statements(database: SqliteDatabase, table: string) {
       written_at INTEGER NOT NULL,
       dropped_at INTEGER
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS ${table}_dropped_at ON ${table} (dropped_at) WHERE dropped_at IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS ${index} ON ${table} (dropped_at) WHERE dropped_at IS NOT NULL;
   `);
   return {
     read: database.prepare(
       `SELECT version, record, written_at FROM ${table} WHERE key = ? AND (dropped_at IS NULL OR dropped_at > ?)`,
     ),
     insert: database.prepare(
-      `INSERT INTO ${table} (key, version, record, written_at, dropped_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO ${table} (key, version, record, written_at, dropped_at) VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET version = excluded.version, record = excluded.record,
+        written_at = excluded.written_at, dropped_at = excluded.dropped_at
+      WHERE dropped_at <= ?`,
     ),
     update: database.prepare(
       `UPDATE ${table} SET version = ?, record = ?, written_at = ?, dropped_at = ? WHERE key = ? AND version = ?`,
     ),
-    drop: database.prepare(`DELETE FROM ${table} WHERE dropped_at <= ?`),
+    // Each write drops more than it adds, and never so much that it takes long.
+    drop: database.prepare(
+      `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE dropped_at <= ? AND key <> ? LIMIT 10)`,
+    ),
   };
 }
 
+/** Whether it could be set: not in the middle of a transaction. */
+function setDurable(database: SqliteDatabase): boolean {
+  return unlessInside(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
+}
+
 /** A transaction of its own: where one is open already, what is written could still be rolled back. */
-function committed<T>(database: SqliteDatabase, binding: boolean, work: () => T): T {
-  try {
-    database.exec('BEGIN IMMEDIATE');
-  } catch (fault) {
-    if (!/within a transaction/i.test(String(fault))) throw fault;
+function inTransaction<T>(database: SqliteDatabase, binding: boolean, work: () => T): T {
+  if (!unlessInside(() => database.exec('BEGIN IMMEDIATE'))) {
     if (!binding) return work();
     throw new JournalError(
       'The connection of the journal is inside a transaction, which could be rolled back after the charge: give the ' +
@@ -131,6 +146,17 @@ function committed<T>(database: SqliteDatabase, binding: boolean, work: () => T)
     try {
       database.exec('ROLLBACK');
     } catch {}
+    throw fault;
+  }
+}
+
+/** `false` where SQLite says that it cannot be done because a transaction is open. */
+function unlessInside(work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch (fault) {
+    if (/(?:within|inside) a transaction/i.test(String(fault))) return false;
     throw fault;
   }
 }

@@ -18,7 +18,10 @@ export interface MockCharge {
   readonly network: Network;
 }
 
-/** What a test does to the service and learns of it. Every list is a copy of what is so at that moment. */
+/**
+ * What a test does to the service and learns of it. Every list is a copy of what is so at that moment. A reference that
+ * there is not, and a number that cannot be, throw at once.
+ */
 export interface PaymentControls {
   /** Every transaction, as verify would report it, in the order of creation. */
   readonly transactions: Transaction[];

@@ -108,6 +108,7 @@ export interface LateApprovalFault {
   readonly after: number;
 }
 
+/** @inline */
 type AnswerFault =
   | StatusFault
   | RateLimitedFault

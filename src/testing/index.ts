@@ -1,3 +1,9 @@
+/**
+ * The service in memory, behind MSW, for a merchant's tests; and the cases that a journal has to pass.
+ *
+ * @module payment-collection-client/testing
+ */
+
 import type { HttpHandler } from 'msw';
 import { controlsOf, type PaymentControls } from './controls.ts';
 import { handlersFor } from './handlers.ts';
@@ -5,6 +11,12 @@ import { PaymentService } from './service.ts';
 
 export type { MockCharge, PaymentControls } from './controls.ts';
 export type * from './faults.ts';
+export {
+  type JournalCase,
+  journalConformance,
+  type OpenedJournal,
+  type OpenJournal,
+} from './journal-conformance.ts';
 export type { FinalStatus, KnownStatus } from './ledger.ts';
 export type { SeenRequest } from './service.ts';
 
@@ -56,6 +68,8 @@ export interface MockPayments extends PaymentControls {
  * customer acts, also after a charge; that at most two decimals are taken. References are `TXN-000001` and so on.
  *
  * It works with MSW 2.10 or later, and 3, under any test runner.
+ *
+ * @throws TypeError where `baseUrl` is no address or `apiKey` is empty.
  *
  * @example
  * ```ts

@@ -1,0 +1,165 @@
+import type { Journal } from '../journal/journal.ts';
+import {
+  charge,
+  claimed,
+  LONG,
+  leftInDoubt,
+  must,
+  otherInput,
+  type Play,
+  pause,
+  SHORT,
+  stands,
+} from './journal-conformance-stage.ts';
+
+/** Who may send. */
+export const claimCases: readonly Play[] = [
+  {
+    name: 'a key that was never used is begun, and every handle sees what',
+    async play(stage) {
+      const [one, other] = [await stage.handle(), await stage.handle()];
+      const key = stage.key();
+      must((await one.read(key)) === null, 'read gave something of a key that was never used');
+      const claim = await claimed(one, key);
+      must(claim.key === key, 'the claim is of another key');
+      for (const journal of [one, other, await stage.handle()]) {
+        const entry = await journal.read(key);
+        must(entry !== null, 'a handle does not see what was begun');
+        const { state, inProgress, operation, fingerprint, amount, currency } = entry;
+        must(state === 'begun' && inProgress, `a handle sees ${state} instead of a charge in progress`);
+        const seen = JSON.stringify({ operation, fingerprint, amount, currency });
+        must(seen === JSON.stringify(charge), `a handle sees another attempt: ${seen}`);
+        await stands(journal, key, 'in_progress', 'somebody had begun it');
+      }
+    },
+  },
+  {
+    name: 'of many that begin at once over several handles, one gets the claim',
+    async play(stage) {
+      const handles = await stage.handles(4);
+      for (const key of stage.keys(10)) await oneOfMany(handles, key, 'began at once');
+    },
+  },
+  {
+    name: 'a charge whose process is heard of is in progress, and each renewal shows',
+    async play(stage) {
+      const [owner, other] = [await stage.handle(), await stage.handle()];
+      const key = stage.key();
+      const claim = await claimed(owner, key);
+      const first = await stands(other, key, 'in_progress', 'it was just begun');
+      const again = await owner.renew(claim);
+      must(again !== null, 'renew says that the claim is lost, but nobody had taken it');
+      const second = await stands(other, key, 'in_progress', 'it was just renewed');
+      must(first.version !== second.version, 'a renewal left the version as it was');
+      must((await owner.renew(again)) !== null, 'a second renewal says that the claim is lost');
+    },
+  },
+  {
+    name: 'a renewal counts from when it was made',
+    async play(stage) {
+      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
+      const key = stage.key();
+      let claim = await claimed(owner, key);
+      await leftInDoubt(other, key, 'nobody was heard of');
+      for (let tries = 0; tries < 20; tries++) {
+        const asked = performance.now();
+        const renewed = await owner.renew(claim);
+        must(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
+        claim = renewed;
+        const { state } = await other.begin(key, charge);
+        if (state === 'in_progress') return;
+        must(state === 'unknown', `begin gave ${state} after a renewal`);
+        const took = performance.now() - asked;
+        must(
+          took >= SHORT,
+          `${Math.round(took)} ms after a renewal, within the lease, the charge counts as left`,
+        );
+      }
+      throw new Error('the journal is too slow to tell whether a renewal counts');
+    },
+  },
+  {
+    name: 'a process that dies after it began leaves its charge in doubt, for good',
+    async play(stage) {
+      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
+      const key = stage.key();
+      await claimed(owner, key);
+      await leftInDoubt(other, key, 'the process that began had died');
+      const handles = [other, await stage.handle({ lease: SHORT }), await stage.handle({ lease: SHORT })];
+      const all = await Promise.all([...handles, ...handles].map((journal) => journal.begin(key, charge)));
+      const states = all.map(({ state }) => state).join(', ');
+      must(
+        all.every(({ state }) => state === 'unknown'),
+        `a key in doubt gave ${states} when asked again`,
+      );
+    },
+  },
+  {
+    name: 'a process that dies after it renewed leaves its charge in doubt',
+    async play(stage) {
+      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
+      const key = stage.key();
+      const claim = await claimed(owner, key);
+      must((await owner.renew(claim)) !== null, 'renew says that the claim is lost, but nobody had taken it');
+      await leftInDoubt(other, key, 'the process that renewed had died');
+    },
+  },
+  {
+    name: 'a process that dies while it renews or records the end never lets the charge be sent again',
+    async play(stage) {
+      const owner = await stage.handle();
+      const other = await stage.handle({ lease: LONG });
+      for (const key of stage.keys(5)) {
+        const claim = await claimed(owner, key);
+        const renewing = owner.renew(claim);
+        await never(other, key, 'while it was renewed');
+        const renewed = await renewing;
+        must(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
+        const ending = owner.end(renewed, { state: 'completed', result: { reference: 'TXN-ended' } });
+        await never(other, key, 'while its end was recorded');
+        must(await ending, 'end says that the claim is lost, but nobody had taken it');
+        await stands(other, key, 'completed', 'its end had been recorded');
+      }
+    },
+  },
+  {
+    name: 'other input under the same key is a conflict',
+    async play(stage) {
+      const journal = await stage.handle();
+      const key = stage.key();
+      const conflict = (when: string) => stands(journal, key, 'conflict', when, otherInput);
+      const first = await claimed(journal, key);
+      await conflict('the charge in progress has other input');
+      await journal.end(first, { state: 'not_sent' });
+      await conflict('the charge that was not sent had other input');
+      const second = await claimed(journal, key);
+      await journal.end(second, { state: 'rejected' });
+      await conflict('the charge that was rejected had other input');
+      const third = await claimed(journal, key);
+      await journal.end(third, { state: 'unknown', reference: undefined });
+      await conflict('the charge in doubt had other input');
+      await journal.resolve(key, { reference: 'TXN-found' });
+      await conflict('the charge that was made had other input');
+    },
+  },
+];
+
+async function never(journal: Journal, key: string, when: string): Promise<void> {
+  await pause(0);
+  const { state } = await journal.begin(key, charge);
+  must(state === 'in_progress' || state === 'completed', `begin gave ${state} ${when}`);
+}
+
+/** All of them begin one key at once: one has to get the claim, and the others have to see that. */
+export async function oneOfMany(
+  handles: Journal[],
+  key: string,
+  when: string,
+  attempt = charge,
+): Promise<void> {
+  const all = await Promise.all([...handles, ...handles, ...handles].map((one) => one.begin(key, attempt)));
+  const begun = all.filter(({ state }) => state === 'begun').length;
+  must(begun === 1, `${begun} of ${all.length} that ${when} got the claim, instead of one`);
+  const others = all.filter(({ state }) => state !== 'begun' && state !== 'in_progress');
+  must(others.length === 0, `somebody who ${when} was told ${others[0]?.state} instead of in_progress`);
+}

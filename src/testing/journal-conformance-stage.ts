@@ -1,0 +1,123 @@
+import type { Claim, Journal, JournalOptions, Standing } from '../journal/journal.ts';
+import { JournalError } from '../journal/journal-error.ts';
+import type { Attempt } from '../journal/record.ts';
+import type { OpenJournal } from './journal-conformance.ts';
+
+/** A case before it is given a storage. */
+export interface Play {
+  readonly name: string;
+  play(stage: JournalStage): Promise<void>;
+}
+
+/** Longer than any case takes: whoever is asked with it never takes a charge for left. */
+export const LONG = 600_000;
+/** Short enough to wait for. */
+export const SHORT = 200;
+/** A store's clock may be coarse, and the machine slow. */
+const PATIENCE = 3_000;
+
+/** The handles of one case, and keys that no other case has. */
+export class JournalStage {
+  readonly #open: OpenJournal;
+  readonly #id = crypto.randomUUID();
+  readonly #closing: (() => unknown)[] = [];
+  #keys = 0;
+
+  constructor(open: OpenJournal) {
+    this.#open = open;
+  }
+
+  /** A handle as a process of its own has it. The lease is the reader's: it decides when *this* handle gives others up. */
+  async handle(options: JournalOptions = { lease: LONG }): Promise<Journal> {
+    const opened = await this.#open(options);
+    if (!('journal' in opened)) return opened;
+    this.#closing.push(() => opened.close());
+    return opened.journal;
+  }
+
+  handles(count: number): Promise<Journal[]> {
+    return Promise.all(Array.from({ length: count }, () => this.handle()));
+  }
+
+  key(): string {
+    this.#keys++;
+    return `conformance-${this.#id}-${this.#keys}`;
+  }
+
+  keys(count: number): string[] {
+    return Array.from({ length: count }, () => this.key());
+  }
+
+  async closeAll(): Promise<void> {
+    for (const close of this.#closing.splice(0)) await close();
+  }
+}
+
+export const charge: Attempt = {
+  operation: 'chargeMobileMoney',
+  fingerprint: 'fingerprint-of-the-charge',
+  amount: '25.50',
+  currency: 'GHS',
+};
+export const otherInput: Attempt = { ...charge, fingerprint: 'fingerprint-of-other-input', amount: '40.00' };
+
+export function must(holds: boolean, otherwise: string): asserts holds {
+  if (!holds) throw new Error(otherwise);
+}
+
+/** Begins, and has to be given the claim. */
+export async function claimed(journal: Journal, key: string, attempt = charge, when = ''): Promise<Claim> {
+  const standing = await journal.begin(key, attempt);
+  must(standing.state === 'begun', `begin${when} gave ${standing.state}, but nobody else had a claim`);
+  return standing.claim;
+}
+
+/** Begins, and has to be told `state`. */
+export async function stands<State extends Standing['state']>(
+  journal: Journal,
+  key: string,
+  state: State,
+  when: string,
+  attempt = charge,
+): Promise<Extract<Standing, { state: State }>> {
+  const standing = await journal.begin(key, attempt);
+  must(isIn(standing, state), `begin gave ${standing.state} instead of ${state}: ${when}`);
+  return standing;
+}
+
+function isIn<State extends Standing['state']>(
+  standing: Standing,
+  state: State,
+): standing is Extract<Standing, { state: State }> {
+  return standing.state === state;
+}
+
+/** Asks, with the lease of `journal`, until whoever began the key is given up; that has to leave it in doubt. */
+export async function leftInDoubt(journal: Journal, key: string, when: string): Promise<void> {
+  const since = performance.now();
+  let standing = await journal.begin(key, charge);
+  while (standing.state === 'in_progress' && performance.now() - since < PATIENCE) {
+    await pause(50);
+    standing = await journal.begin(key, charge);
+  }
+  const { state } = standing;
+  must(state !== 'begun', `${when}, and the charge could be sent once more`);
+  must(state === 'unknown', `${when}, and the key is ${state} instead of unknown, long after the lease`);
+}
+
+/** What `resolve` fails with, which has to be a JournalError. */
+export async function refusalOf(settling: Promise<void>, when: string): Promise<JournalError> {
+  const fault = await settling.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  must(fault !== undefined, `resolve went through, though ${when}`);
+  must(fault instanceof JournalError, `resolve failed with something that is no JournalError: ${fault}`);
+  return fault;
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
+}

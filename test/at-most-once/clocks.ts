@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { onTestFinished, vi } from 'vitest';
+
+/**
+ * Every clock and timer is fake but for `setImmediate`, by which a test lets real work go on. A digest would be made on
+ * another thread, in a time that no turn of the event loop tells.
+ */
+export function fakeClocks(): void {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
+  });
+  vi.spyOn(crypto.subtle, 'digest').mockImplementation(async (_algorithm, data) => {
+    const bytes = ArrayBuffer.isView(data)
+      ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+      : data;
+    return new Uint8Array(createHash('sha256').update(new Uint8Array(bytes)).digest()).buffer;
+  });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Lets what needs no timer go on until something is so. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets promise after promise and the event loop go on for a while, with the clocks standing still. */
+export async function turns(count = 50): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Time passes in small steps, with all that it brings about. */
+export async function pass(milliseconds: number, step = 500): Promise<void> {
+  for (let passed = 0; passed < milliseconds; passed += step) {
+    vi.advanceTimersByTime(Math.min(step, milliseconds - passed));
+    await turns(12);
+  }
+}

@@ -1,0 +1,169 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import type { PaymentsClientOptions, PaymentsEvent } from '../../src/index.ts';
+import { OutcomeUnknownError } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { answers, failureOf, json, startService } from '../support/service.ts';
+import { kinds } from './journals.ts';
+import { charged, KEY, keyed, posts } from './keyed-calls.ts';
+
+type Fault = (response: ServerResponse) => unknown;
+
+/** What leaves a charge in doubt, and whether its answer still named the transaction. */
+const doubts: [string, Fault, reference?: string | undefined, options?: PaymentsClientOptions][] = [
+  ['a reset', (response) => response.destroy()],
+  ['no answer in time', () => {}, undefined, { timeout: 60 }],
+  ['a 500', (response) => json(response, 500, {})],
+  ['a 503 that asks to come back', (response) => json(response, 503, {}, { 'retry-after': '0' })],
+  ['a 408', (response) => json(response, 408, {})],
+  ['a redirect', (response) => json(response, 307, {}, { location: '/api/v1/elsewhere' })],
+  ['JSON that is cut short', (response) => response.end('{"status":true,"data":{"refer')],
+  ['a page of HTML', (response) => response.end('<h1>paid</h1>')],
+  [
+    'an answer without a status, which names it',
+    (response) => json(response, 200, { status: true, data: { reference: 'TXN-seen' } }),
+    'TXN-seen',
+  ],
+  [
+    'another amount',
+    (response) =>
+      json(response, 200, answers.chargeMobileMoney({ reference: 'TXN-other', amount: '255.00' })),
+    'TXN-other',
+  ],
+  [
+    'a refusal that names a transaction',
+    (response) => json(response, 200, { status: false, data: { reference: 'TXN-made' } }),
+    'TXN-made',
+  ],
+];
+
+/** The first answer is the fault, and those after it are as they should be. */
+const startFaulty = (fault: Fault) =>
+  startService((response, { path }, count) => {
+    if (count === 1) return fault(response);
+    const made = path.endsWith('initialize') ? answers.initialize : answers.chargeMobileMoney;
+    return json(response, 200, made({ reference: `TXN-${count}` }));
+  });
+
+describe.each(doubts)('after %s', (_what, fault, reference, options) => {
+  test.each(kinds)('the charge is in doubt and is not sent again (%s)', async (_kind, handles) => {
+    const service = await startFaulty(fault);
+    const handle = handles();
+    const first = await failureOf(charged(service.client({ journal: handle(), maxRetries: 3, ...options })));
+    expect(first).toMatchObject({ outcome: 'unknown' });
+    expect(await handle().read(KEY)).toMatchObject({ state: 'unknown', ...(reference && { reference }) });
+    const again = await failureOf(charged(service.client({ journal: handle(), maxRetries: 3 })));
+    expect(again).toBeInstanceOf(OutcomeUnknownError);
+    expect(again).toMatchObject({
+      operation: 'chargeMobileMoney',
+      outcome: 'unknown',
+      retryable: false,
+      reference,
+    });
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+test.each(posts)(
+  'an abort of %s in flight leaves it in doubt, for the caller and for later ones',
+  async (operation) => {
+    const abort = new AbortController();
+    const service = await startService(() => abort.abort());
+    const client = service.client({ journal: memoryJournal() });
+    const first = await failureOf(keyed[operation](client, { signal: abort.signal }));
+    expect(first).toBeInstanceOf(OutcomeUnknownError);
+    expect(first).toHaveProperty('cause', abort.signal.reason);
+    expect(await failureOf(keyed[operation](client))).toBeInstanceOf(OutcomeUnknownError);
+    expect(service.requests).toHaveLength(1);
+  },
+);
+
+describe.each(kinds)('with a journal in %s, a charge in doubt', (_kind, handles) => {
+  async function doubtful() {
+    const service = await startFaulty((response) => response.destroy());
+    const handle = handles();
+    const journal = handle();
+    await failureOf(charged(service.client({ journal: handle() })));
+    return { service, journal, client: service.client({ journal: handle() }) };
+  }
+
+  test('that is settled by its reference is given as processing, and nothing is sent', async () => {
+    const { service, journal, client } = await doubtful();
+    await journal.resolve(KEY, { reference: 'TXN-found' });
+    expect(await charged(client)).toEqual({
+      reference: 'TXN-found',
+      status: 'processing',
+      amount: '25.50',
+      currency: 'GHS',
+      message: '',
+    });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('that is settled as not charged is sent again, once', async () => {
+    const { service, journal, client } = await doubtful();
+    await journal.resolve(KEY, 'not_charged');
+    const results = await Promise.all([charged(client), charged(client), charged(client)]);
+    expect(results.map(({ reference }) => reference)).toEqual(['TXN-2', 'TXN-2', 'TXN-2']);
+    expect(service.requests).toHaveLength(2);
+  });
+});
+
+test('a payment by checkout page that is settled is given with its page', async () => {
+  const service = await startFaulty((response) => response.destroy());
+  const journal = memoryJournal();
+  const client = service.client({ journal });
+  await failureOf(keyed.initialize(client));
+  const checkout_url = 'https://pay.example/checkout/TXN-found';
+  await journal.resolve(KEY, { reference: 'TXN-found', checkout_url });
+  expect(await keyed.initialize(client)).toEqual({
+    reference: 'TXN-found',
+    checkout_url,
+    amount: '25.50',
+    currency: 'GHS',
+  });
+  expect(service.requests).toHaveLength(1);
+});
+
+describe('what is said of a charge in doubt', () => {
+  /** A client of a key that is in doubt, and all that it tells. */
+  async function telling(operation: 'initialize' | 'chargeMobileMoney', reference?: string) {
+    const events: PaymentsEvent[] = [];
+    const lines: string[] = [];
+    const note = (level: string) => (line: string) => lines.push(`${level} ${line}`);
+    const logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
+    const service = await startFaulty((response) =>
+      json(response, 200, { status: true, data: { reference } }),
+    );
+    const journal = memoryJournal();
+    await failureOf(keyed[operation](service.client({ journal })));
+    const client = service.client({ journal, logger, onEvent: (event) => events.push(event) });
+    return { failure: await failureOf(keyed[operation](client)), events, lines };
+  }
+
+  test('names the key, the reference to verify, and how to settle it', async () => {
+    const { failure } = await telling('chargeMobileMoney', 'TXN-seen');
+    for (const part of [
+      'idempotencyKey "order-17"',
+      'nothing was sent now',
+      'do not charge under another key',
+      'Verify TXN-seen',
+      'journal.resolve("order-17", { reference }',
+      "'not_charged'",
+    ])
+      expect(failure).toHaveProperty('message', expect.stringContaining(part));
+  });
+
+  test('says of a payment by checkout page that its page is needed too', async () => {
+    const { failure } = await telling('initialize');
+    for (const part of ["Look for it in the service's records", '{ reference, checkout_url }'])
+      expect(failure).toHaveProperty('message', expect.stringContaining(part));
+  });
+
+  test('is an event, and a warning in the log, each with key and reference', async () => {
+    const { events, lines } = await telling('chargeMobileMoney', 'TXN-seen');
+    const about = { operation: 'chargeMobileMoney', idempotencyKey: KEY, reference: 'TXN-seen' };
+    expect(events).toEqual([{ type: 'journal', result: 'in_doubt', ...about }]);
+    expect(lines).toEqual(['warn payments: chargeMobileMoney TXN-seen, journal: in doubt, key "order-17"']);
+  });
+});

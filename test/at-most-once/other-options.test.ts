@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import type { PaymentsEvent } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../support/service.ts';
+import { sharedStore } from './journals.ts';
+import { charged, KEY } from './keyed-calls.ts';
+
+const serve = () =>
+  startService((response, { path }) =>
+    json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
+  );
+
+test('headers, extra fields and a key go together; the key itself does not leave', async () => {
+  const service = await serve();
+  const client = service.client({ journal: memoryJournal(), headers: { 'x-shop': 'accra' } });
+  await charged(client, { headers: { 'x-trace': '7' }, extraBody: { callback_url: 'https://shop.example' } });
+  const [request] = service.requests;
+  expect(request?.headers).toMatchObject({ 'x-shop': 'accra', 'x-trace': '7' });
+  expect(JSON.parse(request?.body ?? '')).toEqual({
+    ...charge,
+    amount: 25.5,
+    callback_url: 'https://shop.example',
+  });
+  expect(JSON.stringify(request)).not.toContain(KEY);
+});
+
+test('the timeout of a call is that of its request, not of its record', async () => {
+  const shared = sharedStore();
+  const service = await startService(() => {});
+  const call = charged(service.client({ journal: shared.journal() }), { timeout: 50 });
+  expect(await failureOf(call)).toMatchObject({ outcome: 'unknown', cause: { code: 'request_timeout' } });
+  expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
+});
+
+test('a charge that is in flight when the client is closed is recorded and given', async () => {
+  const journal = memoryJournal();
+  const arrived = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const service = await startService(async (response) => {
+    arrived.resolve();
+    await answer.promise;
+    json(response, 200, answers.chargeMobileMoney());
+  });
+  const client = service.client({ journal });
+  const call = charged(client);
+  await arrived.promise;
+  client.close();
+  answer.resolve();
+  expect(await charged(service.client({ journal }))).toEqual(await call);
+  expect(service.requests).toHaveLength(1);
+});
+
+describe('calls without a key, by a client that has a journal', () => {
+  async function told(journal: boolean) {
+    const events: PaymentsEvent[] = [];
+    const shared = sharedStore();
+    const service = await serve();
+    const onEvent = (event: PaymentsEvent) => {
+      events.push('duration' in event ? { ...event, duration: 0 } : event);
+    };
+    const client = service.client({ onEvent, ...(journal ? { journal: shared.journal() } : {}) });
+    const results = [
+      await client.chargeMobileMoney(charge),
+      await client.chargeMobileMoney(charge),
+      await client.initialize(payment, { idempotencyKey: undefined }),
+    ];
+    const requests = service.requests.map(({ headers, ...request }) => ({
+      ...request,
+      headers: { ...headers, host: '' },
+    }));
+    return { events, results, requests, writes: shared.writes };
+  }
+
+  test('are sent, answered and told as without one, and nothing is recorded', async () => {
+    const withJournal = await told(true);
+    expect(withJournal).toEqual(await told(false));
+    expect(withJournal.requests).toHaveLength(3);
+    expect(withJournal.writes).toEqual([]);
+  });
+});
+
+test('a new key is sent and told as a call without one is', async () => {
+  const told = async (idempotencyKey: string | undefined) => {
+    const events: PaymentsEvent[] = [];
+    const service = await serve();
+    const onEvent = (event: PaymentsEvent) => {
+      events.push('duration' in event ? { ...event, duration: 0 } : event);
+    };
+    const client = service.client({ onEvent, journal: memoryJournal() });
+    const result = await client.chargeMobileMoney(charge, { idempotencyKey });
+    return { result, events, body: service.requests[0]?.body };
+  };
+  expect(await told(KEY)).toEqual(await told(undefined));
+});

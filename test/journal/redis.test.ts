@@ -1,0 +1,183 @@
+import { Cluster, Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { redisJournal } from '../../src/journal/redis.ts';
+import { journalConformance } from '../../src/testing/index.ts';
+import { attempt, begunClaim } from '../support/attempts.ts';
+import { type DatabaseServer, hasRedis, startRedis } from '../support/databases.ts';
+import { failureOf } from '../support/service.ts';
+
+let server: DatabaseServer;
+
+beforeAll(async () => {
+  if (hasRedis) server = await startRedis();
+}, 60_000);
+afterAll(() => server?.stop());
+
+/** Closed with the test. */
+function ioredis(options = ''): Redis {
+  const client = new Redis(`${server.url}?${options}`);
+  client.on('error', () => {});
+  onTestFinished(() => client.disconnect());
+  return client;
+}
+
+async function nodeRedis(options: object = {}) {
+  const client = createClient({ url: server.url, ...options });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+describe.skipIf(!hasRedis)('a journal in Redis', () => {
+  describe('through ioredis keeps what every journal has to', () => {
+    const cases = journalConformance((options) => {
+      const client = new Redis(server.port, '127.0.0.1');
+      return { journal: redisJournal(client, options), close: () => client.quit() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  describe('through redis keeps it too', () => {
+    const cases = journalConformance(async (options) => {
+      const client = await nodeRedis();
+      return { journal: redisJournal(client, options), close: () => client.close() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  test('both clients, and both protocols, read each other', async () => {
+    const [two, three] = [await nodeRedis({ RESP: 2 }), await nodeRedis({ RESP: 3 })];
+    onTestFinished(() => {
+      two.destroy();
+      three.destroy();
+    });
+    const journals = [redisJournal(ioredis()), redisJournal(two), redisJournal(three)];
+    for (const [index, writer] of journals.entries()) {
+      const key = `read by all ${index}`;
+      await writer.end(await begunClaim(writer, key), { state: 'unknown', reference: 'TXN-perhaps' });
+      for (const reader of journals) {
+        expect(await reader.read(key)).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
+        expect(await reader.begin(key, attempt)).toMatchObject({ state: 'unknown' });
+      }
+    }
+  });
+
+  test.each([
+    ['numbers as text', 'stringNumbers=true', ''],
+    ['a prefix of its own', 'keyPrefix=shop:', 'shop:'],
+    ['pipelines that it makes by itself', 'enableAutoPipelining=true', ''],
+  ])('ioredis may be set to %s', async (_what, options, prefix) => {
+    const client = ioredis(options);
+    const journal = redisJournal(client);
+    const key = `under ${options}`;
+    const all = await Promise.all(Array.from({ length: 10 }, () => journal.begin(key, attempt)));
+    expect(all.filter(({ state }) => state === 'begun')).toHaveLength(1);
+    expect(all.filter(({ state }) => state === 'in_progress')).toHaveLength(9);
+    expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
+  });
+
+  test('a cluster of ioredis serves too: each script names its one key', async () => {
+    const port = server.port;
+    const client = ioredis();
+    const named: unknown[] = [];
+    const call = (command: string, ...args: (string | number)[]) => {
+      named.push(args[1], args[2]);
+      return client.call(command, ...args);
+    };
+    const journal = redisJournal({ call });
+    await journal.read((await begunClaim(journal, 'clustered')).key);
+    expect(named).toEqual(['1', 'payments:journal:clustered', '1', 'payments:journal:clustered']);
+    const cluster = new Cluster([{ port, host: '127.0.0.1' }], { lazyConnect: true });
+    expect(redisJournal(cluster)).toHaveProperty('lease', 10_000);
+    cluster.disconnect();
+  });
+
+  test('the prefix keeps journals apart', async () => {
+    const client = ioredis();
+    await begunClaim(redisJournal(client, { prefix: 'one:' }), 'order-17');
+    expect(await redisJournal(client, { prefix: 'two:' }).read('order-17')).toBeNull();
+    expect(await client.exists('one:order-17')).toBe(1);
+  });
+
+  test('the age is told by the clock of Redis', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client, { lease: 5_000 });
+    await begunClaim(journal, 'aged');
+    await client.hincrby('payments:journal:aged', 'written_at', -4_000);
+    expect(await journal.begin('aged', attempt)).toMatchObject({ state: 'in_progress' });
+    await client.hincrby('payments:journal:aged', 'written_at', -1_001);
+    expect(await journal.begin('aged', attempt)).toMatchObject({ state: 'unknown' });
+  });
+
+  test('Redis itself drops what may go, and keeps what is in doubt', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client, { retention: 60_000 });
+    const left = (key: string) => client.pttl(`payments:journal:${key}`);
+    const claim = await begunClaim(journal, 'dropped');
+    expect(await left('dropped')).toBe(-1);
+    await journal.end(claim, { state: 'not_sent' });
+    expect(await left('dropped')).toBeGreaterThan(0);
+    expect(await left('dropped')).toBeLessThanOrEqual(60_000);
+    const again = await begunClaim(journal, 'dropped');
+    expect(await left('dropped')).toBe(-1);
+    await journal.end(again, { state: 'unknown' });
+    expect(await left('dropped')).toBe(-1);
+    await journal.resolve('dropped', { reference: 'TXN-found' });
+    expect(await left('dropped')).toBeGreaterThan(0);
+    await client.pexpire('payments:journal:dropped', 0);
+    expect(await journal.begin('dropped', { ...attempt, fingerprint: 'other' })).toMatchObject({
+      state: 'begun',
+    });
+  });
+
+  test('inside a MULTI on its client, nothing is taken for recorded', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client);
+    await client.call('MULTI');
+    for (const refusal of [
+      await failureOf(journal.begin('queued', attempt)),
+      await failureOf(journal.read('queued')),
+    ])
+      expect(refusal).toMatchObject({
+        name: 'JournalError',
+        retryable: true,
+        message: expect.stringContaining('MULTI'),
+      });
+    await client.call('DISCARD');
+    expect(await journal.read('queued')).toBeNull();
+  });
+
+  test('a key that holds something else fails as a JournalError', async () => {
+    const client = ioredis();
+    await client.set('payments:journal:taken', 'mine');
+    expect(await failureOf(redisJournal(client).begin('taken', attempt))).toMatchObject({
+      name: 'JournalError',
+      message: expect.stringContaining('WRONGTYPE'),
+    });
+    expect(await client.get('payments:journal:taken')).toBe('mine');
+  });
+
+  test('a command that is sent again after its connection broke is known as the first one', async () => {
+    const client = ioredis();
+    const call = async (command: string, ...args: (string | number)[]) => {
+      await client.call(command, ...args);
+      return client.call(command, ...args);
+    };
+    const journal = redisJournal({ call });
+    const claim = await begunClaim(journal, 'sent again');
+    const renewed = await journal.renew(claim);
+    expect(renewed).not.toBeNull();
+    if (renewed)
+      expect(await journal.end(renewed, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(true);
+    expect(await journal.read('sent again')).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
+  });
+});
+
+test('what is no client is refused at once', () => {
+  for (const client of [undefined, null, {}, 'redis://localhost']) {
+    expect(() => Reflect.apply(redisJournal, undefined, [client])).toThrow(
+      'redisJournal takes a client of ioredis or of redis.',
+    );
+  }
+});

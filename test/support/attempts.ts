@@ -1,0 +1,16 @@
+import type { Attempt, Claim, Journal } from '../../src/journal/index.ts';
+
+/** What a journal is told of a charge. */
+export const attempt: Attempt = {
+  operation: 'chargeMobileMoney',
+  fingerprint: 'c0ffee',
+  amount: '25.50',
+  currency: 'GHS',
+};
+
+/** Begins a key of which nobody else may have the claim. */
+export async function begunClaim(journal: Journal, key: string): Promise<Claim> {
+  const standing = await journal.begin(key, attempt);
+  if (standing.state !== 'begun') throw new Error(`${key} is ${standing.state}`);
+  return standing.claim;
+}

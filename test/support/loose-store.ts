@@ -1,0 +1,55 @@
+import type { JournalStore, RecordChange } from '../../src/journal/index.ts';
+
+export interface Kept {
+  version: string;
+  text: string;
+  writtenAt: number;
+  droppedAt: number | null;
+}
+
+/** What a store decides, one by one, so that a test can decide it wrongly. */
+export interface Decisions {
+  keyOf(key: string): string;
+  /** Whether the write may be made. */
+  fits(found: Kept | undefined, change: RecordChange): boolean;
+  /** Between the look and the write. */
+  meanwhile(): Promise<void> | undefined;
+  ageOf(kept: Kept): number;
+  kept(change: RecordChange, before: Kept | undefined): Kept;
+  answer(written: boolean): boolean;
+}
+
+const right: Decisions = {
+  keyOf: (key) => key,
+  fits: (found, { expected }) => (found?.version ?? null) === expected,
+  meanwhile: () => undefined,
+  ageOf: ({ writtenAt }) => performance.now() - writtenAt,
+  kept: ({ version, text, keepFor }) => {
+    const now = performance.now();
+    return { version, text, writtenAt: now, droppedAt: keepFor === null ? null : now + keepFor };
+  },
+  answer: (written) => written,
+};
+
+/** Over one map: each call is a handle of its own on it. */
+export function looseStore(records: Map<string, Kept>, wrong: Partial<Decisions> = {}): JournalStore {
+  const { keyOf, fits, meanwhile, ageOf, kept, answer } = { ...right, ...wrong };
+  const current = (key: string) => {
+    const found = records.get(keyOf(key));
+    return found && (found.droppedAt ?? Number.POSITIVE_INFINITY) > performance.now() ? found : undefined;
+  };
+  return {
+    async read(key) {
+      const found = current(key);
+      return found ? { version: found.version, text: found.text, age: ageOf(found) } : null;
+    },
+    async write(key, change) {
+      const found = current(key);
+      const written = fits(found, change);
+      const waiting = meanwhile();
+      if (waiting) await waiting;
+      if (written) records.set(keyOf(key), kept(change, found));
+      return answer(written);
+    },
+  };
+}
