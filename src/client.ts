@@ -90,6 +90,13 @@ export class PaymentsClient {
    *
    * @throws InvalidInputError before anything is sent; OutcomeUnknownError where a charge may exist all the same (do not
    * charge again); APIError or ConnectionError where none does; TransactionMismatchError where another sum was charged.
+   * With an `idempotencyKey` also JournalError, where it could not be recorded and so was not sent, and
+   * IdempotencyConflictError; OutcomeUnknownError then also where an earlier call under the key was never settled.
+   *
+   * @example
+   * ```ts
+   * const charge = await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}` });
+   * ```
    */
   async chargeMobileMoney(
     input: ChargeMobileMoneyInput,
@@ -144,6 +151,8 @@ export class PaymentsClient {
    * Each change of status as it is seen, the final one last. Ends and fails as {@link waitForFinalStatus} does; `break`
    * ends it too.
    *
+   * @throws as {@link waitForFinalStatus}
+   *
    * @example
    * ```ts
    * for await (const transaction of payments.watch(reference)) show(transaction.status);
@@ -157,9 +166,14 @@ export class PaymentsClient {
    * One look at each of many references, as the answers come: for a start-up or a nightly job. Passing faults are
    * waited out; what cannot be learned of one reference is its `error`, and ends nothing else. Memory is bounded.
    *
+   * @throws ConfigurationError where an option cannot work; ClosedError; the signal's own reason; what `references` throws.
+   *
    * @example
    * ```ts
-   * for await (const { reference, transaction, error } of payments.reconcile(openOrders())) …
+   * for await (const { reference, transaction, error } of payments.reconcile(openOrders())) {
+   *   if (!transaction) console.warn(`${reference} stays open`, error);
+   *   else if (transaction.status === 'success') await fulfil(reference);
+   * }
    * ```
    */
   reconcile(
@@ -183,6 +197,12 @@ export class PaymentsClient {
    * `nextDelay` of `payment-collection-client/schedule`. The result is plain JSON; errors say `retryable`.
    *
    * @throws as {@link verify}
+   *
+   * @example
+   * ```ts
+   * const { final, transaction, retryAfter } = await payments.check(reference);
+   * const delay = final ? null : nextDelay({ elapsed: Date.now() - chargedAt, retryAfter });
+   * ```
    */
   async check(reference: string, options: RequestOptions = {}): Promise<Check> {
     const once = { ...checkedOptions(options), maxRetries: 0 };
@@ -207,6 +227,7 @@ export class PaymentsClient {
     this.#closing.abort(new ClosedError());
   }
 
+  /** {@link close}, at the end of the scope of `using payments = …`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -244,6 +265,6 @@ export class PaymentsClient {
     const { journal, report } = this.#options;
     if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
     const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
-    return atMostOnce(surroundings, checkedKey(idempotencyKey), call);
+    return atMostOnce(surroundings, checkedKey(idempotencyKey, operation.name), call);
   }
 }

@@ -86,12 +86,14 @@ export abstract class PaymentsError extends Error {
     brand(this, 'PaymentsError');
   }
 
+  /** Holds for the same class of the other module system too. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     const symbol = brands.get(this);
     if (!symbol) return Function.prototype[Symbol.hasInstance].call(this, value);
     return typeof value === 'object' && value !== null && symbol in value;
   }
 
+  /** What a log shows of it. */
   toJSON(): Record<string, unknown> {
     const { name, code, message, cause } = this;
     return { name, code, message, ...Object.fromEntries(Object.entries(this)), cause: causeToJSON(cause) };

@@ -33,6 +33,7 @@ export interface RetryEvent {
   /** The try that failed. */
   attempt: number;
   reference?: string;
+  /** The pause before the next try, in milliseconds. */
   delay: number;
   error: PaymentsErrorCode;
 }
@@ -70,6 +71,8 @@ export interface WaitEvent {
 export interface JournalEvent {
   type: 'journal';
   operation: OperationName;
+  /** As it was given, but for a phone number or an email in it. */
+  idempotencyKey: string;
   /**
    * - `answered`: the recorded result was given, and nothing sent.
    * - `waiting`: the same key is in progress elsewhere; its result is waited for.
@@ -86,9 +89,13 @@ export type PaymentsEvent = RequestEvent | ResponseEvent | RetryEvent | PollEven
 
 /** Where log lines go. `console` is one, and so is a pino logger. Each line is one string. */
 export interface Logger {
+  /** Requests, answers and polls that are as they should be. */
   debug(line: string): void;
+  /** How a wait ended, and an `idempotencyKey` that was used before. */
   info(line: string): void;
+  /** A fault, a retry, a wait that ended without a final status, a charge in doubt. */
   warn(line: string): void;
+  /** How a charge ended could not be recorded. */
   error(line: string): void;
 }
 
@@ -112,9 +119,17 @@ export function shielded(tell: () => unknown): void {
   } catch {}
 }
 
+/** A charge in doubt waits for a person. */
+const JOURNAL_LEVELS = {
+  answered: 'info',
+  waiting: 'info',
+  in_doubt: 'warn',
+  not_recorded: 'error',
+} as const satisfies Record<JournalEvent['result'], keyof Logger>;
+
 function levelOf(event: PaymentsEvent): keyof Logger {
   if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
-  if (event.type === 'journal') return event.result === 'not_recorded' ? 'error' : 'info';
+  if (event.type === 'journal') return JOURNAL_LEVELS[event.result];
   if (event.type === 'retry') return 'warn';
   return 'error' in event ? 'warn' : 'debug';
 }
@@ -142,7 +157,7 @@ function sentenceFor(event: PaymentsEvent): string {
       return `poll ${event.attempt}: ${event.status ?? 'no status'}${because(event.error)}, ${next}`;
     }
     case 'journal':
-      return `journal: ${event.result.replace('_', ' ')}`;
+      return `journal: ${event.result.replace('_', ' ')}, key ${JSON.stringify(event.idempotencyKey)}`;
     case 'wait':
       return `${event.result} after ${event.elapsed} ms and ${event.attempts} polls: ${event.status ?? 'no status'}`;
   }

@@ -1,3 +1,9 @@
+/**
+ * The client, its errors, and the types and schemas of what goes in and comes out. All durations are in milliseconds.
+ *
+ * @module payment-collection-client
+ */
+
 export {
   APIError,
   AuthenticationError,
@@ -59,7 +65,15 @@ export type {
 } from './events.ts';
 export type { Journal } from './journal/journal.ts';
 export { JournalError } from './journal/journal-error.ts';
-export type { CreateOptions, PaymentsClientOptions, RequestOptions, VerifyOptions } from './options.ts';
+export type {
+  CreateOptions,
+  PaymentsClientOptions,
+  RequestOptions,
+  Transport,
+  TransportAnswer,
+  TransportRequest,
+  VerifyOptions,
+} from './options.ts';
 export type { Reconciled } from './polling/reconcile.ts';
 export type { Schedule } from './polling/schedule.ts';
 export type { KnownStatus, Poll, PollingOptions, ReconcileOptions, WaitOptions } from './polling-options.ts';

@@ -3,6 +3,38 @@ import type { Logger, PaymentsEvent, Report } from './events.ts';
 import type { Journal } from './journal/journal.ts';
 import type { PollingOptions, ResolvedPolling } from './polling-options.ts';
 
+/** One HTTP request. */
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** Aborted when the time is over or the caller gives up: the connection is then to be closed. */
+  readonly signal: AbortSignal;
+}
+
+/** Takes an answer as it comes in, so that one that breaks off still tells what it can. */
+export interface TransportAnswer {
+  /** The final status, and the headers by name: `null` where there is none of it. */
+  head(status: number, headers: { get(name: string): string | null }): void;
+  /**
+   * A piece of the body, unpacked. `false`: the body is longer than any answer of the service, and the rest must not
+   * be read.
+   */
+  piece(bytes: Uint8Array): boolean;
+}
+
+/**
+ * What sends requests, one at a time for each call. It sends each at most once, follows no redirect, and takes the time
+ * it needs: timeouts, retries and limits are the client's. It rejects with the runtime's own error, whose `code` and
+ * `syscall` may prove that nothing was sent.
+ */
+export interface Transport {
+  /** Resolves once the whole answer was given to `answer`, or as much of it as is wanted. */
+  exchange(request: TransportRequest, answer: TransportAnswer): Promise<void>;
+}
+
 /** What a {@link PaymentsClient} is made from. All durations are in milliseconds. */
 export interface PaymentsClientOptions {
   /**
@@ -40,6 +72,12 @@ export interface PaymentsClientOptions {
    * @default the global `fetch`, looked up for each request
    */
   fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * What sends the requests in place of `fetch`: `undiciTransport()` of `payment-collection-client/node`.
+   *
+   * @default `fetch`
+   */
+  transport?: Transport | undefined;
   /** Headers to send with each request. They cannot replace `Authorization` or `Content-Type`. */
   headers?: Readonly<Record<string, string>> | undefined;
   /**
@@ -117,6 +155,7 @@ export interface ResolvedOptions {
   readonly timeout: number;
   readonly maxRetries: number;
   readonly fetch: typeof globalThis.fetch | undefined;
+  readonly transport: Transport | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly polling: ResolvedPolling;
   readonly report: Report;

@@ -1,6 +1,7 @@
 import type { OperationName } from './contract/operation.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReport } from './events.ts';
+import type { Journal } from './journal/journal.ts';
 import { LONGEST_TIMER } from './longest-timer.ts';
 import type {
   PaymentsClientOptions,
@@ -13,8 +14,8 @@ import { resolvePolling } from './polling-options.ts';
 /** Checks the client's options once and fills in every default. */
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
   checkKinds(options);
-  const { apiKey, baseUrl, onEvent, logger, fetch, polling, journal, dangerouslyAllowBrowser, ...rest } =
-    options;
+  const { apiKey, baseUrl, onEvent, logger, fetch, transport, polling, journal, ...others } = options;
+  const { dangerouslyAllowBrowser, ...rest } = others;
   if (isBrowser() && dangerouslyAllowBrowser !== true) {
     throw new ConfigurationError(
       'This is a browser: everyone who opens the page could read the secret key. Call the service from your server. ' +
@@ -28,6 +29,7 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
     baseUrl: checkedBaseUrl(baseUrl ?? environment('PAYMENTS_BASE_URL')),
     ...resolveShared(rest, { timeout: 30_000, maxRetries: 2, headers: {} }),
     fetch,
+    transport,
     polling: resolvePolling(polling),
     report: createReport(onEvent, logger),
     journal,
@@ -49,9 +51,26 @@ function checkKinds(options: PaymentsClientOptions): void {
     throw new ConfigurationError('logger must have the methods debug, info, warn and error, as console has.');
   if (polling !== undefined && (typeof polling !== 'object' || polling === null))
     throw new ConfigurationError('polling must be an object.');
+  checkTransport(options);
+  checkJournal(journal);
+}
+
+function checkTransport({ fetch, transport }: PaymentsClientOptions): void {
+  if (transport === undefined) return;
+  if (typeof transport?.exchange !== 'function')
+    throw new ConfigurationError('transport must be a transport, such as undiciTransport().');
+  if (fetch !== undefined) throw new ConfigurationError('Give fetch or transport, not both.');
+}
+
+function checkJournal(journal: Journal | undefined): void {
+  if (journal === undefined) return;
   const steps = ['begin', 'renew', 'end', 'read'] as const;
-  if (journal !== undefined && !steps.every((step) => typeof journal?.[step] === 'function'))
+  if (!steps.every((step) => typeof journal?.[step] === 'function'))
     throw new ConfigurationError('journal must be a journal, such as postgresJournal(pool).');
+  if (!(journal.lease >= 100 && journal.lease <= LONGEST_TIMER))
+    throw new ConfigurationError(
+      'The lease of the journal must be milliseconds, at least 100 and under 2^31.',
+    );
 }
 
 /** What a caller without types may pass in the place of a call's options. */

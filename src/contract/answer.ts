@@ -27,5 +27,7 @@ export const verifyAnswerSchema = z.pipe(
 /**
  * A charge that the service took: a prompt is on the customer's phone. `status` is `processing` (SPEC.md, 4.2), which
  * is not final: wait for the final status by `reference`. `message` is the service's text, empty where it gave none.
+ *
+ * @useDeclaredType
  */
 export type MobileMoneyCharge = z.output<typeof chargeMobileMoneyAnswerSchema>;

@@ -70,7 +70,9 @@ export const chargeMobileMoneyInputSchema = closed({
 
 /** What a paid transaction has to show: compared exactly, as decimals. */
 export const expectationSchema = closed({
+  /** A number, or decimal text such as `'25.50'`. */
   amount: z.optional(amount),
+  /** Three letters. */
   currency: z.optional(currency),
 });
 
@@ -86,18 +88,23 @@ export type Network = (typeof networks)[number];
 /**
  * A payment by checkout page: `amount` (a number or decimal text, at least 1, at most two decimals),
  * `customer_email`, and `currency` (three letters; the service's default is GHS).
+ *
+ * @interface
  */
 export type InitializeInput = z.input<typeof initializeInputSchema>;
 
 /**
  * A Mobile Money charge: `amount` (a number or decimal text, at least 1, at most two decimals), `customer_email`,
  * `phone` (sent as given), `network`, and `currency` (three letters; the service's default is GHS).
+ *
+ * @interface
  */
 export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema>;
 
 /**
  * The amount and currency that a transaction must have.
  *
+ * @interface
  * @example { amount: '25.50', currency: 'GHS' }
  */
 export type Expectation = z.input<typeof expectationSchema>;

@@ -115,7 +115,11 @@ export type Transaction =
   | AbandonedTransaction
   | UnrecognisedTransaction;
 
-/** A payment that was started: send the customer to `checkout_url`, keep `reference`. */
+/**
+ * A payment that was started: send the customer to `checkout_url`, keep `reference`.
+ *
+ * @interface
+ */
 export type InitializedPayment = z.output<typeof initializedPaymentSchema>;
 
 /** The status as the service wrote it. */

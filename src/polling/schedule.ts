@@ -1,6 +1,8 @@
 /**
  * When to ask next: pure functions of what they are given, with no clock and no randomness of their own. A durable
  * engine replays them safely; `waitForFinalStatus` uses the same ones.
+ *
+ * @module payment-collection-client/schedule
  */
 
 /** How a wait spaces its polls. All durations are in milliseconds. */
@@ -45,6 +47,7 @@ export interface NextDelayInput extends Schedule {
   random?: number | undefined;
 }
 
+/** The {@link Schedule} where nothing else is said. */
 export const defaultSchedule = {
   initialDelay: 5_000,
   minDelay: 3_000,
@@ -58,6 +61,8 @@ export const defaultSchedule = {
  * After the first check the pause is the square root of the seconds since the charge, in seconds, within `minDelay` and
  * `maxDelay`: the longer nobody has typed a PIN, the less likely it is in the next second. The last check falls on the
  * deadline; it is the only one that may come sooner than `minDelay`, where the deadline is nearer than that.
+ *
+ * @throws RangeError where `elapsed` or an option is no number.
  *
  * @example
  * ```ts

@@ -1,3 +1,9 @@
+/**
+ * The service on this machine, over HTTP, for end-to-end tests and a first run with no account and no network.
+ *
+ * @module payment-collection-client/sandbox
+ */
+
 import { randomInt } from 'node:crypto';
 import { controlsOf, type PaymentControls } from '../testing/controls.ts';
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';

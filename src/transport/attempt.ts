@@ -1,15 +1,14 @@
-import type { KyInstance } from 'ky';
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { ConfigurationError, PaymentsError } from '../errors.ts';
-import type { ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import type { ResolvedOptions, ResolvedRequestOptions, Transport } from '../options.ts';
 import { printable } from '../printable.ts';
 import { createRedact, type Redact, withoutSecrets } from '../redact.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { checkedKey, isTestKey } from '../resolve-options.ts';
 import { Aborted, TimedOut, within } from './deadline.ts';
 import { requestIdIn } from './error-answer.ts';
-import { exchange, nothingReceived } from './exchange.ts';
 import { noticeClosedConnections } from './pending-closes.ts';
+import { Received } from './received.ts';
 import { headersOf, pathOf, textField } from './request.ts';
 import { retryAfterIn } from './retry.ts';
 import { settle } from './settle.ts';
@@ -40,7 +39,7 @@ export function subjectOf({ operation, request }: { operation: { name: Operation
 
 /** One try: one request, and its answer or what came instead of it. */
 export async function tryOnce<Input, Request extends object, Result extends AnyTransaction>(
-  http: KyInstance,
+  transport: Transport,
   client: ResolvedOptions,
   call: Call<Input, Request, Result>,
   attempt: number,
@@ -54,13 +53,15 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
 
   const subject = subjectOf(call);
   const headers = headersOf(call.headers, apiKey, body !== undefined);
-  const outgoing = { method: operation.method, path: pathOf(operation, subject.reference), headers, body };
-  const received = nothingReceived();
+  const url = `${client.baseUrl}/${pathOf(operation, subject.reference)}`;
+  const received = new Received();
   const began = performance.now();
   let thrown: unknown;
   client.report({ type: 'request', ...subject, attempt });
   try {
-    await within(timeout, signal, (end) => exchange(http, outgoing, end, received));
+    await within(timeout, signal, async (end) =>
+      transport.exchange({ method: operation.method, url, headers, body, signal: end }, received),
+    );
   } catch (fault) {
     thrown = fault ?? new Error('fetch failed without saying why');
   }

@@ -36,7 +36,16 @@ export function within<T>(
     const timer = setTimeout(() => stop(new TimedOut()), timeout);
     signal?.addEventListener('abort', onAbort, { once: true });
 
-    work(controller.signal).then(resolve, reject).finally(release);
+    work(controller.signal).then(
+      (result) => {
+        release();
+        resolve(result);
+      },
+      (error: unknown) => {
+        release();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -1,5 +1,6 @@
 import type { FieldError } from '../api-errors.ts';
 import type { Redact } from '../redact.ts';
+import type { AnswerHeaders } from './received.ts';
 
 /** SPEC.md, 7: the shape of an error is not shown. These are the forms that services commonly use. */
 const MESSAGE_FIELDS = ['message', 'error_description', 'detail', 'error', 'title', 'reason', 'msg'];
@@ -65,7 +66,7 @@ function oneListed(item: unknown): FieldError[] {
 const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 
 /** The id under which the service's logs know a request, where it says one. */
-export function requestIdIn(headers: Headers, facts: { readonly redact: Redact }): string | undefined {
+export function requestIdIn(headers: AnswerHeaders, facts: { readonly redact: Redact }): string | undefined {
   const found = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
   return found ? facts.redact(found).slice(0, 200) : undefined;
 }

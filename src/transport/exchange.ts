@@ -1,77 +1,46 @@
-import { type KyInstance, NetworkError } from 'ky';
+import ky, { NetworkError } from 'ky';
+import type { Transport, TransportAnswer, TransportRequest } from '../options.ts';
 
-/** An answer larger than this is cut off: SPEC.md's are well under a kilobyte. */
-const MAX_BODY_BYTES = 1024 * 1024;
+const ONCE = { retry: 0, timeout: false, throwHttpErrors: false } as const;
 
-export interface HttpRequest {
-  method: 'GET' | 'POST';
-  path: string;
-  headers: Headers;
-  body: string | undefined;
-}
-
-/** What has come in so far. It is filled as it comes, so that an answer cut short is not lost. */
-export interface Received {
-  status: number | null;
-  headers: Headers;
-  text: string;
-  /** The body was longer than {@link MAX_BODY_BYTES}; `text` holds its beginning. */
-  truncated: boolean;
-  /** The body as JSON, or `undefined` where it is none. */
-  readonly json: unknown;
-}
-
-export function nothingReceived(): Received {
-  let json: { value: unknown } | undefined;
+/** The transport that is used where none is given: through fetch, the caller's or else the global one. */
+export function fetchTransport(own: typeof globalThis.fetch | undefined): Transport {
+  const respond = own
+    ? (request: TransportRequest) =>
+        ky(request.url, { ...ONCE, ...requestOf(request), signal: request.signal, fetch: own })
+    : byGlobalFetch;
   return {
-    status: null,
-    headers: new Headers(),
-    text: '',
-    truncated: false,
-    get json() {
-      json ??= { value: this.truncated ? undefined : parsed(this.text) };
-      return json.value;
+    exchange: async (request, answer) => {
+      const response = await respond(request).catch((error: unknown) => {
+        throw error instanceof NetworkError ? error.cause : error;
+      });
+      await take(response, answer);
     },
   };
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** One HTTP request and its answer, whole. */
-export async function exchange(
-  http: KyInstance,
-  { method, path, headers, body }: HttpRequest,
-  signal: AbortSignal,
-  received: Received,
-): Promise<void> {
-  const options = { method, headers, signal, ...(body === undefined ? {} : { body }) };
-  const response = await http(path, options).catch((error: unknown) => {
-    throw error instanceof NetworkError ? error.cause : error;
+/** The signal goes past ky, which would join it with one of its own: a tenth of the cost of a call. */
+function byGlobalFetch(request: TransportRequest): Promise<Response> {
+  const { signal } = request;
+  return ky(request.url, {
+    ...ONCE,
+    ...requestOf(request),
+    fetch: (ready) => globalThis.fetch(ready, { signal }),
   });
-  // A browser hides a redirect's status behind 0.
-  received.status = response.type === 'opaqueredirect' ? 302 : response.status;
-  received.headers = response.headers;
-  if (response.body) await readText(response.body, received);
 }
 
-async function readText(body: ReadableStream<Uint8Array>, received: Received): Promise<void> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let bytes = 0;
+function requestOf({ method, headers, body }: TransportRequest) {
+  return { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) } as const;
+}
+
+async function take(response: Response, answer: TransportAnswer): Promise<void> {
+  // A browser hides a redirect's status behind 0.
+  answer.head(response.type === 'opaqueredirect' ? 302 : response.status, response.headers);
+  const reader = response.body?.getReader();
+  if (!reader) return;
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    bytes += chunk.value.byteLength;
-    if (bytes > MAX_BODY_BYTES) {
-      received.truncated = true;
-      reader.cancel().catch(() => {});
-      return;
-    }
-    received.text += decoder.decode(chunk.value, { stream: true });
+    if (answer.piece(chunk.value)) continue;
+    reader.cancel().catch(() => {});
+    return;
   }
-  received.text += decoder.decode();
 }

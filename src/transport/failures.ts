@@ -12,8 +12,8 @@ import {
 } from '../request-errors.ts';
 import { TimedOut } from './deadline.ts';
 import { fieldErrorsIn, requestIdIn, serviceMessageIn } from './error-answer.ts';
-import type { Received } from './exchange.ts';
 import { wasNeverSent } from './never-sent.ts';
+import type { Received } from './received.ts';
 import { retryAfterIn } from './retry.ts';
 
 /** What every error of a call has to know of it. `outcome` is what holds as long as nothing tells more. */

@@ -62,13 +62,16 @@ export function pathOf(operation: { path: string }, reference: string | undefine
   return operation.path.replace(':reference', encodeURIComponent(reference ?? ''));
 }
 
-export function headersOf(own: Readonly<Record<string, string>>, apiKey: string, hasBody: boolean): Headers {
-  const headers = new Headers({
+export function headersOf(
+  own: Readonly<Record<string, string>>,
+  apiKey: string,
+  hasBody: boolean,
+): Record<string, string> {
+  return {
     accept: 'application/json',
     'user-agent': `payment-collection-client/${version}`,
     ...own,
     authorization: `Bearer ${apiKey}`,
-  });
-  if (hasBody) headers.set('content-type', 'application/json');
-  return headers;
+    ...(hasBody ? { 'content-type': 'application/json' } : {}),
+  };
 }

@@ -1,6 +1,7 @@
 import { APIError } from '../api-errors.ts';
 import type { PaymentsError } from '../errors.ts';
 import { LONGEST_TIMER } from '../longest-timer.ts';
+import type { AnswerHeaders } from './received.ts';
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 8_000;
@@ -19,7 +20,7 @@ export function delayBeforeRetry(error: PaymentsError, attempt: number, maxRetri
 }
 
 /** The Retry-After header in milliseconds, from seconds or a date (RFC 9110, 10.2.3). */
-export function retryAfterIn(headers: Headers): number | undefined {
+export function retryAfterIn(headers: AnswerHeaders): number | undefined {
   const value = headers.get('retry-after')?.trim() ?? '';
   if (/^\d+$/.test(value)) return Math.min(Number(value) * 1000, LONGEST_TIMER);
   const moment = / GMT$/.test(value) ? Date.parse(value) : Number.NaN;

@@ -1,7 +1,6 @@
 import type { Operation } from '../contract/operation.ts';
 import { type AnyTransaction, TransactionMismatchError } from '../request-errors.ts';
 import { Aborted } from './deadline.ts';
-import type { Received } from './exchange.ts';
 import {
   afterAbort,
   afterErrorStatus,
@@ -10,6 +9,7 @@ import {
   refusal,
   unexpectedAnswer,
 } from './failures.ts';
+import type { Received } from './received.ts';
 
 /**
  * The end of every request: from what came in, and what was thrown meanwhile, to a typed result or to the error that

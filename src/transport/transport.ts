@@ -1,4 +1,3 @@
-import ky from 'ky';
 import { RateLimitError } from '../api-errors.ts';
 import type { Operation } from '../contract/operation.ts';
 import { ConfigurationError, PaymentsError } from '../errors.ts';
@@ -7,6 +6,7 @@ import type { AnyTransaction } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
 import { type Answer, type Call, subjectOf, tryOnce } from './attempt.ts';
 import { sleep } from './deadline.ts';
+import { fetchTransport } from './exchange.ts';
 import { bodyOf, checkedInput } from './request.ts';
 import { delayBeforeRetry } from './retry.ts';
 
@@ -36,18 +36,10 @@ export type Send = <Input, Request extends object, Result extends AnyTransaction
 
 /** `onRateLimited` hears of each 429, with its Retry-After in milliseconds. */
 export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?: number) => void): Send {
-  const http = ky.create({
-    prefix: client.baseUrl,
-    retry: 0,
-    timeout: false,
-    throwHttpErrors: false,
-    redirect: 'manual',
-    ...(client.fetch ? { fetch: client.fetch } : {}),
-  });
-
+  const transport = client.transport ?? fetchTransport(client.fetch);
   return (call) =>
     retrying(client, call, (attempt) =>
-      tryOnce(http, client, call, attempt).catch((error) => {
+      tryOnce(transport, client, call, attempt).catch((error) => {
         if (error instanceof RateLimitError) onRateLimited(error.retryAfter);
         throw error;
       }),

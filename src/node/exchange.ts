@@ -1,0 +1,75 @@
+import type { Dispatcher } from 'undici';
+import type { TransportAnswer, TransportRequest } from '../options.ts';
+import { type Unpacking, unpacking } from './unpacking.ts';
+
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+
+/** Sends one request over a dispatcher, once, and gives its answer on as it comes in. */
+export function exchange(
+  dispatcher: Dispatcher,
+  { method, url, headers, body, signal }: TransportRequest,
+  answer: TransportAnswer,
+): Promise<void> {
+  const { origin, pathname, search } = new URL(url);
+  const outgoing = { origin, path: pathname + search, method, headers, body: body ?? null };
+  return new Promise((resolve, reject) => {
+    dispatcher.dispatch(outgoing, handlerOf(signal, answer, resolve, reject));
+  });
+}
+
+function handlerOf(
+  signal: AbortSignal,
+  answer: TransportAnswer,
+  resolve: () => void,
+  reject: (error: unknown) => void,
+): Dispatcher.DispatchHandler {
+  let connection: Dispatcher.DispatchController | undefined;
+  let packed: Unpacking | undefined;
+  const stop = () => connection?.abort(new Error('The request was given up.'));
+  const end = (error?: unknown) => {
+    signal.removeEventListener('abort', stop);
+    if (error === undefined) resolve();
+    else reject(error);
+  };
+  const take = (bytes: Uint8Array) => {
+    const isWanted = answer.piece(bytes);
+    if (!isWanted) {
+      end();
+      stop();
+    }
+    return isWanted;
+  };
+  signal.addEventListener('abort', stop, { once: true });
+
+  return {
+    // It may have waited for a connection until nobody wanted it any more.
+    onRequestStart(controller) {
+      connection = controller;
+      if (signal.aborted) stop();
+    },
+    onResponseStart(controller, status, fields) {
+      if (status < 200) return;
+      const get = (name: string) => field(fields, name);
+      answer.head(status, { get });
+      packed = unpacking(get('content-encoding'), take, () => controller.resume(), end);
+    },
+    onResponseData(controller, bytes) {
+      if (!packed) take(bytes);
+      else if (!packed.write(bytes)) controller.pause();
+    },
+    onResponseEnd() {
+      if (packed) packed.end();
+      else end();
+    },
+    onResponseError(_, error) {
+      packed?.stop();
+      end(error ?? new Error('undici failed without saying why'));
+    },
+  };
+}
+
+/** A field that came more than once is one list, as in fetch. */
+function field(fields: Headers, name: string): string | null {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  return Array.isArray(value) ? value.join(', ') : (value ?? null);
+}

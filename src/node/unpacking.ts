@@ -1,0 +1,54 @@
+import { pipeline, type Transform, Writable } from 'node:stream';
+import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
+
+/** An answer in more layers than these is made to keep its reader busy. */
+const MOST_LAYERS = 5;
+
+/** As forgiving of a missing end as fetch is. */
+const unzip = () => createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
+const unbrotli = () =>
+  createBrotliDecompress({
+    flush: constants.BROTLI_OPERATION_FLUSH,
+    finishFlush: constants.BROTLI_OPERATION_FLUSH,
+  });
+
+const unpackers: Readonly<Record<string, () => Transform>> = {
+  gzip: unzip,
+  'x-gzip': unzip,
+  deflate: unzip,
+  br: unbrotli,
+};
+
+/** Takes a packed body. `write` says whether there is room for more; `drained` is called when there is again. */
+export interface Unpacking {
+  write(bytes: Uint8Array): boolean;
+  end(): void;
+  stop(): void;
+}
+
+/**
+ * Unpacks a body while it comes in, and no further than `take` wants it. `undefined` where it is not packed, or in a way
+ * that nobody asked for: it is then taken as it is. (No Accept-Encoding is sent, but a service may pack all the same.)
+ */
+export function unpacking(
+  contentEncoding: string | null,
+  take: (bytes: Uint8Array) => boolean,
+  drained: () => void,
+  ended: (error: unknown) => void,
+): Unpacking | undefined {
+  const codings = contentEncoding?.toLowerCase().split(',') ?? [];
+  const layers = codings.reverse().flatMap((coding) => unpackers[coding.trim()]?.() ?? []);
+  const [outermost] = layers;
+  if (!outermost || layers.length < codings.length || layers.length > MOST_LAYERS) return undefined;
+  const enough = new Error('The rest of the body is not wanted.');
+  const taking = new Writable({
+    write: (bytes: Buffer, _encoding, done) => done(take(bytes) ? null : enough),
+  });
+  pipeline([...layers, taking], (error) => ended(error === enough ? undefined : (error ?? undefined)));
+  outermost.on('drain', drained);
+  return {
+    write: (bytes) => outermost.write(bytes),
+    end: () => outermost.end(),
+    stop: () => outermost.destroy(),
+  };
+}

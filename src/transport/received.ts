@@ -1,0 +1,52 @@
+import type { TransportAnswer } from '../options.ts';
+
+/** An answer larger than this is cut off: SPEC.md's are well under a kilobyte. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** What is asked of an answer's headers. */
+export type AnswerHeaders = Pick<Headers, 'get'>;
+
+const NO_HEADERS: AnswerHeaders = { get: () => null };
+
+/** What has come in so far. It is filled as it comes, so that an answer cut short is not lost. */
+export class Received implements TransportAnswer {
+  status: number | null = null;
+  headers: AnswerHeaders = NO_HEADERS;
+  /** The body was longer than {@link MAX_BODY_BYTES}; `text` holds its beginning. */
+  truncated = false;
+  readonly #pieces: Uint8Array[] = [];
+  #bytes = 0;
+  #json: { value: unknown } | undefined;
+
+  head(status: number, headers: AnswerHeaders): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  piece(bytes: Uint8Array): boolean {
+    this.#bytes += bytes.byteLength;
+    this.truncated ||= this.#bytes > MAX_BODY_BYTES;
+    if (!this.truncated) this.#pieces.push(bytes);
+    return !this.truncated;
+  }
+
+  get text(): string {
+    const decoder = new TextDecoder();
+    const texts = this.#pieces.map((bytes) => decoder.decode(bytes, { stream: true }));
+    return texts.join('') + decoder.decode();
+  }
+
+  /** The body as JSON, or `undefined` where it is none. */
+  get json(): unknown {
+    this.#json ??= { value: this.truncated ? undefined : parsed(this.text) };
+    return this.#json.value;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
