@@ -1,7 +1,24 @@
 const benches: Record<string, { about: string; run: (args: string[]) => Promise<void> | void }> = {
+  calls: {
+    about:
+      'CPU and time of one verify, ours beside other clients [--rounds 9] [--calls 6000] [--only fetch,ours] [--plot]',
+    run: async (args) => (await import('./calls/bench.ts')).benchCalls(args),
+  },
+  imports: {
+    about: 'milliseconds to load the built package, beside other SDKs [--rounds 15]',
+    run: async (args) => (await import('./imports/bench.ts')).benchImports(args),
+  },
+  size: {
+    about: 'kB in a bundle, beside other SDKs [--plot]',
+    run: async (args) => (await import('./size/bench.ts')).benchSize(args),
+  },
   schedule: {
     about: 'requests per wait and detection delay of our schedule and others [--seed 1] [--waits 100000]',
     run: async (args) => (await import('./schedule/bench.ts')).benchSchedule(args),
+  },
+  journal: {
+    about: 'what each journal adds to a charge, beside one without [--rounds 5] [--charges 600]',
+    run: async (args) => (await import('./journal/bench.ts')).benchJournal(args),
   },
   sandbox: {
     about: 'verifies and payments a second of the sandbox, empty and full [--requests 10000] [--held 100000]',

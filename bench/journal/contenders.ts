@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { createClient } from 'redis';
+import { type Journal, memoryJournal } from '../../src/journal/index.ts';
+import { postgresJournal } from '../../src/journal/postgres.ts';
+import { redisJournal } from '../../src/journal/redis.ts';
+import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { hasRedis, startPostgres, startRedis } from '../../test/support/databases.ts';
+
+/** A way to record charges; the first has none. */
+export interface Contender {
+  readonly name: string;
+  readonly journal: Journal | undefined;
+}
+
+type Open = (closing: AsyncDisposableStack) => Promise<Contender[]>;
+
+/** Every journal, each on a database of its own, as a merchant would have it: durable, and with its client's defaults. */
+export async function openContenders(closing: AsyncDisposableStack): Promise<Contender[]> {
+  const contenders: Contender[] = [
+    { name: 'no journal', journal: undefined },
+    { name: 'memory', journal: memoryJournal() },
+  ];
+  for (const open of [onSqlite, onPostgres, onRedis]) contenders.push(...(await open(closing)));
+  return contenders;
+}
+
+const onSqlite: Open = async (closing) => {
+  const folder = mkdtempSync(join(tmpdir(), 'payments-bench-'));
+  closing.defer(() => rmSync(folder, { recursive: true }));
+  const database = new DatabaseSync(join(folder, 'journal.db'));
+  closing.defer(() => database.close());
+  return [{ name: 'SQLite, a file', journal: sqliteJournal(database) }];
+};
+
+const onPostgres: Open = async (closing) => {
+  const server = await startPostgres();
+  closing.defer(() => server.stop());
+  const pool = new pg.Pool({ connectionString: server.url });
+  closing.defer(() => pool.end());
+  const journal = postgresJournal(pool);
+  await journal.migrate();
+  return [{ name: 'PostgreSQL, pg', journal }];
+};
+
+const onRedis: Open = async (closing) => {
+  if (!hasRedis) {
+    console.log('redis-server is not on the PATH: Redis is left out.');
+    return [];
+  }
+  const server = await startRedis();
+  closing.defer(() => server.stop());
+  const io = new Redis(server.url);
+  closing.defer(() => io.disconnect());
+  const node = await createClient({ url: server.url }).connect();
+  closing.defer(() => node.close());
+  return [
+    { name: 'Redis, ioredis', journal: redisJournal(io, { prefix: 'io:' }) },
+    { name: 'Redis, node-redis', journal: redisJournal(node, { prefix: 'node:' }) },
+  ];
+};

@@ -1,0 +1,58 @@
+import { PaymentsClient } from '../../src/index.ts';
+import type { Contender } from './contenders.ts';
+
+/** Of one charge, in microseconds. */
+export interface Figures {
+  mean: number;
+  p50: number;
+  p99: number;
+  /** Of the client's process, without what a database and the service use in theirs. */
+  cpu: number;
+}
+
+const input = {
+  amount: '25.50',
+  customer_email: 'ama@example.com',
+  phone: '024 412 3456',
+  network: 'mtn',
+} as const;
+
+let orders = 0;
+
+/** Makes `count` charges, `atOnce` at a time, each under a key of its own. */
+export async function measure(
+  { journal }: Contender,
+  baseUrl: string,
+  { count, atOnce }: { count: number; atOnce: number },
+): Promise<Figures> {
+  using payments = new PaymentsClient({ apiKey: 'sk_test_bench', baseUrl, journal });
+  const times: number[] = [];
+  let left = count;
+  const work = async () => {
+    while (left-- > 0) {
+      const options = journal ? { idempotencyKey: `order-${++orders}` } : {};
+      const before = performance.now();
+      await payments.chargeMobileMoney(input, options);
+      times.push((performance.now() - before) * 1_000);
+    }
+  };
+  const cpuBefore = process.cpuUsage();
+  await Promise.all(Array.from({ length: atOnce }, work));
+  const { user, system } = process.cpuUsage(cpuBefore);
+
+  times.sort((one, other) => one - other);
+  const at = (part: number) => times[Math.floor(part * (times.length - 1))] ?? Number.NaN;
+  const sum = times.reduce((total, time) => total + time, 0);
+  return { mean: sum / count, p50: at(0.5), p99: at(0.99), cpu: (user + system) / count };
+}
+
+/** Whatever else runs on the machine can only add to a figure. */
+export function leastOf(one: Figures | undefined, other: Figures): Figures {
+  if (!one) return other;
+  return {
+    mean: Math.min(one.mean, other.mean),
+    p50: Math.min(one.p50, other.p50),
+    p99: Math.min(one.p99, other.p99),
+    cpu: Math.min(one.cpu, other.cpu),
+  };
+}
