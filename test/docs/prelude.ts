@@ -1,0 +1,109 @@
+import { type ChargeMobileMoneyInput, PaymentsClient } from 'payment-collection-client';
+import type { MockPayments } from 'payment-collection-client/testing';
+import type { Pool } from 'pg';
+
+interface Order {
+  readonly id: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly reference: string;
+  /** Epoch ms. */
+  readonly chargedAt: number;
+}
+
+/** The parts of Express that the pages use. It types a body as whatever JSON may hold. */
+interface IncomingRequest {
+  readonly body?: ReturnType<typeof JSON.parse>;
+}
+interface OutgoingResponse {
+  sendStatus(status: number): void;
+}
+type Handler = (request: IncomingRequest, response: OutgoingResponse, next: () => void) => void;
+
+/** What the prose assumes: a block may use these names, and one that declares a name itself means its own. */
+export interface Names {
+  order: Order;
+  customer: Pick<ChargeMobileMoneyInput, 'customer_email' | 'phone' | 'network'>;
+  charge: ChargeMobileMoneyInput;
+  reference: string;
+  payments: PaymentsClient;
+  secrets: { get(name: string): Promise<string> };
+  pool: Pool;
+  express: { json(): Handler };
+  app: { post(path: string, ...handlers: Handler[]): void };
+  fulfil(order: Order): Promise<void>;
+  release(order: Order): Promise<void>;
+  parkForReview(order: Order, error: Error): Promise<void>;
+  tellTheCustomer(order: Order, message: string): Promise<void>;
+  askAgainLater(order: Order, reference?: string): Promise<void>;
+}
+
+/** Each name once, for the compiler and for the run. */
+export const assumedNames = [
+  'order',
+  'customer',
+  'charge',
+  'reference',
+  'payments',
+  'secrets',
+  'pool',
+  'express',
+  'app',
+  'fulfil',
+  'release',
+  'parkForReview',
+  'tellTheCustomer',
+  'askAgainLater',
+] as const satisfies (keyof Names)[];
+
+/** What a block did, for the test to see. */
+export interface Scene {
+  readonly names: Omit<Names, 'pool'>;
+  readonly mock: MockPayments;
+  /** The steps of the shop that were taken, such as `fulfil order-17`. */
+  readonly told: string[];
+  /** Posts to a route that the block has opened. */
+  post(path: string, body: object): void;
+}
+
+/** A shop with one order whose payment is pending for a minute, and the service behind it. */
+export async function setScene(mock: MockPayments): Promise<Scene> {
+  const told: string[] = [];
+  const tell =
+    (step: string) =>
+    async ({ id }: Order, more?: Error | string) => {
+      const detail = more instanceof Error ? more.name : more;
+      told.push([step, `order-${id}`, ...(detail === undefined ? [] : [detail])].join(' '));
+    };
+  const routes = new Map<string, Handler[]>();
+  const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
+  const price = { amount: '25.50', currency: 'GHS' };
+  const payments = new PaymentsClient();
+  const { reference } = await payments.initialize({ ...price, customer_email: customer.customer_email });
+  const names = {
+    order: { id: '17', ...price, reference, chargedAt: Date.now() - 60_000 },
+    customer,
+    charge: { ...price, ...customer },
+    reference,
+    payments,
+    secrets: { get: async () => mock.apiKey },
+    express: { json: (): Handler => (_request, _response, next) => next() },
+    app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },
+    fulfil: tell('fulfil'),
+    release: tell('release'),
+    parkForReview: tell('parkForReview'),
+    tellTheCustomer: async (order: Order) => tell('tellTheCustomer')(order),
+    askAgainLater: tell('askAgainLater'),
+  };
+  return {
+    names,
+    mock,
+    told,
+    post(path, body) {
+      const response = { sendStatus: (status: number) => void told.push(`answer ${status}`) };
+      const [first, ...others] = routes.get(path) ?? [];
+      const next = () => others.shift()?.({ body }, response, next);
+      first?.({ body }, response, next);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import type { Block } from './blocks.ts';
+import { root } from './pages.ts';
+
+const reportSchema = z.object({
+  testResults: z.array(
+    z.object({
+      message: z.string(),
+      assertionResults: z.array(
+        z.object({ title: z.string(), status: z.string(), failureMessages: z.array(z.string()) }),
+      ),
+    }),
+  ),
+});
+
+/** A merchant's project that has the package as built. */
+async function newProject(msw: 'msw' | 'msw-2'): Promise<string> {
+  const project = await mkdtemp(join(tmpdir(), 'merchant-'));
+  const modules = join(project, 'node_modules');
+  const installed = join(modules, 'payment-collection-client');
+  await mkdir(installed, { recursive: true });
+  await cp(`${root}dist`, join(installed, 'dist'), { recursive: true });
+  await cp(`${root}package.json`, join(installed, 'package.json'));
+  for (const name of ['ky', 'zod', 'vitest'])
+    await symlink(`${root}node_modules/${name}`, join(modules, name));
+  await symlink(`${root}node_modules/${msw}`, join(modules, 'msw'));
+  return project;
+}
+
+/** How each test of a block that is a test file ended, run by Vitest in a project of its own. */
+export async function runTestFile({ page, line, code }: Block, msw: 'msw' | 'msw-2'): Promise<string[]> {
+  const project = await newProject(msw);
+  try {
+    await writeFile(join(project, `${page.replaceAll('/', '-')}.test.ts`), '\n'.repeat(line - 1) + code);
+    const report = join(project, 'report.json');
+    const vitest = `${root}node_modules/vitest/vitest.mjs`;
+    const args = [vitest, 'run', '--root', project, '--reporter', 'json', '--outputFile', report];
+    // It ends so where a test fails, and the report tells which.
+    const fault = await promisify(execFile)(process.execPath, args, { cwd: project }).catch(String);
+    const text = await readFile(report, 'utf8').catch((cause: unknown) => {
+      throw new Error(`Vitest wrote no report: ${JSON.stringify(fault)}`, { cause });
+    });
+    const { testResults } = reportSchema.parse(JSON.parse(text));
+    return testResults.flatMap(({ message, assertionResults }) => [
+      ...(message === '' ? [] : [`${page}: ${message}`]),
+      ...assertionResults.map(({ title, status, failureMessages }) =>
+        [`${status}: ${title}`, ...failureMessages.map((failure) => failure.replaceAll(project, ''))].join(
+          '\n',
+        ),
+      ),
+    ]);
+  } finally {
+    await rm(project, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,130 @@
+import { expect, vi } from 'vitest';
+import type { Scene } from './prelude.ts';
+
+/** One run of a block: what the customer or the service does, and what must come of it. */
+export interface Story {
+  /** Reads on from "runs where". */
+  readonly where: string;
+  arrange?(scene: Scene): void;
+  /** What happens once the block has run. */
+  afterwards?(scene: Scene): void;
+  /** The steps of the shop that must have been taken, and no others. */
+  readonly told?: readonly string[];
+  /** What must have been printed: matched as `toEqual` does. */
+  readonly printed?: readonly unknown[];
+  /** How many charges the service must have. */
+  readonly charges?: number;
+}
+
+/** The story of a block that has none of its own: it runs to its end, and takes no step of the shop. */
+export const nothingHappens: Story = { where: 'all is well' };
+
+const refused = { kind: 'status', status: 422 } as const;
+const busy = { kind: 'rateLimited', retryAfter: 60_000 } as const;
+const lost = { kind: 'answerLost' } as const;
+
+const accepted: Story = { where: 'the charge is accepted', charges: 1 };
+const refusal: Story = {
+  where: 'the service refuses the charge',
+  arrange: ({ mock }) => mock.fault('chargeMobileMoney', refused),
+  told: ['tellTheCustomer order-17'],
+  charges: 0,
+};
+const inDoubt: Story = {
+  where: 'the answer to the charge is lost',
+  arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+  told: ['parkForReview order-17 OutcomeUnknownError'],
+  charges: 1,
+};
+const rateLimited: Story = {
+  where: 'the service is busy for a minute',
+  arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
+  told: ['askAgainLater order-17'],
+  charges: 0,
+};
+
+const approved: Story = {
+  where: 'the customer approves',
+  arrange: ({ mock, names }) => mock.settleAfter(names.reference, 20_000, 'success'),
+  told: ['fulfil order-17'],
+};
+const declined: Story = {
+  where: 'the customer declines',
+  arrange: ({ mock, names }) => mock.settleAfter(names.reference, 20_000, 'failed'),
+  told: ['release order-17'],
+};
+const silent: Story = {
+  where: 'the customer does nothing',
+  told: ['askAgainLater order-17 TXN-000001'],
+};
+
+/** By page and heading. Every step of the shop that a block shows has to be taken in one of its stories. */
+export const stories: Record<string, readonly Story[]> = {
+  'README.md, Ten lines': [
+    {
+      where: 'the customer approves',
+      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
+      printed: [expect.stringMatching(/^'paid at \d{4}-.*'$/)],
+      charges: 1,
+    },
+    {
+      where: 'the customer declines',
+      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
+      printed: ["'not paid: failed'"],
+      charges: 1,
+    },
+  ],
+  'README.md, When a call fails': [accepted, refusal, inDoubt],
+  'README.md, Waiting': [approved, declined, silent],
+  'README.md, At most one charge': [accepted],
+  'docs/order-workflows.md, At most one charge': [{ ...accepted, where: 'the key is used twice' }],
+  'docs/order-workflows.md, The four journals': [nothingHappens],
+  'docs/order-workflows.md, Waiting on an engine': [
+    { where: 'the payment is pending', printed: [expect.stringMatching(/^\{ delay: \d+ \}$/)] },
+    {
+      where: 'the customer has approved',
+      arrange: ({ mock, names }) => mock.approve(names.reference),
+      printed: [expect.stringContaining("status: 'success'")],
+    },
+    {
+      where: 'the service is down',
+      arrange: ({ mock }) => mock.fault('verify', { kind: 'status', status: 503 }),
+      printed: ['{ delay: 5000 }'],
+    },
+  ],
+  'docs/outcomes.md, Outcomes, and what to do on each': [
+    accepted,
+    refusal,
+    rateLimited,
+    { ...inDoubt, printed: [expect.stringMatching(/^in doubt undefined ConnectionError/)] },
+  ],
+  'docs/waiting.md, Which deadline, and what to do when it passes': [approved, declined, silent],
+  'docs/waiting.md, After a restart': [
+    {
+      where: 'the customer has approved',
+      arrange: ({ mock, names }) => mock.approve(names.reference),
+      told: ['fulfil order-17'],
+    },
+    {
+      where: 'the service refuses to say',
+      arrange: ({ mock }) => mock.fault('verify', { kind: 'status', status: 401 }),
+      printed: [expect.stringMatching(/^TXN-000001: nothing was learned, it stays open AuthenticationError/)],
+    },
+  ],
+  'docs/waiting.md, Webhooks are hints': [
+    {
+      where: 'a webhook comes in',
+      arrange: ({ names }) => void vi.spyOn(names.payments, 'notify'),
+      afterwards({ names, post }) {
+        post('/webhooks/payments', { data: { reference: names.reference } });
+        expect(names.payments.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
+      },
+      told: ['answer 204'],
+    },
+    {
+      where: 'a webhook comes in that says nothing',
+      afterwards: ({ post }) => post('/webhooks/payments', {}),
+      told: ['answer 204'],
+    },
+  ],
+};
