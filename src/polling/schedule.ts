@@ -85,8 +85,10 @@ export function nextDelay({
   const paced = Math.min(maxDelay, Math.sqrt(since / 1000) * 1000 * spread);
   const wished = since < initialDelay ? initialDelay - since : paced;
   const delay = Math.ceil(Math.max(minDelay, wished, retryAfter));
-  // A missing start time, read as "the deadline has passed", would give up an order; a timer reads NaN as no pause.
-  if (Number.isNaN(remaining + delay))
+  // A missing start time, or the `null` that JSON makes of `Infinity`, read as "the deadline has passed", would give up an
+  // order; a timer reads NaN as no pause.
+  const given: unknown[] = [elapsed, retryAfter, random, initialDelay, minDelay, maxDelay, timeout];
+  if (!given.every((value) => typeof value === 'number') || Number.isNaN(remaining + delay))
     throw new RangeError('nextDelay: elapsed and every option must be milliseconds.');
 
   if (remaining <= 0) return null;

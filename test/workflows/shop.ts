@@ -14,9 +14,9 @@ export const quickLooks = {
   late: { minDelay: 500, maxDelay: 500, timeout: 120_000 },
 };
 
-/** The first look in a minute: only a hint can bring it forward. */
+/** The first look comes after any test has ended: only a hint can bring it forward. */
 export const slowLooks = {
-  soon: { initialDelay: 60_000, minDelay: 60_000, maxDelay: 60_000, timeout: 600_000 },
+  soon: { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 },
   late: quickLooks.late,
 };
 
@@ -63,8 +63,9 @@ export class Shop {
     return new Shop(example, engine, await startSandbox(), { folder, looks });
   }
 
-  async startWorker(): Promise<void> {
-    const worker = spawn(process.execPath, ['worker.ts'], this.#spawning());
+  /** `folder`: another release of the example, where it is not the example itself. */
+  async startWorker(folder = this.#example.folder): Promise<void> {
+    const worker = spawn(process.execPath, ['worker.ts'], this.#spawning(folder));
     this.#worker = worker;
     await readyLine(worker);
     await this.#engine.workerStarted?.();
@@ -72,26 +73,17 @@ export class Shop {
 
   /** As a crash or the machine's memory killer would: no code of the worker runs any more. */
   async killWorker(): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    if (!worker || worker.exitCode !== null || worker.signalCode !== null) return;
-    const gone = once(worker, 'exit');
-    worker.kill('SIGKILL');
-    await gone;
+    await this.#endWorker('SIGKILL');
+  }
+
+  /** As a deploy would: the worker is asked to end, and does so in its own time. Gives its exit code. */
+  stopWorker(): Promise<unknown> {
+    return this.#endWorker('SIGTERM');
   }
 
   /** The shop's own web server would do it: here a command, so that nothing of the worker takes part. */
   async place(changes: Partial<NewOrder> = {}): Promise<string> {
-    orderNumber++;
-    const order: NewOrder = {
-      id: `order-${orderNumber}`,
-      amount: '25.50',
-      currency: 'GHS',
-      customer_email: `ama${orderNumber}@example.com`,
-      phone: `024412${String(orderNumber).padStart(4, '0')}`,
-      network: 'mtn',
-      ...changes,
-    };
+    const order = newOrder(changes);
     await this.#run('place-order.ts', JSON.stringify(order));
     return order.id;
   }
@@ -128,8 +120,18 @@ export class Shop {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #spawning() {
-    const cwd = resolve('examples/workflows', this.#example.folder);
+  async #endWorker(signal: NodeJS.Signals): Promise<unknown> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    if (!worker || worker.exitCode !== null || worker.signalCode !== null) return worker?.exitCode;
+    const gone = once(worker, 'exit');
+    worker.kill(signal);
+    const [code] = await gone;
+    return code;
+  }
+
+  #spawning(folder = this.#example.folder) {
+    const cwd = resolve('examples/workflows', folder);
     return { cwd, env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'] };
   }
 
@@ -139,6 +141,19 @@ export class Shop {
     const [code] = await once(child, 'exit');
     if (code !== 0) throw new Error(`${script} ended with ${code}.`);
   }
+}
+
+export function newOrder(changes: Partial<NewOrder> = {}): NewOrder {
+  orderNumber++;
+  return {
+    id: `order-${orderNumber}`,
+    amount: '25.50',
+    currency: 'GHS',
+    customer_email: `ama${orderNumber}@example.com`,
+    phone: `024412${String(orderNumber).padStart(4, '0')}`,
+    network: 'mtn',
+    ...changes,
+  };
 }
 
 /** A worker prints `ready` once it takes work. */
