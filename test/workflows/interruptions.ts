@@ -33,6 +33,21 @@ export function describeInterruptions(example: WorkflowExample): void {
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
+    test('a charge that finds no service is made once there is one again', async () => {
+      await open();
+      const { serviceBack } = await shop.serviceGone();
+      const id = await shop.place();
+      // Nobody sees a connection that is refused: time for some.
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect(shop.order(id).state).toBe('placed');
+      await serviceBack();
+      const { reference } = await shop.reaches(id, 'waiting', 'refused', 'parked');
+      expect(shop.order(id).state).toBe('waiting');
+      shop.sandbox.approve(reference);
+      await shop.reaches(id, 'fulfilled');
+      expect(shop.sandbox.charges).toHaveLength(1);
+    });
+
     test('a payment that the service does not know yet is looked at again', async () => {
       await open();
       shop.sandbox.fault('verify', { kind: 'status', status: 404 });

@@ -24,12 +24,12 @@ let orderNumber = 0;
 
 /** A shop that runs one example: the service, the engine, the orders, and workers that can be killed. */
 export class Shop {
-  readonly sandbox: Sandbox;
   readonly orders: Orders;
   readonly #example: WorkflowExample;
   readonly #engine: RunningEngine;
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
+  #sandbox: Sandbox;
   #worker: ChildProcess | undefined;
 
   private constructor(
@@ -41,7 +41,7 @@ export class Shop {
     this.#example = example;
     this.#engine = engine;
     this.#folder = folder;
-    this.sandbox = sandbox;
+    this.#sandbox = sandbox;
     const ordersFile = join(folder, 'orders.db');
     this.orders = new Orders(ordersFile);
     this.#env = {
@@ -61,6 +61,21 @@ export class Shop {
     const folder = mkdtempSync(join(tmpdir(), 'payments-workflow-'));
     const engine = await example.start(folder);
     return new Shop(example, engine, await startSandbox(), { folder, looks });
+  }
+
+  get sandbox(): Sandbox {
+    return this.#sandbox;
+  }
+
+  /** Connections to the service are refused until it is back, at the same address and with nothing in it. */
+  async serviceGone(): Promise<{ serviceBack(): Promise<void> }> {
+    const port = Number(new URL(this.#sandbox.baseUrl).port);
+    await this.#sandbox.close();
+    return {
+      serviceBack: async () => {
+        this.#sandbox = await startSandbox({ port });
+      },
+    };
   }
 
   /** `folder`: another release of the example, where it is not the example itself. */
