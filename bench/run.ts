@@ -13,7 +13,8 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     run: async (args) => (await import('./size/bench.ts')).benchSize(args),
   },
   schedule: {
-    about: 'requests per wait and detection delay of our schedule and others [--seed 1] [--waits 100000]',
+    about:
+      'requests per wait and detection delay of our schedule and others [--seed 1] [--waits 100000] [--plot]',
     run: async (args) => (await import('./schedule/bench.ts')).benchSchedule(args),
   },
   journal: {
@@ -25,7 +26,7 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     run: async (args) => (await import('./sandbox/bench.ts')).benchSandbox(args),
   },
   waits: {
-    about: 'memory, time and CPU of 100,000 waits in one process, ours and others [--rounds 3]',
+    about: 'memory, time and CPU of 100,000 waits in one process, ours and others [--rounds 3] [--plot]',
     run: async (args) => (await import('./waits/bench.ts')).benchWaits(args),
   },
 };

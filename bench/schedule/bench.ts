@@ -5,13 +5,13 @@ import { optimum } from './optimum.ts';
 import { candidates, fixed, others, ours, type Policy } from './policies.ts';
 import { type Figures, simulate } from './simulate.ts';
 
-interface Row extends Figures {
+export interface Row extends Figures {
   name: string;
 }
 
 /** Simulates customers and prints what each schedule costs and how late it learns of the end. */
-export function benchSchedule(args: string[]): void {
-  const { seed, waits } = optionsIn(args);
+export async function benchSchedule(args: string[]): Promise<void> {
+  const { seed, waits, plot } = optionsIn(args);
   const under = (one: Law) => {
     const customers = fates(one, waits, seed);
     return (policy: Policy): Row => ({ name: policy.name, ...simulate(policy, customers, seed + 2) });
@@ -24,7 +24,9 @@ export function benchSchedule(args: string[]): void {
   const byTheModel = under(law);
   const budget = byTheModel(ours).requests;
   const best = optimum(fates(law, 1_000_000, seed + 1), budget);
-  printComparison([ours, ...others, best].map(byTheModel));
+  const compared = [ours, ...others, best].map(byTheModel);
+  printComparison(compared);
+  if (plot) (await import('./plot.ts')).plotSchedules(compared, waits);
 
   const rivals = [ours, fixed(5), ...candidates];
   const worlds = otherLaws.map((one) => ({ name: one.name, rows: rivals.map(under(one)) }));
@@ -32,14 +34,16 @@ export function benchSchedule(args: string[]): void {
   printCandidates(rivals.map(byTheModel), worlds);
 }
 
-function optionsIn(args: string[]): { seed: number; waits: number } {
+function optionsIn(args: string[]): { seed: number; waits: number; plot: boolean } {
   const options = {
     seed: { type: 'string', default: '1' },
     waits: { type: 'string', default: '100000' },
+    plot: { type: 'boolean', default: false },
   } as const;
   const { values } = parseArgs({ args, options });
   const [seed, waits] = [Number(values.seed), Number(values.waits)];
-  if (Number.isInteger(seed) && Number.isInteger(waits) && waits >= 1_000) return { seed, waits };
+  if (Number.isInteger(seed) && Number.isInteger(waits) && waits >= 1_000)
+    return { seed, waits, plot: values.plot };
   throw new Error('--seed and --waits must be whole numbers, --waits 1,000 or more.');
 }
 

@@ -38,7 +38,11 @@ const polling = [
 
 /** Measures each in fresh processes, in turns, and keeps the least of every figure. */
 export async function benchWaits(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { rounds: { type: 'string', default: '3' } } });
+  const options = {
+    rounds: { type: 'string', default: '3' },
+    plot: { type: 'boolean', default: false },
+  } as const;
+  const { values } = parseArgs({ args, options });
   const rounds = Number(values.rounds);
   if (!(Number.isInteger(rounds) && rounds > 0))
     throw new Error('--rounds must be a whole number, 1 or more.');
@@ -53,6 +57,7 @@ export async function benchWaits(args: string[]): Promise<void> {
   printPolling(asking);
   printOverHttp(await measured<OverHttp>([{ ...ours, mode: 'http', count: 10_000, label: 'ours' }], rounds));
   printTargets(waiting[0]?.figures, asking[0]?.figures, waiting.at(-1)?.figures);
+  if (values.plot) (await import('./plot.ts')).plotWaits(waiting);
 }
 
 async function measured<Figures extends object>(

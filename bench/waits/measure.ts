@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRedact } from '../../src/redact.ts';
 import type { Contender, Setting } from './contenders.ts';
 
 /** Of waits that only wait. */
@@ -97,6 +98,7 @@ function stub(): { ask: Setting['ask']; count: () => number } {
   const answer = {
     result: { ...transaction, status: 'pending', paid_at: null },
     retryAfter: undefined,
+    redact: () => createRedact(''),
   } as const;
   let waiting: ((given: typeof answer) => void)[] = [];
   let count = 0;

@@ -98,7 +98,7 @@ export class Store implements LedgerObserver {
 
 function open(file: string): DatabaseSync {
   // Not an import: Node 22 before 22.13 has no such module, and only those who keep state need it.
-  const sqlite = process.getBuiltinModule('node:sqlite');
+  const sqlite = process.getBuiltinModule?.('node:sqlite');
   if (!sqlite) {
     throw new SandboxError(
       `To keep state the sandbox needs node:sqlite: Node 22.13 or later, not ${process.version}.`,

@@ -14,6 +14,7 @@ const layers: [string, RegExp][] = [
   ['polling', /^polling\//],
   ['client', /^client\./],
   ['index', /^index\./],
+  ['node', /^node\//],
   ['testing', /^testing\//],
   ['sandbox', /^sandbox\//],
 ];

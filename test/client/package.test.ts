@@ -13,9 +13,10 @@ function whole(name: string, seen = new Set<string>()): string {
   if (seen.has(name)) return '';
   seen.add(name);
   const text = built(name);
-  const imports = [...text.matchAll(/from ["']\.\/([\w.-]+)["']/g)].map(([, path = '']) => path);
-  const declarations = name.endsWith('.d.cts') ? '.d.cts' : '.d.ts';
-  const files = imports.map((path) => (name.includes('.d.') ? path.replace(/\.c?js$/, declarations) : path));
+  const imports = [...text.matchAll(/(?:from|require\() ?["']\.\/([\w.-]+)["']/g)].map(
+    ([, path = '']) => path,
+  );
+  const files = imports.map((path) => (name.includes('.d.') ? path.replace(/\.(c?)js$/, '.d.$1ts') : path));
   return [text, ...files.map((file) => whole(file, seen))].join('\n');
 }
 

@@ -2,6 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
 import { API_KEY } from './service.ts';
+import { transportFor } from './transport-under-test.ts';
 
 /** A TCP server on loopback, stopped with all its connections when the test ends. */
 export async function listening(server: Server): Promise<number> {
@@ -53,7 +54,7 @@ function isWhole(request: string): boolean {
 /** Makes clients of the service at an address; they retry nothing unless told. */
 export function clientOf(baseUrl: string) {
   return (options: PaymentsClientOptions = {}) =>
-    new PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0, ...options });
+    new PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0, ...transportFor(options), ...options });
 }
 
 /** A port on loopback where nobody listens. */

@@ -8,6 +8,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
+import { transportFor } from './transport-under-test.ts';
 
 export const API_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 export const EMAIL = 'ama.serwaa@example.com';
@@ -88,7 +89,8 @@ export async function startService(respond: Respond): Promise<Service> {
     baseUrl,
     server,
     requests,
-    client: (options) => new PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0, ...options }),
+    client: (options) =>
+      new PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0, ...transportFor(options), ...options }),
   };
 }
 

@@ -1,9 +1,10 @@
 import { stat } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { OutcomeUnknownError, PaymentsClient } from '../../src/index.ts';
+import { OutcomeUnknownError } from '../../src/index.ts';
 import { startKeepAliveServices } from '../support/keep-alive-service.ts';
-import { API_KEY, charge } from '../support/service.ts';
+import { clientOf } from '../support/raw-service.ts';
+import { charge } from '../support/service.ts';
 
 const TRIALS = 25;
 
@@ -31,7 +32,7 @@ function fromMessage(go: () => void) {
 }
 
 const byClient: Send = (baseUrl, order) =>
-  new PaymentsClient({ apiKey: API_KEY, baseUrl }).chargeMobileMoney(charge, { extraBody: { order } });
+  clientOf(baseUrl)({ maxRetries: 2 }).chargeMobileMoney(charge, { extraBody: { order } });
 
 const byFetchAlone: Send = async (baseUrl, order) => {
   const body = JSON.stringify({ ...charge, order });
@@ -75,7 +76,7 @@ async function chargesAfterClose(manner: 'FIN' | 'RST', place: Place, send: Send
   const { baseUrls, ...service } = await startKeepAliveServices(services);
   let lost = 0;
   for (const [index, baseUrl] of baseUrls.entries()) {
-    await new PaymentsClient({ apiKey: API_KEY, baseUrl }).verify(`TXN-close-${manner}`);
+    await clientOf(baseUrl)().verify(`TXN-close-${manner}`);
     // Fetch takes a few turns to give the connection back to its pool.
     for (let turn = 0; turn < 8; turn++) await nextTurn();
     await new Promise<void>((resolve) => place(resolve));

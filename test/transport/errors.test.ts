@@ -164,19 +164,6 @@ test.each([300, 301, 302, 303, 304, 307, 308, 399])(
   },
 );
 
-test('407, which fetch does not show, is OutcomeUnknownError on a charge and ConnectionError on verify', async () => {
-  const service = await startFailing(407);
-  expect(await failureOf(service.client().chargeMobileMoney(charge))).toMatchObject({
-    name: 'OutcomeUnknownError',
-    cause: { name: 'ConnectionError', outcome: 'unknown' },
-  });
-  expect(await failureOf(service.client().verify(REFERENCE))).toMatchObject({
-    name: 'ConnectionError',
-    outcome: null,
-  });
-  expect(service.requests).toHaveLength(2);
-});
-
 test('421, which fetch answers with the same request once more, is judged by the last answer', async () => {
   const service = await startFailing(421);
   const failure = await failureOf(service.client().chargeMobileMoney(charge));

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { OutcomeUnknownError, PaymentsClient } from '../../src/index.ts';
+import { OutcomeUnknownError, type PaymentsClient } from '../../src/index.ts';
 import { type Charged, type KeepAlive, startKeepAliveServices } from '../support/keep-alive-service.ts';
-import { API_KEY, charge } from '../support/service.ts';
+import { clientOf } from '../support/raw-service.ts';
+import { charge } from '../support/service.ts';
 
 /** So many connections are opened, left alone for `idle` ms, give or take `spread`, and then charged over. */
 interface Pause extends KeepAlive {
@@ -41,7 +42,7 @@ async function chargeAfter(pauses: Pause[]): Promise<Pause[]> {
   const services = await startKeepAliveServices(each);
   const calls: ReturnType<typeof chargeOnce>[] = [];
   for (const [index, pause] of each.entries()) {
-    const client = new PaymentsClient({ apiKey: API_KEY, baseUrl: services.baseUrls[index] });
+    const client = clientOf(services.baseUrls[index] ?? '')({ maxRetries: 2 });
     // One after the other, so that each pause begins for both sides at nearly the same time.
     await client.verify('TXN-8f2c61d0');
     calls.push(chargeOnce(client, pause, index));

@@ -1,6 +1,7 @@
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../../src/index.ts';
 import { API_KEY } from '../../support/service.ts';
 import { startTcpService, type TcpService, turns } from '../../support/tcp-service.ts';
+import { transportFor } from '../../support/transport-under-test.ts';
 import { REFERENCE, type Subject, verify } from './points.ts';
 import type { Tried } from './truth.ts';
 
@@ -17,7 +18,7 @@ export function startServiceFor(subject: Subject): Promise<TcpService> {
 }
 
 function clientOf({ baseUrl }: { baseUrl: string }, options: PaymentsClientOptions): PaymentsClient {
-  return new PaymentsClient({ apiKey: API_KEY, baseUrl, ...options });
+  return new PaymentsClient({ apiKey: API_KEY, baseUrl, ...transportFor(), ...options });
 }
 
 /** One good request, which leaves an open connection behind. */

@@ -1,0 +1,66 @@
+import * as Plot from '@observablehq/plot';
+import { OTHERS, OURS, writePicture } from '../plots/svg.ts';
+import type { Row } from './bench.ts';
+
+interface Dot {
+  label: string;
+  requests: number;
+  delay: number;
+  isOurs: boolean;
+}
+
+/** Each schedule as a dot: what it costs the service, and how long a customer who paid waits to be told. */
+export function plotSchedules(rows: readonly Row[], waits: number): void {
+  const dots = rows.map(({ name, requests, paid }): Dot => {
+    return { label: name.split(':')[0] ?? name, requests, delay: paid.mean, isOurs: name.startsWith('ours') };
+  });
+  const fill = ({ isOurs }: Dot) => (isOurs ? OURS : OTHERS);
+  const names = (anchor: 'left' | 'right', shown: Dot[]) =>
+    Plot.text(shown, {
+      x: 'requests',
+      y: 'delay',
+      text: 'label',
+      textAnchor: anchor === 'left' ? 'start' : 'end',
+      dx: anchor === 'left' ? 9 : -9,
+    });
+  const isCrowded = ({ label, requests }: Dot) => requests > 30 || /^(?:ours|optimum)/.test(label);
+  writePicture({
+    name: 'delay-against-requests',
+    title: 'Detection delay against requests',
+    subtitle: `${waits.toLocaleString('en-US')} simulated customers: how late a schedule learns that they paid, and what it asks for that`,
+    command: `npm run bench schedule -- --plot`,
+    height: 380,
+    plot: {
+      marginLeft: 52,
+      marginRight: 24,
+      marginTop: 38,
+      marginBottom: 42,
+      x: {
+        label: 'requests for each wait, less is better',
+        type: 'log',
+        domain: [5, 70],
+        ticks: [5, 10, 20, 50],
+        tickFormat: String,
+        labelAnchor: 'right',
+      },
+      y: {
+        label: 'mean delay of the paid, seconds, less is better',
+        type: 'log',
+        domain: [0.7, 20],
+        ticks: [1, 2, 5, 10, 20],
+        tickFormat: String,
+        grid: true,
+      },
+      color: { type: 'identity' },
+      marks: [
+        Plot.dot(dots, { x: 'requests', y: 'delay', r: ({ isOurs }: Dot) => (isOurs ? 7 : 5), fill }),
+        names(
+          'left',
+          dots.filter((dot) => !isCrowded(dot)),
+        ),
+        names('right', dots.filter(isCrowded)),
+      ],
+      r: { type: 'identity' },
+    },
+  });
+}
