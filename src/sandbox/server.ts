@@ -44,8 +44,21 @@ export function answerWith(
   server: Server,
   app: (request: Request, bindings: object) => Promise<Response> | Response,
 ): void {
-  // The Request and Response of the process that started the sandbox stay as they are.
-  server.on('request', getRequestListener(app, { overrideGlobalObjects: false }));
+  const listener = getRequestListener((request, bindings) => app(real(request), bindings), {
+    // The Request and Response of the process that started the sandbox stay as they are.
+    overrideGlobalObjects: false,
+  });
+  server.on('request', listener);
+}
+
+/** The types of a browser's fetch do not know it. */
+const streamed = { duplex: 'half' };
+
+/** A body of unknown length is counted through a copy of its request, and of the listener's own kind there is none. */
+function real(request: Request): Request {
+  if (!request.headers.has('transfer-encoding')) return request;
+  const { url, method, headers, body, signal } = request;
+  return new Request(url, { method, headers, body, signal, ...streamed });
 }
 
 /** Also requests that hang, and pages that listen for news, end here. */

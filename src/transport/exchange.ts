@@ -3,6 +3,10 @@ import type { Transport, TransportAnswer, TransportRequest } from '../options.ts
 
 const ONCE = { retry: 0, timeout: false, throwHttpErrors: false } as const;
 
+/** A framework may put a cache behind fetch, Next.js does, which would answer a charge with the one before it. */
+const UNCACHED =
+  typeof Request === 'function' && 'cache' in Request.prototype ? ({ cache: 'no-store' } as const) : {};
+
 /** The transport that is used where none is given: through fetch, the caller's or else the global one. */
 export function fetchTransport(own: typeof globalThis.fetch | undefined): Transport {
   const respond = own
@@ -31,7 +35,13 @@ function byGlobalFetch(request: TransportRequest): Promise<Response> {
 }
 
 function requestOf({ method, headers, body }: TransportRequest) {
-  return { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) } as const;
+  return {
+    method,
+    headers,
+    redirect: 'manual',
+    ...UNCACHED,
+    ...(body === undefined ? {} : { body }),
+  } as const;
 }
 
 async function take(response: Response, answer: TransportAnswer): Promise<void> {

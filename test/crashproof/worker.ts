@@ -15,8 +15,6 @@ import { type Note, noteWriter, readNotes } from './notes.ts';
 import { inputOf, isMistaken, type Order, orderAt, slotsOf } from './orders.ts';
 import { settingsSchema } from './settings.ts';
 
-const AT_ONCE = 6;
-
 /**
  * How often an order is tried, by how the last try ended. A key in doubt is asked for again too: only the journal stands
  * between that and a second charge. Without a journal a job queue just runs the step again.
@@ -26,6 +24,11 @@ const TRIES_WITH_PERSON = { ...TRIES, unknown: 8 };
 
 const settings = settingsSchema.parse(JSON.parse(process.argv[2] ?? ''));
 const { seed, kind, slot, generation, folder, keys, workers, lease, person } = settings;
+/**
+ * One that is held up has nothing else under way: a request that was just handed to a socket would leave when it goes on,
+ * which no client can take back (docs/order-workflows.md).
+ */
+const AT_ONCE = settings.doom.manner === 'held up' ? 1 : 6;
 process.on('disconnect', () => process.exit(1));
 
 const fate = new Fate(settings.doom);

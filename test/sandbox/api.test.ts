@@ -118,3 +118,27 @@ test('a test can move and judge it as it does the mock', async () => {
   sandbox.reset();
   expect(sandbox.transactions).toEqual([]);
 });
+
+test('a body whose length nobody has said is taken, and so is a form of a page', async () => {
+  const { sandbox } = await start();
+  // The types of a browser's fetch do not know it.
+  const streamed = { duplex: 'half' };
+  const stream = (text: string) => new Blob([text]).stream();
+  const headers = { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' };
+  const body = stream(JSON.stringify({ amount: 25.5, customer_email: 'ama@example.com' }));
+  const url = `${sandbox.baseUrl}/transactions/initialize`;
+  const answer = await fetch(url, { method: 'POST', headers, body, ...streamed });
+  expect(answer.status).toBe(200);
+  const { data } = await answer.json();
+
+  const page = `${sandbox.url}/checkout/${data.reference}`;
+  const form = { 'content-type': 'application/x-www-form-urlencoded', origin: sandbox.url };
+  const pressed = await fetch(page, {
+    method: 'POST',
+    headers: form,
+    body: stream('outcome=pay'),
+    ...streamed,
+    redirect: 'manual',
+  });
+  expect(pressed.status).toBeLessThan(400);
+});

@@ -176,3 +176,18 @@ test('MSW may be started after the client was made', async () => {
   onTestFinished(() => server.close());
   expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
 });
+
+test('no cache that a framework puts behind fetch may answer in place of the service', async () => {
+  const modes: string[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    modes.push(new Request(input, init).cache);
+    return Response.json(answers.verify());
+  };
+  vi.stubGlobal('fetch', fetch);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const client = (own?: typeof fetch) =>
+    new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example/api/v1', fetch: own });
+  await client().verify(REFERENCE);
+  await client(fetch).verify(REFERENCE);
+  expect(modes).toEqual(['no-store', 'no-store']);
+});

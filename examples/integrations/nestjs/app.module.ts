@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { memoryJournal } from 'payment-collection-client/journal';
+import { Orders } from '../shop/orders.ts';
+import { CheckoutController } from './checkout.controller.ts';
+import { CheckoutService } from './checkout.service.ts';
+import { PaymentsModule } from './payments.module.ts';
+import { Settings, SettingsModule } from './settings.module.ts';
+
+@Module({
+  imports: [
+    PaymentsModule.forRootAsync({
+      imports: [SettingsModule],
+      inject: [Settings],
+      // A journal in memory ends with the process: take one on your database.
+      useFactory: ({ baseUrl, apiKey }: Settings) => ({ baseUrl, apiKey, journal: memoryJournal() }),
+    }),
+  ],
+  controllers: [CheckoutController],
+  providers: [CheckoutService, { provide: Orders, useFactory: () => new Orders() }],
+})
+export class AppModule {}

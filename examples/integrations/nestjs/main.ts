@@ -1,0 +1,7 @@
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module.ts';
+
+const app = await NestFactory.create(AppModule);
+// Without it, SIGTERM ends the process with no onModuleDestroy.
+app.enableShutdownHooks();
+await app.listen(process.env.PORT ?? 3000);

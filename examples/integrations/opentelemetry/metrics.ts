@@ -1,0 +1,83 @@
+import { type Attributes, type Meter, ValueType } from '@opentelemetry/api';
+import { ATTR_ERROR_TYPE, ATTR_HTTP_RESPONSE_STATUS_CODE } from '@opentelemetry/semantic-conventions';
+import type { PaymentsEvent } from 'payment-collection-client';
+
+/** Seconds: a request takes less than one, a wait up to ten minutes. */
+const REQUEST_BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const WAIT_BOUNDARIES = [1, 3, 5, 10, 15, 30, 60, 120, 300, 600, 3_600];
+
+/** Counts and times, with few values for each attribute. Durations are in seconds, as the conventions ask. */
+export function createRecord(meter: Meter, server: Attributes): (event: PaymentsEvent) => void {
+  const seconds = (description: string, boundaries: number[]) => ({
+    unit: 's',
+    description,
+    valueType: ValueType.DOUBLE,
+    advice: { explicitBucketBoundaries: boundaries },
+  });
+  const active = meter.createUpDownCounter('payments.requests.active', {
+    description: 'Requests under way.',
+  });
+  const requests = meter.createHistogram(
+    'payments.request.duration',
+    seconds('From a request to the end of its answer.', REQUEST_BOUNDARIES),
+  );
+  const retries = meter.createCounter('payments.retries', { description: 'Requests that are sent again.' });
+  const polls = meter.createCounter('payments.polls', { description: 'Polls of waits, by what they saw.' });
+  const lateness = meter.createHistogram(
+    'payments.poll.lateness',
+    seconds('How long after they were due polls left.', REQUEST_BOUNDARIES),
+  );
+  const waits = meter.createHistogram(
+    'payments.wait.duration',
+    seconds('From the charge to the end of the wait.', WAIT_BOUNDARIES),
+  );
+  const journal = meter.createCounter('payments.journal', {
+    description: 'Calls whose idempotency key was used before, and results that could not be recorded.',
+  });
+
+  return (event) => {
+    switch (event.type) {
+      case 'request':
+        return active.add(1, { ...server, ...attributesOf(event) });
+      case 'response':
+        active.add(-1, { ...server, 'payments.operation': event.operation });
+        return requests.record(event.duration / 1000, { ...server, ...attributesOf(event) });
+      case 'retry':
+        return retries.add(1, attributesOf(event));
+      case 'poll':
+        polls.add(1, attributesOf(event));
+        return lateness.record(event.late / 1000);
+      case 'wait':
+        return waits.record(event.elapsed / 1000, attributesOf(event));
+      case 'journal':
+        return journal.add(1, attributesOf(event));
+    }
+  };
+}
+
+function attributesOf(event: PaymentsEvent): Attributes {
+  switch (event.type) {
+    case 'request':
+      return { 'payments.operation': event.operation };
+    case 'response':
+      return {
+        'payments.operation': event.operation,
+        ...(event.status === null ? {} : { [ATTR_HTTP_RESPONSE_STATUS_CODE]: event.status }),
+        ...errorIn(event),
+      };
+    case 'retry':
+      return { 'payments.operation': event.operation, ...errorIn(event) };
+    case 'poll':
+      return { ...statusIn(event), ...errorIn(event) };
+    case 'wait':
+      return { 'payments.wait.result': event.result, ...statusIn(event) };
+    case 'journal':
+      return { 'payments.operation': event.operation, 'payments.journal.result': event.result };
+  }
+}
+
+const errorIn = ({ error }: { error?: string }): Attributes =>
+  error === undefined ? {} : { [ATTR_ERROR_TYPE]: error };
+
+const statusIn = ({ status }: { status?: string }): Attributes =>
+  status === undefined ? {} : { 'payments.status': status };

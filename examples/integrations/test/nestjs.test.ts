@@ -1,0 +1,120 @@
+import type { INestApplication } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { ClosedError, PaymentsClient } from 'payment-collection-client';
+import { startSandbox } from 'payment-collection-client/sandbox';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { AppModule } from '../nestjs/app.module.ts';
+import { Settings } from '../nestjs/settings.module.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function start(settings: Partial<Settings> = {}) {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  const { baseUrl, testKey: apiKey } = sandbox;
+  const module = await Test.createTestingModule({ imports: [AppModule] })
+    .overrideProvider(Settings)
+    .useValue({ baseUrl, apiKey, ...settings })
+    .compile();
+  const app = module.createNestApplication({ logger: false });
+  onTestFinished(() => app.close());
+  await app.listen(0, '127.0.0.1');
+  const url = await app.getUrl();
+  const ask = async (method: string, path: string, body?: object): Promise<Answer> => {
+    const init = body ? { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } } : {};
+    const answer = await fetch(url + path, { method, ...init });
+    const text = await answer.text();
+    return { status: answer.status, headers: answer.headers, body: text ? JSON.parse(text) : {} };
+  };
+  const { body: order } = await ask('POST', '/orders');
+  const payment = `/orders/${order.id}/payment`;
+  const pay = (customer_email = 'ama@example.com') => ask('POST', payment, { customer_email });
+  const reference = () => sandbox.transactions[0]?.reference ?? '';
+  return { sandbox, app, ask, payment, pay, reference };
+}
+
+const clientOf = (app: INestApplication) => app.get(PaymentsClient, { strict: false });
+
+describe('The NestJS checkout', () => {
+  it('gives the checkout page of one payment, however often it is asked for', async () => {
+    const { sandbox, pay, reference } = await start();
+    const answers = await Promise.all([pay(), pay()]);
+    answers.push(await pay());
+    const checkout_url = `${sandbox.url}/checkout/${reference()}`;
+    for (const { status, body } of answers) expect([status, body]).toEqual([201, { checkout_url }]);
+    expect(sandbox.transactions).toMatchObject([{ amount: '25.50', currency: 'GHS' }]);
+  });
+
+  it('says paid once verify does, and not before', async () => {
+    const { sandbox, ask, payment, pay, reference } = await start();
+    await pay();
+    expect((await ask('GET', payment)).body).toEqual({ state: 'paying' });
+    sandbox.approve(reference());
+    expect((await ask('GET', payment)).body).toEqual({ state: 'paid' });
+  });
+
+  it('holds an order whose payment may have been started, and starts no other', async () => {
+    const { sandbox, ask, payment, pay } = await start();
+    sandbox.fault('initialize', { kind: 'answerLost' });
+    const unknown = { status: 202, body: { outcome: 'unknown' } };
+    expect(await pay()).toMatchObject(unknown);
+    expect(await pay()).toMatchObject(unknown);
+    expect(sandbox.requests).toHaveLength(1);
+    expect((await ask('GET', payment)).body).toEqual({ state: 'in_review' });
+  });
+
+  it('holds an order that was paid with another amount', async () => {
+    const { sandbox, ask, payment, pay, reference } = await start();
+    await pay();
+    sandbox.approve(reference());
+    sandbox.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
+    expect(await ask('GET', payment)).toMatchObject({ status: 202, body: { outcome: null } });
+    expect((await ask('GET', payment)).body).toEqual({ state: 'in_review' });
+  });
+
+  it('names the fields that are wrong, whoever found the fault', async () => {
+    const { sandbox, pay } = await start();
+    const found = await pay('ama');
+    expect(found).toMatchObject({ status: 422, body: { outcome: 'not_sent' } });
+    expect(found.body.fields).toMatchObject([{ field: 'customer_email' }]);
+    const body = { status: false, errors: { customer_email: ['is blocked'] } };
+    sandbox.fault('initialize', { kind: 'status', status: 422, body });
+    const fields = [{ field: 'customer_email', message: 'is blocked' }];
+    expect(await pay()).toMatchObject({ status: 422, body: { outcome: 'rejected', fields } });
+    expect(await pay()).toMatchObject({ status: 201 });
+  });
+
+  it('asks for patience where the service does', async () => {
+    const { sandbox, pay } = await start();
+    sandbox.fault('initialize', { kind: 'rateLimited', retryAfter: 120_000 });
+    const { status, headers } = await pay();
+    expect([status, headers.get('retry-after')]).toEqual([503, '120']);
+  });
+
+  it('leaves errors of its own to Nest', async () => {
+    const { ask } = await start();
+    expect(await ask('GET', '/orders/none/payment')).toMatchObject({ status: 404 });
+  });
+
+  it('wakes a wait by a webhook, and is done with it when the application ends', async () => {
+    const { sandbox, app, ask } = await start();
+    const payments = clientOf(app);
+    const { reference } = await payments.initialize({ amount: 1, customer_email: 'ama@example.com' });
+    const slow = { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 };
+    const woken = payments.waitForFinalStatus(reference, { ...slow, startedAt: Date.now() });
+    sandbox.approve(reference);
+    const told = await ask('POST', '/webhooks/payments', { data: { reference } });
+    expect(told.status).toBe(204);
+    expect(await woken).toMatchObject({ status: 'success' });
+
+    const left = expect(
+      payments.waitForFinalStatus('TXN-OTHER', { ...slow, startedAt: Date.now() }),
+    ).rejects.toBeInstanceOf(ClosedError);
+    await app.close();
+    await left;
+  });
+});

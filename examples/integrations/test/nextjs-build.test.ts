@@ -1,0 +1,101 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { type Sandbox, startSandbox } from 'payment-collection-client/sandbox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Browser, locationOf, orderOn } from './browser.ts';
+
+const integrations = join(import.meta.dirname, '..');
+const command = join(integrations, 'node_modules/next/dist/bin/next');
+
+describe.each([
+  { name: 'as it is', addition: '' },
+  { name: 'where every fetch is cached', addition: "export const fetchCache = 'force-cache';\n" },
+])('The Next.js checkout, built and started $name', ({ addition }) => {
+  let folder: string;
+  let sandbox: Sandbox;
+  let server: ChildProcess | undefined;
+  let url: string;
+
+  beforeAll(async () => {
+    folder = copyOf(join(integrations, 'nextjs'));
+    for (const path of ['checkout/route.ts', 'checkout/return/route.ts'])
+      appendFileSync(join(folder, 'app/api', path), addition);
+    await build(folder);
+    sandbox = await startSandbox();
+    server = next(['start', folder, '--port', '0', '--hostname', '127.0.0.1'], {
+      PAYMENTS_BASE_URL: sandbox.baseUrl,
+      PAYMENTS_API_KEY: sandbox.testKey,
+    });
+    url = await addressOf(server);
+  });
+
+  afterAll(async () => {
+    if (server && server.exitCode === null && server.signalCode === null) {
+      const gone = once(server, 'exit');
+      server.kill('SIGKILL');
+      await gone;
+    }
+    await sandbox?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('takes each customer to a checkout page of their own, and shows what verify says now', async () => {
+    const customers = [new Browser(url), new Browser(url)];
+    for (const customer of customers) {
+      const order = orderOn(await customer.get('/'));
+      const gone = await customer.post('/api/checkout', { order, customer_email: 'ama@example.com' });
+      expect(gone.status).toBe(303);
+      expect(locationOf(gone)).toBe(`${sandbox.url}/checkout/${sandbox.transactions.at(-1)?.reference}`);
+      const open = await customer.get('/api/checkout/return?status=success');
+      expect(open.text).toContain('Not paid yet');
+    }
+    expect(sandbox.transactions).toMatchObject([
+      { amount: '25.50', currency: 'GHS', status: 'pending' },
+      { amount: '25.50', currency: 'GHS', status: 'pending' },
+    ]);
+    sandbox.approve(sandbox.transactions[1]?.reference ?? '');
+    const pages = await Promise.all(customers.map((customer) => customer.get('/api/checkout/return')));
+    expect(pages.map(({ text }) => /<h1>(.*)<\/h1>/.exec(text)?.[1])).toEqual(['Not paid yet', 'Paid']);
+  });
+});
+
+/** At the same depth, so that its imports hold, and without what an earlier build left. */
+function copyOf(folder: string): string {
+  const copy = mkdtempSync(join(integrations, '.nextjs-'));
+  cpSync(folder, copy, { recursive: true, filter: (path) => !/\/\.next$|\/next-env\.d\.ts$/.test(path) });
+  return copy;
+}
+
+/** Without an API key, as a build has none. */
+async function build(folder: string): Promise<void> {
+  const child = next(['build', folder], { PAYMENTS_API_KEY: undefined, PAYMENTS_BASE_URL: undefined });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (data) => {
+      output += data;
+    });
+  }
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`next build ended with ${code}:\n${output}`);
+}
+
+function next(args: string[], env: Record<string, string | undefined>): ChildProcess {
+  const all = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' as const, ...env };
+  return spawn(process.execPath, [command, ...args], { env: all, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+async function addressOf(server: ChildProcess): Promise<string> {
+  const found = Promise.withResolvers<string>();
+  server.once('exit', (code) => found.reject(new Error(`next start ended with ${code}.`)));
+  server.stderr?.resume();
+  if (server.stdout) {
+    createInterface({ input: server.stdout }).on('line', (line) => {
+      const [address] = /http:\/\/(?:localhost|127\.0\.0\.1):\d+/.exec(line) ?? [];
+      if (address !== undefined) found.resolve(address);
+    });
+  }
+  return found.promise;
+}
