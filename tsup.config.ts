@@ -1,36 +1,79 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { transform } from 'esbuild';
 import { defineConfig, type Options } from 'tsup';
 
-const shared = {
+type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
+
+// Each as a property `entry`: that is where knip looks.
+const schedule = { entry: { schedule: 'src/polling/schedule.ts' } };
+const sandbox = { entry: { sandbox: 'src/sandbox/index.ts' } };
+const others = {
   entry: {
     index: 'src/index.ts',
-    schedule: 'src/polling/schedule.ts',
     journal: 'src/journal/index.ts',
     'journal-sqlite': 'src/journal/sqlite.ts',
     'journal-postgres': 'src/journal/postgres.ts',
     'journal-redis': 'src/journal/redis.ts',
+    node: 'src/node/index.ts',
     testing: 'src/testing/index.ts',
-    sandbox: 'src/sandbox/index.ts',
   },
-  external: [/^node:/],
+};
+const all = { ...others.entry, ...schedule.entry, ...sandbox.entry };
+
+const shared = {
+  external: [/^node:/, 'undici'],
   removeNodeProtocol: false,
   target: 'es2023',
   platform: 'neutral',
-  // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
-  dts: { banner: '/// <reference lib="esnext.disposable" />' },
-  treeshake: true,
+  // Splitting leaves imports of files of which nothing is used.
+  treeshake: { moduleSideEffects: 'no-external' },
 } satisfies Options;
 
-// A CommonJS module cannot wait at its top for the optional peer.
-const requireMsw: NonNullable<Options['esbuildPlugins']>[number] = {
-  name: 'require-msw',
+// A CommonJS module cannot wait at its top for an optional peer.
+const requirePeers: EsbuildPlugin = {
+  name: 'require-peers',
   setup({ onResolve }) {
-    const path = fileURLToPath(new URL('src/testing/msw-commonjs.ts', import.meta.url));
-    onResolve({ filter: /\/msw\.ts$/ }, () => ({ path }));
+    const twins = {
+      msw: new URL('src/testing/msw-commonjs.ts', import.meta.url),
+      undici: new URL('src/node/undici-commonjs.ts', import.meta.url),
+    };
+    for (const [peer, twin] of Object.entries(twins)) {
+      onResolve({ filter: new RegExp(`/${peer}\\.ts$`) }, () => ({ path: fileURLToPath(twin) }));
+    }
   },
 };
+
+/** What is loaded from a file of the build beside it. */
+const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
+  name: `beside-${path}`,
+  setup({ onResolve }) {
+    onResolve({ filter }, ({ kind }) => (kind === 'entry-point' ? undefined : { path, external: true }));
+  },
+});
+
+// Names and lines are kept: the stack of an error has to say where, and Node prints the line that threw.
+const compact: NonNullable<Options['esbuildOptions']> = (options) => {
+  options.minifyWhitespace = true;
+  options.minifySyntax = true;
+  options.lineLimit = 160;
+};
+
+const smallest = { minify: true, lineLimit: 160, format: 'cjs' } as const;
+
+/** Nobody reads the sandbox or what it bundles. Both module systems load the one file. */
+async function finishSandbox(): Promise<void> {
+  const { code } = await transform(await readFile('dist/sandbox.cjs', 'utf8'), smallest);
+  await writeFile('dist/sandbox.cjs', code);
+  await writeFile('dist/sandbox.js', "export { SandboxError, startSandbox } from './sandbox.cjs';\n");
+}
+
+/** An ES module may take its types from a CommonJS one: they are there once. */
+async function shareTypes(): Promise<void> {
+  const names = Object.keys(all);
+  await Promise.all(names.map((name) => writeFile(`dist/${name}.d.ts`, `export * from './${name}.cjs';\n`)));
+}
 
 /** What is bundled is given away with its licence. */
 async function writeLicenses(): Promise<void> {
@@ -45,12 +88,40 @@ export default defineConfig([
   // Splitting keeps one copy of each error class across `.` and `./testing`.
   {
     ...shared,
-    entry: { ...shared.entry, 'payment-sandbox': 'src/sandbox/cli.ts' },
+    entry: { ...others.entry, ...schedule.entry, 'payment-sandbox': 'src/sandbox/cli.ts' },
     format: 'esm',
     splitting: true,
-    dts: { ...shared.dts, entry: shared.entry },
-    onSuccess: writeLicenses,
+    esbuildPlugins: [beside(/^\.\/index\.ts$/, './sandbox.cjs')],
+    onSuccess: async () => {
+      await Promise.all([shareTypes(), writeLicenses()]);
+    },
   },
-  // ky is an ES module only; inside the CommonJS build it also works in Jest, which cannot require one.
-  { ...shared, format: 'cjs', noExternal: ['ky'], esbuildPlugins: [requireMsw] },
+  {
+    ...shared,
+    entry: { ...others.entry, ...sandbox.entry },
+    format: 'cjs',
+    splitting: true,
+    noExternal: ['ky'],
+    esbuildOptions: compact,
+    esbuildPlugins: [requirePeers, beside(/^ky$/, './ky.cjs')],
+    // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
+    dts: {
+      banner: '/// <reference lib="esnext.disposable" />',
+      entry: all,
+    },
+    onSuccess: finishSandbox,
+  },
+  // Engines run it where there is nothing else, not even `require`.
+  { ...shared, ...schedule, format: 'cjs' },
+  // ky is an ES module only; as CommonJS it also works in Jest, which cannot require one.
+  {
+    ...shared,
+    entry: { ky: 'node_modules/ky/distribution/index.js' },
+    format: 'cjs',
+    noExternal: ['ky'],
+    minify: true,
+    esbuildOptions: (options) => {
+      options.lineLimit = smallest.lineLimit;
+    },
+  },
 ]);

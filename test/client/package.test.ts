@@ -34,9 +34,9 @@ test('ky and zod are the only runtime dependencies', () => {
   expect(packageJson).not.toHaveProperty('optionalDependencies');
 });
 
-test('msw is an optional peer', () => {
-  expect(Object.keys(packageJson.peerDependencies)).toEqual(['msw']);
-  expect(packageJson.peerDependenciesMeta.msw.optional).toBe(true);
+test('msw and undici are optional peers', () => {
+  expect(Object.keys(packageJson.peerDependencies)).toEqual(['msw', 'undici']);
+  expect(packageJson.peerDependenciesMeta).toEqual({ msw: { optional: true }, undici: { optional: true } });
 });
 
 test('it is MIT, for Node 22 and later', () => {

@@ -45,7 +45,7 @@ const manners = {
   'wrong amount': 3,
 };
 
-export type Manner = keyof typeof manners;
+type Manner = keyof typeof manners;
 
 const requestSchema = z.object({ order: z.string(), amount: z.number() });
 

@@ -1,0 +1,116 @@
+// What a merchant writes with every entry point, for the compilers to read.
+
+import { DatabaseSync } from 'node:sqlite';
+import { setupServer } from 'msw/node';
+import {
+  type ChargeMobileMoneyInput,
+  chargeMobileMoneyInputSchema,
+  initializeInputSchema,
+  OutcomeUnknownError,
+  PaymentsClient,
+  type PaymentsClientOptions,
+  PaymentsError,
+  type PaymentsEvent,
+  RateLimitError,
+  type Transaction,
+  transactionSchema,
+} from 'payment-collection-client';
+import {
+  createJournal,
+  type Journal,
+  type JournalStore,
+  memoryJournal,
+} from 'payment-collection-client/journal';
+import { type PostgresClient, postgresJournal } from 'payment-collection-client/journal/postgres';
+import {
+  type IoRedisClient,
+  type NodeRedisClient,
+  redisJournal,
+} from 'payment-collection-client/journal/redis';
+import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
+import { undiciTransport } from 'payment-collection-client/node';
+import { type Sandbox, startSandbox } from 'payment-collection-client/sandbox';
+import { isFinal, nextDelay } from 'payment-collection-client/schedule';
+import { createMockPayments, journalConformance } from 'payment-collection-client/testing';
+import { Agent } from 'undici';
+import * as z from 'zod';
+import * as mini from 'zod/mini';
+
+const onEvent = (event: PaymentsEvent): void => {
+  if (event.type === 'retry') console.log(event.delay);
+};
+const options: PaymentsClientOptions = {
+  apiKey: async () => 'sk_test_x',
+  onEvent,
+  transport: undiciTransport({ dispatcher: new Agent() }),
+};
+
+export const payments = new PaymentsClient({
+  ...options,
+  journal: sqliteJournal(new DatabaseSync(':memory:')),
+});
+
+// The schemas are part of a merchant's own.
+const orderSchema = mini.extend(chargeMobileMoneyInputSchema, { order: mini.string() });
+const formSchema = z.object({ payment: initializeInputSchema, terms: z.literal(true) });
+export type Order = mini.infer<typeof orderSchema>;
+export type Form = z.input<typeof formSchema>;
+
+export const form: Form = { payment: { amount: '25.50', customer_email: 'ama@example.com' }, terms: true };
+export const email: string = formSchema.parse(form).payment.customer_email;
+export const wrong: ChargeMobileMoneyInput = {
+  amount: 1,
+  customer_email: 'ama@example.com',
+  phone: '0241234567',
+  // @ts-expect-error: no such network
+  network: 'vodafone',
+};
+
+export async function pay(input: ChargeMobileMoneyInput): Promise<Transaction['status']> {
+  try {
+    const { reference, message } = await payments.chargeMobileMoney(input, { idempotencyKey: 'order-17' });
+    console.log(message);
+    const paid = await payments.waitForFinalStatus(reference, { expect: { amount: '25.50' } });
+    if (paid.status === 'success') return paid.status satisfies 'success';
+    return paid.status;
+  } catch (error) {
+    if (error instanceof RateLimitError) console.log(error.retryAfter satisfies number | undefined);
+    if (error instanceof OutcomeUnknownError) console.log(error.reference?.length, error.cause);
+    if (error instanceof PaymentsError)
+      console.log(error.outcome satisfies 'not_sent' | 'rejected' | 'unknown' | null);
+    throw error;
+  }
+}
+
+export async function poll(reference: string): Promise<number | null> {
+  const { final, transaction, retryAfter } = await payments.check(reference);
+  transactionSchema.parse(transaction);
+  return final || isFinal(transaction.status) ? null : nextDelay({ elapsed: 1000, retryAfter });
+}
+
+export async function follow(references: string[]): Promise<void> {
+  for await (const { reference, transaction, error } of payments.reconcile(references)) {
+    console.log(reference, transaction?.status, error);
+  }
+  for await (const { status } of payments.watch('TXN-1')) console.log(status);
+}
+
+export async function journals(
+  pool: PostgresClient,
+  redis: IoRedisClient | NodeRedisClient,
+  store: JournalStore,
+): Promise<Journal[]> {
+  const postgres = postgresJournal(pool);
+  await postgres.migrate();
+  return [memoryJournal(), createJournal(store), postgres, redisJournal(redis)];
+}
+
+export async function tests(): Promise<void> {
+  const mock = createMockPayments();
+  setupServer(...mock.handlers).close();
+  mock.fault('verify', { kind: 'status', status: 502 }, { times: 2 });
+  for (const { name, run } of journalConformance((given) => memoryJournal(given))) console.log(name, run);
+  const sandbox: Sandbox = await startSandbox();
+  sandbox.approve('TXN-1');
+  await sandbox.close();
+}

@@ -1,0 +1,34 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const runFile = promisify(execFile);
+
+/** What a program printed. One that fails rejects with all of it, which a compiler says on stdout. */
+export async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
+  try {
+    const { stdout } = await runFile(command, args, {
+      cwd,
+      env: environment(cwd),
+      timeout: 240_000,
+      maxBuffer: 2 ** 26,
+    });
+    return stdout;
+  } catch (error) {
+    throw new Error(`${command} ${args.join(' ')}\n${outputOf(error)}`, { cause: error });
+  }
+}
+
+// What the test runner, or the npm that started it, set for themselves.
+const OWN = /^(?:npm_(?!config_)|npm_config_local_prefix$|NODE_(?:ENV|OPTIONS|PATH)$|VITEST|JEST|TEST$)/;
+
+/** As in a merchant's own shell. */
+function environment(cwd: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !OWN.test(name));
+  return { ...Object.fromEntries(kept), NO_COLOR: '1', CI: '1', DENO_DIR: `${cwd}/.deno` };
+}
+
+function outputOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { stdout = '', stderr = '' } = { ...error };
+  return `${stdout}${stderr}` || error.message;
+}

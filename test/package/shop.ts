@@ -1,0 +1,37 @@
+import { expect } from 'vitest';
+import { loading, type ModuleSystem } from './loading.ts';
+import { payingSandbox, program } from './project.ts';
+
+const modules = {
+  main: 'payment-collection-client',
+  schedule: 'payment-collection-client/schedule',
+  journals: 'payment-collection-client/journal',
+};
+
+const RUN = `
+shop({ main, schedule, journals }, ...process.argv.slice(2)).then((seen) => console.log(JSON.stringify(seen)));
+`;
+
+/** A shop as a program, which takes the address and the key as its arguments. */
+export async function shopProgram(system: ModuleSystem, run = RUN): Promise<string> {
+  return loading(system, modules) + (await program('shop.js')) + run;
+}
+
+/** Lets a shop do its business with a sandbox of its own, and holds what it saw against what has to be. */
+export async function expectBusiness(
+  shop: (baseUrl: string, apiKey: string) => Promise<string>,
+): Promise<void> {
+  const sandbox = await payingSandbox();
+  const seen: unknown = JSON.parse(await shop(sandbox.baseUrl, sandbox.liveKey));
+  expect(seen).toEqual({
+    checkout: true,
+    charged: 'processing',
+    again: true,
+    polls: 2,
+    paid: ['success', '25.50', true],
+    missing: ['NotFoundError', 404, true, false, true],
+    invalid: ['InvalidInputError', 'not_sent', false, true, true],
+    schedule: [true, 10_000],
+  });
+  expect(sandbox.charges).toHaveLength(1);
+}

@@ -1,0 +1,28 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, inject, test } from 'vitest';
+import { tool } from './project.ts';
+import { run } from './run.ts';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+
+test('what goes into a bundle is small, minified and compressed', async () => {
+  const printed = await run(process.execPath, [tool('size-limit/bin.js'), '--json'], here);
+  const sizes: { name: string; passed: boolean; size: number }[] = JSON.parse(printed);
+  console.log(sizes.map(({ name, size }) => `${name}: ${size} bytes`).join('\n'));
+  expect(sizes).toHaveLength(4);
+  for (const size of sizes) expect(size).toMatchObject({ passed: true });
+});
+
+test('what npm unpacks is at most 560 kB', async () => {
+  const installed = join(inject('bare'), 'node_modules/payment-collection-client');
+  const found = await readdir(installed, { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
+  );
+  const bytes = sizes.reduce((sum, size) => sum + size, 0);
+  console.log(`${bytes} bytes in ${files.length} files`);
+  expect(bytes).toBeLessThan(560_000);
+});

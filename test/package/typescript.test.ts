@@ -1,0 +1,67 @@
+import { describe, test } from 'vitest';
+import { program, project, tool } from './project.ts';
+import { run } from './run.ts';
+
+const strict = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  noEmit: true,
+  target: 'ES2023',
+  lib: ['ES2023', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+  types: ['node'],
+};
+
+const everyEntry = [
+  { name: 'nodenext, as an ES module', type: 'module', options: { module: 'NodeNext' } },
+  { name: 'nodenext, as CommonJS', type: 'commonjs', options: { module: 'NodeNext' } },
+  { name: 'bundler', type: 'module', options: { module: 'ESNext', moduleResolution: 'Bundler' } },
+];
+
+const toCommonJS = {
+  name: 'bundler, compiled to CommonJS',
+  type: 'commonjs',
+  options: { module: 'CommonJS', moduleResolution: 'Bundler' },
+};
+
+describe.each([
+  { version: '5.9', settings: everyEntry },
+  { version: '6.0', settings: [...everyEntry, toCommonJS] },
+  { version: '7.0', settings: [...everyEntry, toCommonJS] },
+])('TypeScript $version', ({ version, settings }) => {
+  test.each(settings)('reads the types of every entry point: $name', async ({ type, options }) => {
+    await compile(version, type, options, await program('typed.ts'));
+  });
+});
+
+// The way of before there were entry points, which 7.0 has given up.
+test.each([
+  { version: '5.9', ignoreDeprecations: '5.0' },
+  { version: '6.0', ignoreDeprecations: '6.0' },
+])(
+  'TypeScript $version reads the types of the package itself: node10',
+  async ({ version, ignoreDeprecations }) => {
+    const text = `import { PaymentsClient } from 'payment-collection-client';
+    const status = new PaymentsClient().verify('TXN-1').then((transaction) => transaction.status);
+    export const known: Promise<string> = status;
+    // @ts-expect-error: a transaction is never paid
+    export const paid: Promise<'paid'> = status;`;
+    await compile(
+      version,
+      'commonjs',
+      { module: 'CommonJS', moduleResolution: 'Node10', esModuleInterop: true, ignoreDeprecations },
+      text,
+    );
+  },
+);
+
+async function compile(version: string, type: string, options: object, text: string): Promise<void> {
+  const compilerOptions = { ...strict, ...options };
+  const folder = await project({
+    'package.json': JSON.stringify({ type }),
+    'typed.ts': text,
+    'tsconfig.json': JSON.stringify({ compilerOptions, files: ['typed.ts'] }),
+  });
+  await run(process.execPath, [tool(`typescript-${version}/bin/tsc`), '-p', '.'], folder);
+}
