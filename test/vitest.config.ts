@@ -12,7 +12,7 @@ export default defineConfig({
         test: {
           name: 'package',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/workflows/**'],
+          exclude: ['test/{integrations,package,workflows}/**'],
           typecheck: { enabled: true, include: ['test/**/*.test-d.ts'] },
         },
       },

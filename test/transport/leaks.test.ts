@@ -98,13 +98,19 @@ test('an abort leaves no timer, also where fetch or the apiKey function never en
 test('no call leaves a resource that keeps the process alive', async () => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   const client = service.client();
+  // An Immediate is over in a turn; the runner has timers of its own that come and go.
   const held = () =>
-    process
-      .getActiveResourcesInfo()
-      .filter((name) => /MessagePort|Timeout|Immediate/.test(name))
-      .sort();
+    process.getActiveResourcesInfo().filter((name) => /MessagePort|Timeout/.test(name)).length;
+  const least = async () => {
+    let fewest = Number.POSITIVE_INFINITY;
+    for (let turn = 0; turn < 50; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      fewest = Math.min(fewest, held());
+    }
+    return fewest;
+  };
   await client.initialize(payment);
-  const before = held();
+  const before = await least();
   for (let call = 0; call < 5; call++) await client.initialize(payment);
-  await vi.waitFor(() => expect(held()).toEqual(before));
+  expect(await least()).toBeLessThanOrEqual(before);
 });
