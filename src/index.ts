@@ -67,6 +67,9 @@ export type { Journal } from './journal/journal.ts';
 export { JournalError } from './journal/journal-error.ts';
 export type {
   CreateOptions,
+  Fetch,
+  FetchInit,
+  FetchResponse,
   PaymentsClientOptions,
   RequestOptions,
   Transport,

@@ -35,6 +35,34 @@ export interface Transport {
   exchange(request: TransportRequest, answer: TransportAnswer): Promise<void>;
 }
 
+/** How a {@link Fetch} is to send: what fetch calls its init. */
+export interface FetchInit {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  /** Aborted when the time is over or the caller gives up. */
+  readonly signal: AbortSignal;
+  readonly redirect: 'manual';
+  /** Left out where the runtime's fetch knows no cache. */
+  readonly cache?: 'no-store';
+}
+
+/** What is read of a `Response`. */
+export interface FetchResponse {
+  readonly type: string;
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: {
+    getReader(): {
+      read(): Promise<{ done: false; value: Uint8Array } | { done: true }>;
+      cancel(): Promise<void>;
+    };
+  } | null;
+}
+
+/** The runtime's `fetch`, undici's, or one that wraps either. It is given an address and options, never a `Request`. */
+export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
+
 /** What a {@link PaymentsClient} is made from. All durations are in milliseconds. */
 export interface PaymentsClientOptions {
   /**
@@ -70,8 +98,9 @@ export interface PaymentsClientOptions {
    * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself.
    *
    * @default the global `fetch`, looked up for each request
+   * @example fetch: (url, init) => undici.fetch(url, { ...init, dispatcher: new EnvHttpProxyAgent() })
    */
-  fetch?: typeof globalThis.fetch | undefined;
+  fetch?: Fetch | undefined;
   /**
    * What sends the requests in place of `fetch`: `undiciTransport()` of `payment-collection-client/node`.
    *
@@ -154,7 +183,7 @@ export interface ResolvedOptions {
   readonly baseUrl: string;
   readonly timeout: number;
   readonly maxRetries: number;
-  readonly fetch: typeof globalThis.fetch | undefined;
+  readonly fetch: Fetch | undefined;
   readonly transport: Transport | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly polling: ResolvedPolling;

@@ -23,9 +23,10 @@ export function scriptedService(
   const began = performance.now();
   const counts = new Map<string, number>();
 
-  const fetch: typeof globalThis.fetch = async (input) => {
-    if (!(input instanceof Request)) throw new TypeError('expected a Request');
-    const { url, signal, headers } = input;
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const { url, headers } = new Request(input, init);
+    const signal = init?.signal;
+    if (!signal) throw new TypeError('expected a signal');
     const reference = decodeURIComponent(url.slice(url.lastIndexOf('/') + 1));
     const count = (counts.get(reference) ?? 0) + 1;
     counts.set(reference, count);

@@ -1,5 +1,6 @@
 import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
+import { fetch as undiciFetch } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ConfigurationError, InvalidInputError, PaymentsClient } from '../../src/index.ts';
@@ -152,6 +153,14 @@ test('the fetch option is used for every request, and may change it', async () =
   await client.verify(REFERENCE);
   expect(ownFetch).toHaveBeenCalledTimes(2);
   expect(service.requests.map(({ headers }) => headers['x-through'])).toEqual(['own fetch', 'own fetch']);
+});
+
+test("undici's own fetch may be the fetch option, though it takes no Request of the runtime", async () => {
+  const service = await startWholeService();
+  const client = service.client({ fetch: undiciFetch });
+  expect(await client.initialize(payment)).toMatchObject({ reference: REFERENCE });
+  expect(await client.verify(REFERENCE)).toMatchObject({ reference: REFERENCE });
+  expect(service.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
 });
 
 test('the global fetch is looked up for each request, so that it may be replaced after the client was made', async () => {
