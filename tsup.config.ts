@@ -5,6 +5,7 @@ import { transform } from 'esbuild';
 import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
+type EsbuildOptions = Parameters<NonNullable<Options['esbuildOptions']>>[0];
 
 // Each as a property `entry`: that is where knip looks.
 const schedule = { entry: { schedule: 'src/polling/schedule.ts' } };
@@ -22,6 +23,20 @@ const others = {
 };
 const all = { ...others.entry, ...schedule.entry, ...sandbox.entry };
 
+/** Lines are kept: Node prints the one that threw. */
+function compact(options: EsbuildOptions): void {
+  options.minifyWhitespace = true;
+  options.minifySyntax = true;
+  options.lineLimit = 160;
+}
+
+/** The names of functions stay in stacks. Where somebody bundles the module, what keeps them would keep everything. */
+function shortNames(options: EsbuildOptions): void {
+  compact(options);
+  options.minifyIdentifiers = true;
+  options.keepNames = true;
+}
+
 const shared = {
   external: [/^node:/, 'undici'],
   removeNodeProtocol: false,
@@ -29,6 +44,7 @@ const shared = {
   platform: 'neutral',
   // Splitting leaves imports of files of which nothing is used.
   treeshake: { moduleSideEffects: 'no-external' },
+  esbuildOptions: compact,
 } satisfies Options;
 
 // A CommonJS module cannot wait at its top for an optional peer.
@@ -52,13 +68,6 @@ const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
     onResolve({ filter }, ({ kind }) => (kind === 'entry-point' ? undefined : { path, external: true }));
   },
 });
-
-// Names and lines are kept: the stack of an error has to say where, and Node prints the line that threw.
-const compact: NonNullable<Options['esbuildOptions']> = (options) => {
-  options.minifyWhitespace = true;
-  options.minifySyntax = true;
-  options.lineLimit = 160;
-};
 
 const smallest = { minify: true, lineLimit: 160, format: 'cjs' } as const;
 
@@ -102,7 +111,7 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildOptions: compact,
+    esbuildOptions: shortNames,
     esbuildPlugins: [requirePeers, beside(/^ky$/, './ky.cjs')],
     // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {
