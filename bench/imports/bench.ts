@@ -26,7 +26,7 @@ const ours = (file: string) => fileURLToPath(new URL(`../../dist/${file}`, impor
 const packages: readonly (readonly [label: string, imported: string, required: string])[] = [
   ['ours', ours('index.js'), ours('index.cjs')],
   ['ours, /schedule', ours('schedule.js'), ours('schedule.cjs')],
-  ['ours with /node', ours('node.js'), ours('node.cjs')],
+  ['ours, /node with undici', ours('node.js'), ours('node.cjs')],
   ...['stripe', 'openai', 'square', '@mollie/api-client', 'paystack-sdk'].map(
     (name) => [name, name, name] as const,
   ),

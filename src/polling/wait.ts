@@ -41,9 +41,21 @@ export function newWait(
   request: WaitRequest,
   own: Pick<Wait, 'began' | 'startedAt' | 'resolve' | 'reject'>,
 ): Wait {
-  const attemptsBefore = poll.attempts - (poll.inFlight ? 1 : 0);
-  const place = poll.waits.length;
   const { began, startedAt, resolve, reject } = own;
-  const nowhere = { due: 0, slot: -1, group: null, before: null, after: null };
-  return { poll, request, place, began, startedAt, attemptsBefore, resolve, reject, ...nowhere };
+  // Spread out, each would take 32 bytes more.
+  return {
+    poll,
+    request,
+    place: poll.waits.length,
+    began,
+    startedAt,
+    attemptsBefore: poll.attempts - (poll.inFlight ? 1 : 0),
+    resolve,
+    reject,
+    due: 0,
+    slot: -1,
+    group: null,
+    before: null,
+    after: null,
+  };
 }
