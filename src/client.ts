@@ -1,5 +1,5 @@
 import { atMostOnce } from './at-most-once/at-most-once.ts';
-import { type Creation, checkedKey } from './at-most-once/attempt.ts';
+import type { Creation } from './at-most-once/attempt.ts';
 import type { MobileMoneyCharge } from './contract/answer.ts';
 import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './contract/input.ts';
 import type { Operation } from './contract/operation.ts';
@@ -13,9 +13,9 @@ import type {
   ResolvedOptions,
   VerifyOptions,
 } from './options.ts';
+import { type Check, checkOf } from './polling/check.ts';
 import { type Reconciled, reconcile } from './polling/reconcile.ts';
 import { resolveWait } from './polling/resolve-wait.ts';
-import { isFinal } from './polling/schedule.ts';
 import { Waits } from './polling/waits.ts';
 import { watch } from './polling/watch.ts';
 import type { ReconcileOptions, WaitOptions } from './polling-options.ts';
@@ -23,20 +23,6 @@ import type { AnyTransaction } from './request-errors.ts';
 import { checkedOptions, resolveOptions } from './resolve-options.ts';
 import type { Answer } from './transport/attempt.ts';
 import { createSend, prepare, type Send } from './transport/transport.ts';
-
-const NO_JOURNAL =
-  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
-
-/** What {@link PaymentsClient.check} gives: plain JSON, made for job queues and durable engines. */
-export interface Check {
-  reference: string;
-  status: Transaction['status'];
-  /** Whether nothing more is expected: `success`, `failed` or `abandoned`, unless `polling.finalStatuses` says else. */
-  final: boolean;
-  transaction: Transaction;
-  /** How long the service asked to wait before the next check, in milliseconds. */
-  retryAfter?: number;
-}
 
 /**
  * The service, for one merchant. Make one client and keep it.
@@ -206,10 +192,7 @@ export class PaymentsClient {
    */
   async check(reference: string, options: RequestOptions = {}): Promise<Check> {
     const once = { ...checkedOptions(options), maxRetries: 0 };
-    const { result: transaction, retryAfter } = await this.#read({ reference }, once);
-    const final = isFinal(transaction.status, this.#options.polling.rules.finalStatuses);
-    const { status } = transaction;
-    return { reference, status, final, transaction, ...(retryAfter === undefined ? {} : { retryAfter }) };
+    return checkOf(await this.#read({ reference }, once), this.#options.polling.rules);
   }
 
   /**
@@ -262,9 +245,7 @@ export class PaymentsClient {
     const { idempotencyKey, ...rest } = checkedOptions(options);
     const call = prepare(this.#options, operation, input, rest);
     if (idempotencyKey === undefined) return (await this.#send(call)).result;
-    const { journal, report } = this.#options;
-    if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
-    const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
-    return atMostOnce(surroundings, checkedKey(idempotencyKey, operation.name), call);
+    const surroundings = { ...this.#options, send: this.#send, closing: this.#closing.signal };
+    return atMostOnce(surroundings, idempotencyKey, call);
   }
 }

@@ -15,7 +15,7 @@ export {
   RateLimitError,
   ServerError,
 } from './api-errors.ts';
-export { type Check, PaymentsClient } from './client.ts';
+export { PaymentsClient } from './client.ts';
 export type { MobileMoneyCharge } from './contract/answer.ts';
 export {
   type ChargeMobileMoneyInput,
@@ -77,6 +77,7 @@ export type {
   TransportRequest,
   VerifyOptions,
 } from './options.ts';
+export type { Check } from './polling/check.ts';
 export type { Reconciled } from './polling/reconcile.ts';
 export type { Schedule } from './polling/schedule.ts';
 export type { KnownStatus, Poll, PollingOptions, ReconcileOptions, WaitOptions } from './polling-options.ts';

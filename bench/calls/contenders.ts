@@ -22,11 +22,32 @@ export const contenders = {
     beside: 'nothing',
     start: async (baseUrl) => async () => (await fetch(`${baseUrl}${PATH}`, { headers })).json(),
   },
+  timed: {
+    label: 'fetch + json(), with a timeout',
+    beside: 'timeout',
+    start: async (baseUrl) => async () => {
+      const controller = new AbortController();
+      const timer = setTimeout(() => controller.abort(), 30_000);
+      const response = await fetch(`${baseUrl}${PATH}`, { headers, signal: controller.signal });
+      const json = await response.json();
+      clearTimeout(timer);
+      return json;
+    },
+  },
   ours: {
     label: 'ours',
     beside: 'validation, body bound, timeout, retries, redaction',
     start: async (baseUrl) => {
       const payments = new PaymentsClient({ apiKey: KEY, baseUrl });
+      return () => payments.verify(REFERENCE);
+    },
+  },
+  oursWithoutKy: {
+    label: 'ours, but for ky',
+    beside: 'the same',
+    start: async (baseUrl) => {
+      // The option `fetch` is called as it is; the global one goes through ky.
+      const payments = new PaymentsClient({ apiKey: KEY, baseUrl, fetch });
       return () => payments.verify(REFERENCE);
     },
   },

@@ -1,19 +1,22 @@
-import { IdempotencyConflictError } from '../errors.ts';
+import { ConfigurationError, IdempotencyConflictError } from '../errors.ts';
 import type { JournalEvent, Report } from '../events.ts';
 import type { Journal } from '../journal/journal.ts';
 import { createRedact } from '../redact.ts';
 import { type AnyTransaction, OutcomeUnknownError } from '../request-errors.ts';
 import { textField } from '../transport/request.ts';
 import type { Send } from '../transport/transport.ts';
-import { attemptOf, type Creation, type CreationCall } from './attempt.ts';
+import { attemptOf, type Creation, type CreationCall, checkedKey } from './attempt.ts';
 import { inDoubt, type Subject } from './doubt.ts';
 import { eitherSignal } from './either-signal.ts';
 import { resultFrom } from './recorded-result.ts';
 import { sendClaimed } from './send-claimed.ts';
 import { standingOnceSettled } from './standing.ts';
 
+const NO_JOURNAL =
+  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
+
 export interface Surroundings {
-  journal: Journal;
+  journal: Journal | undefined;
   send: Send;
   report: Report;
   /** Ends the wait for another call when the client is closed. */
@@ -26,11 +29,13 @@ export interface Surroundings {
  */
 export async function atMostOnce<Input, Request extends Creation, Result extends AnyTransaction>(
   { journal, send, report, closing }: Surroundings,
-  key: string,
+  idempotencyKey: string,
   call: CreationCall<Input, Request, Result>,
 ): Promise<Result> {
   const { operation, request } = call;
   const { name } = operation;
+  if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: name });
+  const key = checkedKey(idempotencyKey, name);
   const shown = createRedact('', textField(request, 'phone'), textField(request, 'customer_email'))(key);
   const subject = { operation: name, key: JSON.stringify(shown) };
   const tell = (result: JournalEvent['result'], reference?: string) =>

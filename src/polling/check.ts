@@ -1,0 +1,24 @@
+import type { Transaction } from '../contract/transaction.ts';
+import type { PollingRules } from '../polling-options.ts';
+import type { Answer } from '../transport/attempt.ts';
+import { isFinal } from './schedule.ts';
+
+/** What one look gives: plain JSON, made for job queues and durable engines. */
+export interface Check {
+  reference: string;
+  status: Transaction['status'];
+  /** Whether nothing more is expected: `success`, `failed` or `abandoned`, unless `polling.finalStatuses` says else. */
+  final: boolean;
+  transaction: Transaction;
+  /** How long the service asked to wait before the next check, in milliseconds. */
+  retryAfter?: number;
+}
+
+export function checkOf(
+  { result: transaction, retryAfter }: Answer<Transaction>,
+  { finalStatuses }: PollingRules,
+): Check {
+  const { reference, status } = transaction;
+  const final = isFinal(status, finalStatuses);
+  return { reference, status, final, transaction, ...(retryAfter === undefined ? {} : { retryAfter }) };
+}

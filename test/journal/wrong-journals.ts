@@ -1,0 +1,103 @@
+import { createJournal, type Journal } from '../../src/journal/index.ts';
+import type { OpenJournal } from '../../src/testing/index.ts';
+import { type Kept, looseStore } from '../support/loose-store.ts';
+import {
+  ANSWER,
+  CHECKOUT,
+  CONFLICT,
+  FOUND,
+  FREED,
+  NOTHING,
+  NOT_YET,
+  OTHERWISE,
+  UNKNOWN,
+  type Wrong,
+} from './conformance-cases.ts';
+
+/** A journal that is not made by createJournal, or not well. */
+const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal => {
+  const records = new Map<string, Kept>();
+  return (options) => {
+    const journal = createJournal(looseStore(records), options);
+    return { ...journal, ...change(journal) };
+  };
+};
+
+export const wrongJournals: Wrong[] = [
+  {
+    what: 'takes any input',
+    open: changed(({ begin }) => ({
+      begin: (key, attempt) => begin(key, { ...attempt, fingerprint: 'any' }),
+    })),
+    found: CONFLICT,
+    says: 'instead of conflict',
+  },
+  {
+    what: 'forgets the result',
+    open: changed(({ end }) => ({
+      end: (claim, { state }) =>
+        end(claim, state === 'completed' ? { state, result: { reference: '' } } : { state }),
+    })),
+    found: ANSWER,
+    says: 'the recorded reference is ',
+  },
+  {
+    what: 'forgets the reference of what is unknown',
+    open: changed(({ end }) => ({
+      end: (claim, ending) => end(claim, ending.state === 'unknown' ? { state: 'unknown' } : ending),
+    })),
+    found: UNKNOWN,
+    says: 'the reference came back as undefined',
+  },
+  {
+    what: 'settles nothing',
+    open: changed(() => ({ resolve: async () => {} })),
+    found: FOUND,
+    says: 'begin gave unknown instead of completed',
+  },
+  {
+    what: 'forgets the checkout_url',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) =>
+        resolve(
+          key,
+          resolution === 'not_charged' ? resolution : { ...resolution, checkout_url: 'https://pay.example/' },
+        ),
+    })),
+    found: CHECKOUT,
+    says: 'the settled checkout_url is https://pay.example/',
+  },
+  {
+    what: 'frees a key for nobody',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) =>
+        resolve(key, resolution === 'not_charged' ? { reference: 'TXN-none' } : resolution),
+    })),
+    found: FREED,
+    says: '0 of 12 that began a key that was freed got the claim',
+  },
+  {
+    what: 'settles what is in progress',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+    })),
+    found: NOT_YET,
+    says: 'resolve went through, though a process is charging',
+  },
+  {
+    what: 'settles what is not there',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+    })),
+    found: NOTHING,
+    says: 'resolve went through, though nothing is recorded of the key',
+  },
+  {
+    what: 'settles what is recorded',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+    })),
+    found: OTHERWISE,
+    says: 'resolve went through, though the answer of the service says otherwise',
+  },
+];

@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const READY = {
+  'package.json': JSON.stringify({
+    version: '1.2.3',
+    repository: { type: 'git', url: 'git+https://github.com/payments/client.git' },
+  }),
+  'src/version.ts': "export const version = '1.2.3';\n",
+  'CHANGELOG.md': '# Changelog\n\n## [1.2.3] - 2026-11-21\n',
+};
+
+/** What the release workflow asks before anything is published, of a tree with these files. */
+function check(files: Partial<typeof READY>, tag = 'v1.2.3') {
+  const tree = mkdtempSync(join(tmpdir(), 'release-'));
+  onTestFinished(() => rmSync(tree, { recursive: true }));
+  for (const [name, text] of Object.entries({ ...READY, ...files })) {
+    mkdirSync(dirname(join(tree, name)), { recursive: true });
+    writeFileSync(join(tree, name), text);
+  }
+  cpSync('.github/check-release.js', join(tree, '.github/check-release.mjs'));
+  const script = join(tree, '.github/check-release.mjs');
+  const { status, stderr } = spawnSync(process.execPath, [script, tag, 'payments/client'], {
+    encoding: 'utf8',
+  });
+  return { status, stderr };
+}
+
+test('a tag that fits package.json, the source and the changelog may be released', () => {
+  expect(check({})).toEqual({ status: 0, stderr: '' });
+});
+
+test.each([
+  ['another tag', {}, 'v1.2.4', 'The tag is v1.2.4, package.json says 1.2.3.'],
+  [
+    'another version in the source',
+    { 'src/version.ts': "export const version = '1.2.2';\n" },
+    'v1.2.3',
+    'src/version.ts says 1.2.2',
+  ],
+  [
+    'changes that are still unreleased',
+    { 'CHANGELOG.md': '## [Unreleased]\n' },
+    'v1.2.3',
+    'no heading "## [1.2.3] - <date>"',
+  ],
+  [
+    'a package that names no repository',
+    { 'package.json': JSON.stringify({ version: '1.2.3' }) },
+    'v1.2.3',
+    'has to name payments/client as its repository',
+  ],
+])('nothing is released from a tree with %s', (_, files, tag, fault) => {
+  const { status, stderr } = check(files, tag);
+  expect(status).toBe(1);
+  expect(stderr).toContain(fault);
+});
