@@ -1,17 +1,25 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { printTable, ratio } from '../table.ts';
 
-/** A package in an application's bundle, in bytes. */
+/** A package in an application's bundle, and in `node_modules`, in bytes. */
 export interface Row {
   label: string;
   minified: number;
   compressed: number;
+  /** Of the package itself, without what it depends on; undefined for a part of one. */
+  unpacked: number | undefined;
 }
 
 const source = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)));
+
+const bench = fileURLToPath(new URL('..', import.meta.url));
 
 const entries: readonly (readonly [label: string, code: string])[] = [
   ['ours', `export { PaymentsClient } from ${source('index.ts')}`],
@@ -26,20 +34,26 @@ const entries: readonly (readonly [label: string, code: string])[] = [
 /** What each package with all its dependencies adds to a bundle for Node, as esbuild makes it. */
 export async function benchSize(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { plot: { type: 'boolean', default: false } } });
+  if (!existsSync(new URL('../../dist/index.js', import.meta.url)))
+    throw new Error('What is packed is what is built: npm run build');
   const rows = await Promise.all(entries.map(([label, code]) => measured(label, code)));
   const [own] = rows;
-  printTable('kB in a bundle for Node, by esbuild, minified; brotli at its best', rows, [
+  const title =
+    'kB in a bundle for Node with all dependencies, by esbuild, minified; brotli at its best; unpacked by npm, without dependencies';
+  printTable(title, rows, [
     ['package', ({ label }) => label],
     ['minified', ({ minified }) => minified / 1_000],
     ['compressed', ({ compressed }) => compressed / 1_000],
     ['to ours', ({ compressed }) => ratio(compressed, own?.compressed)],
+    ['unpacked', ({ unpacked }) => (unpacked === undefined ? '-' : unpacked / 1_000)],
+    ['to ours', ({ unpacked }) => (unpacked === undefined ? '-' : ratio(unpacked, own?.unpacked))],
   ]);
   if (values.plot) (await import('./plot.ts')).plotSize(rows);
 }
 
 async function measured(label: string, code: string): Promise<Row> {
   const { outputFiles } = await build({
-    stdin: { contents: code, resolveDir: fileURLToPath(new URL('..', import.meta.url)) },
+    stdin: { contents: code, resolveDir: bench },
     bundle: true,
     minify: true,
     write: false,
@@ -52,5 +66,29 @@ async function measured(label: string, code: string): Promise<Row> {
   const [file] = outputFiles;
   if (!file) throw new Error(`esbuild made nothing of ${label}.`);
   const { contents } = file;
-  return { label, minified: contents.byteLength, compressed: brotliCompressSync(contents).byteLength };
+  return {
+    label,
+    minified: contents.byteLength,
+    compressed: brotliCompressSync(contents).byteLength,
+    unpacked: label === 'ours' ? await packedByNpm() : await inNodeModules(label),
+  };
+}
+
+async function packedByNpm(): Promise<number> {
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json'], {
+    cwd: `${bench}/..`,
+  });
+  const told: { unpackedSize: number }[] = Object.values(JSON.parse(stdout));
+  return told[0]?.unpackedSize ?? Number.NaN;
+}
+
+async function inNodeModules(name: string): Promise<number | undefined> {
+  const folder = join(bench, 'node_modules', name);
+  if (!existsSync(folder)) return undefined;
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = found.filter(
+    (entry) => entry.isFile() && !/node_modules/.test(relative(folder, entry.parentPath)),
+  );
+  const sizes = files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

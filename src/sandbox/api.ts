@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { Hono } from 'hono/tiny';
 import { bodyLimit } from 'hono/body-limit';
+import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../testing/service.ts';
 
 /** With the version prefix of SPEC.md. */

@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
-import { Hono } from 'hono/tiny';
 import { bodyLimit } from 'hono/body-limit';
 import { csrf } from 'hono/csrf';
 import { secureHeaders } from 'hono/secure-headers';
+import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../testing/service.ts';
 import type { Activity } from './activity.ts';
 import { isOwnHost } from './address.ts';

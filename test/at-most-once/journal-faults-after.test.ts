@@ -1,5 +1,5 @@
-import { describe, expect, test, vi } from 'vitest';
-import { JournalError, OutcomeUnknownError, type PaymentsEvent } from '../../src/index.ts';
+import { describe, expect, test } from 'vitest';
+import { OutcomeUnknownError, type PaymentsEvent } from '../../src/index.ts';
 import { createJournal, type JournalStore } from '../../src/journal/index.ts';
 import { answers, failureOf, json, startService } from '../support/service.ts';
 import { fakeClocks, pass, turns, until } from './clocks.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { JournalError, OutcomeUnknownError, type PaymentsEvent } from '../../src/index.ts';
+import { JournalError, OutcomeUnknownError } from '../../src/index.ts';
 import { createJournal, type JournalStore } from '../../src/journal/index.ts';
 import { answers, failureOf, json, startService } from '../support/service.ts';
 import { fakeClocks, pass, turns, until } from './clocks.ts';
@@ -7,18 +7,7 @@ import { changed, sharedStore } from './journals.ts';
 import { charged, KEY } from './keyed-calls.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
-const never = () => new Promise<never>(() => {});
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
-
-/** Events and log lines of a client. */
-function listening() {
-  const events: PaymentsEvent[] = [];
-  const errors: string[] = [];
-  const nothing = () => {};
-  const logger = { debug: nothing, info: nothing, warn: nothing, error: (line: string) => errors.push(line) };
-  const journalled = () => events.filter(({ type }) => type === 'journal');
-  return { onEvent: (event: PaymentsEvent) => events.push(event), logger, errors, journalled };
-}
 
 describe('where the intent cannot be recorded', () => {
   test('nothing is sent, and the same call may be made again', async () => {

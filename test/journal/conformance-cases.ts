@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { JournalStore } from '../../src/journal/index.ts';
+import { createJournal, type JournalStore } from '../../src/journal/index.ts';
 import { journalConformance, type OpenJournal } from '../../src/testing/index.ts';
 import { type Decisions, type Kept, looseStore } from '../support/loose-store.ts';
 
@@ -8,8 +8,10 @@ export const shared = (storeOn: (records: Map<string, Kept>) => JournalStore): O
   const records = new Map<string, Kept>();
   return (options) => createJournal(storeOn(records), options);
 };
-export const deciding = (wrong: Partial<Decisions>): OpenJournal => shared((records) => looseStore(records, wrong));
-export const pause = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
+export const deciding = (wrong: Partial<Decisions>): OpenJournal =>
+  shared((records) => looseStore(records, wrong));
+export const pause = (milliseconds: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 export const caseNamed = (name: string, open: OpenJournal) => {
   const found = journalConformance(open).filter((one) => one.name === name);
@@ -23,7 +25,8 @@ export const RENEWED = 'a charge whose process is heard of is in progress, and e
 export const COUNTS = 'a renewal counts from when it was made';
 export const DIES = 'a process that dies after it began leaves its charge in doubt, for good';
 export const RENEWED_AND_DIES = 'a process that dies after it renewed leaves its charge in doubt';
-export const DURING = 'a process that dies while it renews or records the end never lets the charge be sent again';
+export const DURING =
+  'a process that dies while it renews or records the end never lets the charge be sent again';
 export const CONFLICT = 'other input under the same key is a conflict';
 export const ANSWER = 'a result is recorded, and is the answer to every handle';
 export const OUTLIVES = 'what was recorded outlives every handle';

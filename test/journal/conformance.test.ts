@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { journalConformance } from '../../src/testing/index.ts';
-import {
-  DIES,
-  LATE,
-  caseNamed,
-  deciding,
-} from './conformance-cases.ts';
+import { caseNamed, DIES, deciding, LATE } from './conformance-cases.ts';
 import { storesThatChangeText } from './stores-that-change-text.ts';
 import { wrongJournals } from './wrong-journals.ts';
 import { wrongStores } from './wrong-stores.ts';
@@ -22,9 +17,12 @@ describe('a right store', () => {
 });
 
 describe('a store that is wrong is found', () => {
-  test.concurrent.each([...wrongStores, ...storesThatChangeText])('$what: $found', async ({ open, found, says }) => {
-    await expect(caseNamed(found, open)).rejects.toThrow(says);
-  });
+  test.concurrent.each([...wrongStores, ...storesThatChangeText])(
+    '$what: $found',
+    async ({ open, found, says }) => {
+      await expect(caseNamed(found, open)).rejects.toThrow(says);
+    },
+  );
 });
 
 describe('a journal that is wrong is found', () => {
@@ -34,7 +32,9 @@ describe('a journal that is wrong is found', () => {
 });
 
 test('every case finds something', () => {
-  const names = new Set([...wrongStores, ...storesThatChangeText, ...wrongJournals].map(({ found }) => found));
+  const names = new Set(
+    [...wrongStores, ...storesThatChangeText, ...wrongJournals].map(({ found }) => found),
+  );
   expect(journalConformance(deciding({})).map(({ name }) => name)).toEqual(
     expect.arrayContaining([...names]),
   );

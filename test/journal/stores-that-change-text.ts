@@ -1,11 +1,5 @@
-import {
-  KEYS,
-  RESULT,
-  deciding,
-  shared,
-  type Wrong,
-} from './conformance-cases.ts';
 import { looseStore } from '../support/loose-store.ts';
+import { deciding, KEYS, RESULT, shared, type Wrong } from './conformance-cases.ts';
 
 /** What keys and texts go through in a database that was set up for something else. */
 export const storesThatChangeText: Wrong[] = [

@@ -1,25 +1,26 @@
+import { createJournal, type JournalStore } from '../../src/journal/index.ts';
+import { type Kept, looseStore } from '../support/loose-store.ts';
 import {
   AGAIN,
   BEGUN,
   COUNTS,
   DIES,
   DURING,
+  deciding,
   LATE,
   MANY,
   NEVER,
   ONE,
   OUTLIVES,
   PASSED,
+  pause,
   RACE,
   RENEWED,
   RENEWED_AND_DIES,
   SETTLED,
-  deciding,
-  pause,
   shared,
   type Wrong,
 } from './conformance-cases.ts';
-import { looseStore } from '../support/loose-store.ts';
 
 export const wrongStores: Wrong[] = [
   {

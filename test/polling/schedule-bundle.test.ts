@@ -37,9 +37,10 @@ function globalsOf(files: ts.SourceFile[]): string[] {
   return [...used].filter((name) => !own.has(name));
 }
 
-/** What is declared, what names a property, and what is handed on by name. */
+/** What is declared, what names a property, what belongs to a value that was made here, and what is handed on by name. */
 function isOwn(node: ts.Identifier): boolean {
   const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent) && ts.isArrayLiteralExpression(parent.expression)) return true;
   if (ts.isExportSpecifier(parent) || ts.isImportSpecifier(parent)) return true;
   if (ts.isBindingElement(parent)) return parent.name === node || parent.propertyName === node;
   const declares =

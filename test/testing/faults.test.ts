@@ -10,36 +10,12 @@ import {
   RateLimitError,
   RequestTimeoutError,
   ServerError,
-  TransactionMismatchError,
   UnexpectedResponseError,
 } from '../../src/index.ts';
-import { createMockPayments, type Faults } from '../../src/testing/index.ts';
+import { createMockPayments } from '../../src/testing/index.ts';
 import { failureOf } from '../support/service.ts';
-import { charge, payment, startMock } from './start-mock.ts';
-
-const patience = { timeout: 100 };
-
-type Shop = ReturnType<typeof startMock>;
-
-/** What a verify makes of a fault. */
-async function verifyUnder({ mock, payments }: Shop, fault: Faults['verify']) {
-  const { reference } = await payments.initialize(payment);
-  mock.fault('verify', fault);
-  return failureOf(payments.verify(reference, patience));
-}
-
-/** What a charge makes of a fault, and how many charges exist after it. */
-async function chargeUnder({ mock, payments }: Shop, fault: Faults['chargeMobileMoney']) {
-  const before = mock.charges.length;
-  mock.fault('chargeMobileMoney', fault);
-  const error = await failureOf(payments.chargeMobileMoney(charge, patience));
-  return { error, charged: mock.charges.length - before };
-}
-
-const unknown = (cause: new (...facts: never[]) => Error) => ({
-  outcome: 'unknown',
-  cause: expect.any(cause),
-});
+import { payment, startMock } from './start-mock.ts';
+import { chargeUnder, patience, unknown, verifyUnder } from './under-faults.ts';
 
 describe('a status code', () => {
   test.each([

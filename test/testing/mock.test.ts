@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMockPayments } from '../../src/testing/index.ts';
 import { charge, payment, startMock } from './start-mock.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AuthenticationError, InvalidRequestError, NotFoundError, PermissionError } from '../../src/index.ts';
+import { AuthenticationError, InvalidRequestError, NotFoundError } from '../../src/index.ts';
 import { failureOf } from '../support/service.ts';
 import { charge, payment, startMock } from './start-mock.ts';
 

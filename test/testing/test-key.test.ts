@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { AuthenticationError, InvalidRequestError, NotFoundError, PermissionError } from '../../src/index.ts';
+import { PermissionError } from '../../src/index.ts';
 import { failureOf } from '../support/service.ts';
 import { charge, payment, startMock } from './start-mock.ts';
-
-const wirePayment = { ...payment, amount: 25.5 };
-const wireCharge = { ...charge, amount: 25.5 };
 
 describe('charging with a test key', () => {
   test('works, so that no test needs a live key', async () => {
