@@ -98,7 +98,7 @@ export interface PaymentsClientOptions {
    * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself.
    *
    * @default the global `fetch`, looked up for each request
-   * @example fetch: (url, init) => undici.fetch(url, { ...init, dispatcher: new EnvHttpProxyAgent() })
+   * @example fetch: (url, init) => undici.fetch(url, { ...init, dispatcher: proxy })
    */
   fetch?: Fetch | undefined;
   /**

@@ -12,11 +12,11 @@ const options: ts.CompilerOptions = {
   noUnusedParameters: false,
 };
 
-const assumed = `
-import type { Names } from './prelude.ts';
-declare global {
-${assumedNames.map((name) => `  const ${name}: Names['${name}'];`).join('\n')}
-}`;
+/** Declares that a block may use these names: those of an interface `Names` in a file of this folder. */
+export function assuming(file: string, names: readonly string[]): string {
+  const declared = names.map((name) => `  const ${name}: Names['${name}'];`);
+  return [`import type { Names } from '${file}';`, 'declare global {', ...declared, '}'].join('\n');
+}
 
 /** A file that stands where the block does on its page, so that a line of the one is the same line of the other. */
 function fileOf({ line, code }: Block): string {
@@ -24,7 +24,10 @@ function fileOf({ line, code }: Block): string {
 }
 
 /** What the compiler finds wrong in each block, against the package as built: `README.md:57 Cannot find name …`. */
-export function faultsOf(blocks: readonly Block[]): Map<Block, string[]> {
+export function faultsOf(
+  blocks: readonly Block[],
+  assumed = assuming('./prelude.ts', assumedNames),
+): Map<Block, string[]> {
   const named = new Map(
     blocks.map((block) => [`${root}test/docs/${block.page.replaceAll('/', '-')}.${block.line}.ts`, block]),
   );

@@ -1,0 +1,97 @@
+import type * as client from 'payment-collection-client';
+import type * as journal from 'payment-collection-client/journal';
+import type * as postgres from 'payment-collection-client/journal/postgres';
+import type * as sandbox from 'payment-collection-client/sandbox';
+import type * as schedule from 'payment-collection-client/schedule';
+import type * as testing from 'payment-collection-client/testing';
+import type { Dispatcher, fetch } from 'undici';
+
+type Exported = typeof client &
+  typeof journal &
+  typeof postgres &
+  typeof sandbox &
+  typeof schedule &
+  typeof testing;
+
+interface Order {
+  readonly id: string;
+  readonly chargedAt: Date;
+}
+
+/** What an example may use: all that the package exports, and what the text around it assumes. */
+export interface Names extends Exported {
+  payments: client.PaymentsClient;
+  journal: journal.Journal;
+  mock: testing.MockPayments;
+  input: client.ChargeMobileMoneyInput;
+  charge: client.ChargeMobileMoneyInput;
+  reference: string;
+  order: Order;
+  startedAt: number;
+  chargedAt: number;
+  error: unknown;
+  openOrders(): string[];
+  show(status: string): void;
+  fulfil(order: Order | string): Promise<void>;
+  holdForReview(order: Order, error: Error): Promise<void>;
+  askAgainLater(reference: string, startedAt: number): Promise<void>;
+  secrets: { get(name: string): Promise<string> };
+  undici: { fetch: typeof fetch };
+  proxy: Dispatcher;
+  pool: postgres.PostgresPool;
+  records: {
+    find(key: string): Promise<journal.StoredRecord | null>;
+    replaceWhereVersionIs(
+      version: string | null,
+      key: string,
+      change: journal.RecordChange,
+    ): Promise<boolean>;
+  };
+  myDatabase: object;
+  storeOf(database: object): journal.JournalStore;
+  myStore(): journal.JournalStore;
+  connect(): { end(): Promise<void> };
+  storeOn(connection: object): journal.JournalStore;
+  setupServer(...handlers: object[]): object;
+  test(name: string, run: () => Promise<void>): void;
+}
+
+export const freeNames = [
+  'payments',
+  'journal',
+  'mock',
+  'input',
+  'charge',
+  'reference',
+  'order',
+  'startedAt',
+  'chargedAt',
+  'error',
+  'openOrders',
+  'show',
+  'fulfil',
+  'holdForReview',
+  'askAgainLater',
+  'secrets',
+  'undici',
+  'proxy',
+  'pool',
+  'records',
+  'myDatabase',
+  'storeOf',
+  'myStore',
+  'connect',
+  'storeOn',
+  'setupServer',
+  'test',
+] as const satisfies (keyof Names)[];
+
+/** Where an example is an option with its value. */
+export type Options = client.PaymentsClientOptions &
+  client.CreateOptions &
+  client.VerifyOptions &
+  client.WaitOptions &
+  journal.JournalOptions;
+
+/** Where an example is a value. */
+export type Values = client.Expectation | testing.Faults['verify'];

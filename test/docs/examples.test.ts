@@ -1,0 +1,29 @@
+import * as client from 'payment-collection-client';
+import * as journal from 'payment-collection-client/journal';
+import * as postgres from 'payment-collection-client/journal/postgres';
+import * as sandbox from 'payment-collection-client/sandbox';
+import * as schedule from 'payment-collection-client/schedule';
+import * as testing from 'payment-collection-client/testing';
+import { expect, test } from 'vitest';
+import { assuming, faultsOf } from './compile.ts';
+import { freeNames } from './example-names.ts';
+import { examples } from './examples.ts';
+
+const exported = [client, journal, postgres, schedule, sandbox, testing].flatMap(Object.keys);
+const types = ['Options', 'Values'].map((name) => `type ${name} = import('./example-names.ts').${name};`);
+const assumed = assuming('./example-names.ts', [...exported, ...freeNames]).replace(
+  /\}$/,
+  `${types.join('\n')}\n}`,
+);
+const faults = faultsOf(examples, assumed);
+
+test('the source has examples', () => {
+  expect(examples.length).toBeGreaterThan(30);
+});
+
+test.each(examples.map((example) => [`${example.page}, ${example.heading}`, example] as const))(
+  'the example of %s compiles',
+  (_, example) => {
+    expect(faults.get(example)).toEqual([]);
+  },
+);
