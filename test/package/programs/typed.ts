@@ -32,7 +32,7 @@ import { undiciTransport } from 'payment-collection-client/node';
 import { type Sandbox, startSandbox } from 'payment-collection-client/sandbox';
 import { isFinal, nextDelay } from 'payment-collection-client/schedule';
 import { createMockPayments, journalConformance } from 'payment-collection-client/testing';
-import { Agent } from 'undici';
+import { Agent, fetch as undiciFetch } from 'undici';
 import * as z from 'zod';
 import * as mini from 'zod/mini';
 
@@ -49,6 +49,14 @@ export const payments = new PaymentsClient({
   ...options,
   journal: sqliteJournal(new DatabaseSync(':memory:')),
 });
+
+// The runtime's fetch, undici's, and one that wraps either.
+export const ownFetches: PaymentsClientOptions[] = [
+  { fetch },
+  { fetch: undiciFetch },
+  { fetch: (url, init) => undiciFetch(url, { ...init, dispatcher: new Agent() }) },
+  { fetch: async (url, init) => fetch(new Request(url, init)) },
+];
 
 // The schemas are part of a merchant's own.
 const orderSchema = mini.extend(chargeMobileMoneyInputSchema, { order: mini.string() });
