@@ -51,10 +51,16 @@ export interface FetchInit {
 export interface FetchResponse {
   readonly type: string;
   readonly status: number;
-  readonly headers: { get(name: string): string | null };
+  readonly headers: {
+    /** `null` where there is no such header. */
+    get(name: string): string | null;
+  };
   readonly body: {
+    /** As of a `ReadableStream`. */
     getReader(): {
+      /** The next piece, unpacked. */
       read(): Promise<{ done: false; value: Uint8Array } | { done: true }>;
+      /** Gives up the rest. */
       cancel(): Promise<void>;
     };
   } | null;

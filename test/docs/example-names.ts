@@ -54,6 +54,14 @@ export interface Names extends Exported {
   storeOn(connection: object): journal.JournalStore;
   setupServer(...handlers: object[]): object;
   test(name: string, run: () => Promise<void>): void;
+  /** Where an example is an option with its value. */
+  option: client.PaymentsClientOptions &
+    client.CreateOptions &
+    client.VerifyOptions &
+    client.WaitOptions &
+    journal.JournalOptions;
+  /** Where an example is a value. */
+  value: client.Expectation | testing.Faults['verify'];
 }
 
 export const freeNames = [
@@ -84,14 +92,6 @@ export const freeNames = [
   'storeOn',
   'setupServer',
   'test',
+  'option',
+  'value',
 ] as const satisfies (keyof Names)[];
-
-/** Where an example is an option with its value. */
-export type Options = client.PaymentsClientOptions &
-  client.CreateOptions &
-  client.VerifyOptions &
-  client.WaitOptions &
-  journal.JournalOptions;
-
-/** Where an example is a value. */
-export type Values = client.Expectation | testing.Faults['verify'];

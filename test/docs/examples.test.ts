@@ -10,12 +10,7 @@ import { freeNames } from './example-names.ts';
 import { examples } from './examples.ts';
 
 const exported = [client, journal, postgres, schedule, sandbox, testing].flatMap(Object.keys);
-const types = ['Options', 'Values'].map((name) => `type ${name} = import('./example-names.ts').${name};`);
-const assumed = assuming('./example-names.ts', [...exported, ...freeNames]).replace(
-  /\}$/,
-  `${types.join('\n')}\n}`,
-);
-const faults = faultsOf(examples, assumed);
+const faults = faultsOf(examples, assuming('./example-names.ts', [...exported, ...freeNames]));
 
 test('the source has examples', () => {
   expect(examples.length).toBeGreaterThan(30);

@@ -20,7 +20,7 @@ export const examples: Block[] = globSync('src/**/*.ts', { cwd: root })
 function statementOf(shown: string): string {
   const code = FENCED.exec(shown)?.groups?.code;
   if (code !== undefined) return code;
-  if (/^\w+: /.test(shown)) return `const option: Options = { ${shown} };`;
-  if (shown.startsWith('{')) return `const value: Values = ${shown};`;
+  if (/^\w+: /.test(shown)) return `const given: typeof option = { ${shown} };`;
+  if (shown.startsWith('{')) return `const given: typeof value = ${shown};`;
   return shown;
 }
