@@ -101,7 +101,8 @@ export interface PaymentsClientOptions {
    */
   maxRetries?: number | undefined;
   /**
-   * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself.
+   * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself, and
+   * what it throws must be about the request: a refused connection of anything else would pass for a charge not sent.
    *
    * @default the global `fetch`, looked up for each request
    * @example fetch: (url, init) => undici.fetch(url, { ...init, dispatcher: proxy })

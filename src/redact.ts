@@ -1,6 +1,8 @@
 const HIDDEN = '[REDACTED]';
 const DEPTH = 16;
 const LONGEST_BODY = 16 * 1024;
+/** A pattern of many more characters takes seconds to compile, or does not compile at all. */
+const LONGEST_SPELT = 200;
 /** Keys of other calls: one that was just replaced, say. */
 const ANY_KEY = /sk_(?:test|live)_[\w-]+/g;
 const LIKE_A_SECRET = /(?=[^\s"'`]{0,99}\d)(?=[^\s"'`]{0,99}[a-z])[^\s"'`]{16,}/gi;
@@ -25,10 +27,17 @@ export interface Redact {
 }
 
 export function createRedact(apiKey: string, phone = '', email = ''): Redact {
-  const patterns = [spelt(apiKey), ANY_KEY, spelt(phone, 4), digitsOf(phone), spelt(email, 4), EMAIL];
+  const hidden = [
+    ...spelt(apiKey),
+    ANY_KEY,
+    ...spelt(phone, 4),
+    ...digitsOf(phone),
+    ...spelt(email, 4),
+    EMAIL,
+  ];
 
   const redact = (text: string) =>
-    patterns.reduce<string>((clean, hide) => (hide ? clean.replace(hide, HIDDEN) : clean), text);
+    hidden.reduce<string>((clean, secret) => clean.replaceAll(secret, HIDDEN), text);
 
   const deep = (value: unknown, depth: number, personal: boolean): unknown => {
     if (typeof value !== 'object' || value === null) return leaf(value, personal);
@@ -62,26 +71,35 @@ export function withoutSecrets(text: string): string {
 
 /** A body that was cut short may end in the middle of an echoed key. */
 function withoutPartOf(key: string, text: string): string {
-  for (let length = key.length - 1; length > 3; length--) {
+  for (let length = Math.min(key.length - 1, text.length); length > 3; length--) {
     if (text.endsWith(key.slice(0, length))) return `${text.slice(0, -length)}${HIDDEN}`;
   }
   return text;
 }
 
 /** A secret as it is, and as a service may echo it inside JSON, an address or HTML. */
-function spelt(secret: string, shortest = 1): RegExp | undefined {
-  if (secret.length < shortest) return undefined;
+function spelt(secret: string, shortest = 1): (string | RegExp)[] {
+  if (secret.length < shortest) return [];
+  if (secret.length > LONGEST_SPELT) return writtenOut(secret);
   const characters = [...secret].map((character) => {
     if (/[\p{L}\p{N}_]/u.test(character)) return character;
     return `(?:\\\\{0,8}${character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')}|${ESCAPE})`;
   });
-  return new RegExp(characters.join(''), 'giu');
+  return [new RegExp(characters.join(''), 'giu')];
+}
+
+/** The usual ways alone. */
+function writtenOut(secret: string): string[] {
+  const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  const html = secret.replace(/[&<>"]/g, (character) => names[character] ?? character);
+  const address = encodeURIComponent(secret.replace(/\p{Cs}/gu, '\ufffd'));
+  return [secret, JSON.stringify(secret).slice(1, -1), address, html];
 }
 
 /** A number comes back in other dress, `024 412 3456` as `+233244123456`: its last nine digits tell it. */
-function digitsOf(phone: string): RegExp | undefined {
+function digitsOf(phone: string): RegExp[] {
   const digits = phone.match(/\p{Nd}/gu) ?? [];
-  if (digits.length < 4) return undefined;
+  if (digits.length < 4) return [];
   const between = `(?:${ESCAPE}|[${BETWEEN}]){0,3}`;
-  return new RegExp(`(?:\\+?\\d{1,4}${between})?${digits.slice(-9).join(between)}`, 'g');
+  return [new RegExp(`(?:\\+?\\d{1,4}${between})?${digits.slice(-9).join(between)}`, 'g')];
 }

@@ -2,7 +2,7 @@ import { type APIError, apiErrorClass } from '../api-errors.ts';
 import type { OperationName } from '../contract/operation.ts';
 import { referenceSchema } from '../contract/reference.ts';
 import type { Outcome, PaymentsError } from '../errors.ts';
-import { printable } from '../printable.ts';
+import { isError, printable } from '../printable.ts';
 import type { Redact } from '../redact.ts';
 import {
   ConnectionError,
@@ -104,6 +104,16 @@ export function unexpectedAnswer(
   const message = `${operation}: the service answered ${status} with ${fault}${size}.${liveOnly(facts)}`;
   const error = new UnexpectedResponseError(message, { operation, outcome, retryable, status, body });
   return inDoubt(facts, error, referenceIn(received.json));
+}
+
+/** What was thrown is not shown: it may quote what was read. */
+export function unexpectedFault(facts: CallFacts, { status }: Received, fault: unknown): PaymentsError {
+  const { operation, outcome } = facts;
+  const name = isError(fault) ? fault.name : 'something';
+  const message = `${operation}: the client itself failed (${name}) while it read the answer.`;
+  const retryable = isRead(facts);
+  const seen = { status: status ?? 0, body: undefined };
+  return inDoubt(facts, new UnexpectedResponseError(message, { operation, outcome, retryable, ...seen }));
 }
 
 function liveOnly({ testMode, operation }: CallFacts): string {

@@ -19,11 +19,15 @@ export class Received implements TransportAnswer {
   #json: { value: unknown } | undefined;
 
   head(status: number, headers: AnswerHeaders): void {
+    if (!(Number.isInteger(status) && status >= 100 && status <= 999))
+      throw new TypeError('An answer came without a status.');
     this.status = status;
-    this.headers = headers;
+    this.headers = { get: (name) => headerIn(headers, name) };
   }
 
   piece(bytes: Uint8Array): boolean {
+    if (!ArrayBuffer.isView(bytes))
+      throw new TypeError('A piece of the body came as something else than bytes.');
     this.#bytes += bytes.byteLength;
     this.truncated ||= this.#bytes > MAX_BODY_BYTES;
     if (!this.truncated) this.#pieces.push(bytes);
@@ -40,6 +44,16 @@ export class Received implements TransportAnswer {
   get json(): unknown {
     this.#json ??= { value: this.truncated ? undefined : parsed(this.text) };
     return this.#json.value;
+  }
+}
+
+/** A fetch or transport may be anybody's: what is wrong with its headers is no reason to lose what the answer says. */
+function headerIn(headers: AnswerHeaders, name: string): string | null {
+  try {
+    const value: unknown = headers.get(name);
+    return typeof value === 'string' ? value : null;
+  } catch {
+    return null;
   }
 }
 
