@@ -4,7 +4,7 @@ import type { MobileMoneyCharge } from './contract/answer.ts';
 import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './contract/input.ts';
 import type { Operation } from './contract/operation.ts';
 import type { InitializedPayment, Transaction } from './contract/transaction.ts';
-import { ClosedError, ConfigurationError } from './errors.ts';
+import { ClosedError } from './errors.ts';
 import * as operations from './operations.ts';
 import type {
   CreateOptions,
@@ -46,9 +46,12 @@ export class PaymentsClient {
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
-    this.#send = createSend(this.#options, (retryAfter) => this.#waits.rateLimited(retryAfter));
+    this.#send = createSend(this.#options, this.#closing.signal, (retryAfter) =>
+      this.#waits.rateLimited(retryAfter),
+    );
     this.#waits = new Waits(
-      (reference, once) =>
+      // Where it throws at once, that is the poll's fault too.
+      async (reference, once) =>
         this.#send(prepare(this.#options, operations.verify, { reference }, { ...once, maxRetries: 0 })),
       this.#options.polling,
       this.#options.report,
@@ -167,11 +170,6 @@ export class PaymentsClient {
     options: ReconcileOptions = {},
   ): AsyncGenerator<Reconciled, void, void> {
     const { signal, ...rest } = checkedOptions(options);
-    if (typeof references !== 'object' || references === null) {
-      throw new ConfigurationError(
-        'reconcile takes references as a list, or as anything else that can be iterated.',
-      );
-    }
     return reconcile(this.#waits, references, signal, (reference) => ({
       ...this.#wait(reference, rest),
       oneLook: true,

@@ -100,9 +100,19 @@ export abstract class PaymentsError extends Error {
   }
 }
 
-function causeToJSON(cause: unknown): unknown {
-  if (cause instanceof PaymentsError || !(cause instanceof Error)) return cause;
-  return { name: cause.name, message: cause.message, cause: causeToJSON(cause.cause) };
+/** An abort's reason may be anything: also what JSON cannot write. */
+function causeToJSON(cause: unknown, depth = 0): unknown {
+  if (cause instanceof PaymentsError) return cause;
+  if (cause instanceof Error) {
+    const inner = depth < 8 ? { cause: causeToJSON(cause.cause, depth + 1) } : {};
+    return { name: cause.name, message: cause.message, ...inner };
+  }
+  try {
+    JSON.stringify(cause);
+    return cause;
+  } catch {
+    return Object.prototype.toString.call(cause);
+  }
 }
 
 /** An option, a key or an address cannot work. Nothing was sent. The message says what to do. */

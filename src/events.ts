@@ -44,7 +44,7 @@ export interface PollEvent {
   reference: string;
   /** 1 for the first poll of the reference. */
   attempt: number;
-  /** The status, as the service wrote it, where the poll was answered with one. */
+  /** The status, where the poll was answered with one: as the service wrote it if that is a plain word, else `unrecognised`. */
   status?: string;
   error?: PaymentsErrorCode;
   /** How long after it was due the poll left, in milliseconds: it grows where a limit holds polls back. */
@@ -59,7 +59,7 @@ export interface WaitEvent {
   reference: string;
   /** `failed`: a fault that does not pass, or a transaction that is not the expected one. No statement about payment. */
   result: 'final' | 'timeout' | 'aborted' | 'closed' | 'failed';
-  /** The status that was seen last, as the service wrote it. */
+  /** The status that was seen last: as the service wrote it if that is a plain word, else `unrecognised`. */
   status?: string;
   /** How many polls the wait took part in. */
   attempts: number;

@@ -1,5 +1,5 @@
 import type { Expectation } from './contract/input.ts';
-import type { Transaction, TransactionStatus } from './contract/transaction.ts';
+import { type Transaction, type TransactionStatus, transactionStatuses } from './contract/transaction.ts';
 import { ConfigurationError, type PaymentsError } from './errors.ts';
 import { LONGEST_TIMER } from './longest-timer.ts';
 import type { RequestOptions } from './options.ts';
@@ -47,7 +47,10 @@ export interface Poll {
   nextDelay: number | null;
 }
 
-/** What `waitForFinalStatus` and `watch` take last. */
+/**
+ * What `waitForFinalStatus` and `watch` take last. Waits on one reference share their polls: as often as the most
+ * impatient of them asks, from the `startedAt` and with the `headers` of the first.
+ */
 export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
   /**
    * How long to wait in milliseconds, counted from `startedAt` where that is given: the deadline. May be `Infinity`.
@@ -62,7 +65,7 @@ export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
    * @example startedAt: order.chargedAt.getTime()
    */
   startedAt?: number | undefined;
-  /** Hears of each poll. What it throws changes nothing. */
+  /** Hears of each poll. Neither what it throws nor what it does to the transaction changes anything. */
   onPoll?: ((poll: Poll) => void) | undefined;
   /** What the transaction must be about: judged on the final status. @example { amount: '25.50', currency: 'GHS' } */
   expect?: Expectation | undefined;
@@ -93,7 +96,7 @@ export function resolvePolling(options: PollingOptions = {}): ResolvedPolling {
   if (!Number.isInteger(maxConcurrency) || maxConcurrency < 1) {
     throw new ConfigurationError('polling.maxConcurrency must be a whole number, 1 or more.');
   }
-  if (!(maxRequestsPerSecond > 0 && maxRequestsPerSecond <= 1_000_000)) {
+  if (!isWithin(maxRequestsPerSecond, Number.MIN_VALUE, 1_000_000)) {
     throw new ConfigurationError('polling.maxRequestsPerSecond must be more than 0 and at most 1,000,000.');
   }
   const defaults = { ...defaultSchedule, finalStatuses: defaultFinalStatuses };
@@ -106,21 +109,32 @@ export function resolveRules(options: RulesOptions, defaults: PollingRules): Pol
   const {
     initialDelay = defaults.initialDelay,
     minDelay = defaults.minDelay,
-    maxDelay = Math.max(defaults.maxDelay, minDelay),
+    maxDelay = isDelay(minDelay, 1) ? Math.max(defaults.maxDelay, minDelay) : defaults.maxDelay,
     timeout = defaults.timeout,
-    finalStatuses = defaults.finalStatuses,
+    finalStatuses,
     ...unknown
   } = options;
   const [misspelt] = Object.keys(unknown);
   if (misspelt !== undefined) throw new ConfigurationError(`There is no option ${misspelt} for a wait.`);
   checkDelays({ initialDelay, minDelay, maxDelay });
   checkTimeout(timeout);
-  if (!Array.isArray(finalStatuses) || !finalStatuses.includes('success')) {
+  const finals = finalStatuses === undefined ? defaults.finalStatuses : checkedFinals(finalStatuses);
+  return { initialDelay, minDelay, maxDelay, timeout, finalStatuses: finals };
+}
+
+/** A list of its own: what ends a wait must not change while it waits. */
+function checkedFinals(finalStatuses: readonly KnownStatus[]): readonly string[] {
+  const finals: readonly unknown[] = Array.isArray(finalStatuses) ? [...finalStatuses] : [];
+  if (!finals.includes('success')) {
     throw new ConfigurationError(
       "finalStatuses must be a list with 'success' in it: nothing follows a payment.",
     );
   }
-  return { initialDelay, minDelay, maxDelay, timeout, finalStatuses };
+  return finals.map((given) => {
+    const status = transactionStatuses.find((known) => known === given);
+    if (status !== undefined) return status;
+    throw new ConfigurationError(`finalStatuses must be some of ${transactionStatuses.join(', ')}.`);
+  });
 }
 
 /** Text from an environment variable would be put behind a number, not added to it. */
@@ -139,9 +153,18 @@ function checkDelays({
     ['minDelay', minDelay, 1],
     ['maxDelay', maxDelay, 1],
   ] as const) {
-    if (!(typeof delay === 'number' && delay >= least && delay <= LONGEST_TIMER)) {
+    if (!isDelay(delay, least)) {
       throw new ConfigurationError(`${name} must be milliseconds, at least ${least} and under 2^31.`);
     }
   }
   if (minDelay > maxDelay) throw new ConfigurationError('minDelay must not be more than maxDelay.');
+}
+
+function isDelay(delay: number, least: number): boolean {
+  return isWithin(delay, least, LONGEST_TIMER);
+}
+
+/** Text would be compared as the number in it, and a BigInt breaks the arithmetic that follows. */
+function isWithin(value: number, least: number, most: number): boolean {
+  return typeof value === 'number' && value >= least && value <= most;
 }

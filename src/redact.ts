@@ -1,6 +1,7 @@
 const HIDDEN = '[REDACTED]';
 const DEPTH = 16;
 const LONGEST_BODY = 16 * 1024;
+const LONGEST_WORD = 1024;
 /** A pattern of many more characters takes seconds to compile, or does not compile at all. */
 const LONGEST_SPELT = 200;
 /** Keys of other calls: one that was just replaced, say. */
@@ -26,9 +27,9 @@ export interface Redact {
   body(answer: { text: string; json: unknown }): unknown;
 }
 
-export function createRedact(apiKey: string, phone = '', email = ''): Redact {
+export function createRedact(apiKeys: readonly string[], phone = '', email = ''): Redact {
   const hidden = [
-    ...spelt(apiKey),
+    ...apiKeys.flatMap((key) => spelt(key)),
     ANY_KEY,
     ...spelt(phone, 4),
     ...digitsOf(phone),
@@ -58,7 +59,7 @@ export function createRedact(apiKey: string, phone = '', email = ''): Redact {
 
   const body = ({ text, json }: { text: string; json: unknown }) =>
     json === undefined || text.length > LONGEST_BODY
-      ? redact(withoutPartOf(apiKey, text.slice(0, LONGEST_BODY)))
+      ? redact(apiKeys.reduce((rest, key) => withoutPartOf(key, rest), shortened(text)))
       : deep(json, 0, false);
 
   return Object.assign(redact, { body });
@@ -66,7 +67,16 @@ export function createRedact(apiKey: string, phone = '', email = ''): Redact {
 
 /** For the words of others, where it is not known which key may be in them, nor what it looks like. */
 export function withoutSecrets(text: string): string {
-  return createRedact('')(text).replace(LIKE_A_SECRET, HIDDEN);
+  return createRedact([])(text).replace(LIKE_A_SECRET, HIDDEN);
+}
+
+/** Cut where nothing that is to be taken out can be cut in two: no word, and no number with spaces in it. */
+function shortened(text: string): string {
+  if (text.length <= LONGEST_BODY) return text;
+  let end = LONGEST_BODY;
+  while (end > LONGEST_BODY - LONGEST_WORD && /[^\s"'<>,;]/.test(text.charAt(end - 1))) end--;
+  while (end > LONGEST_BODY - LONGEST_WORD && /[\d\s()+.-]/.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
 }
 
 /** A body that was cut short may end in the middle of an echoed key. */
@@ -80,7 +90,8 @@ function withoutPartOf(key: string, text: string): string {
 /** A secret as it is, and as a service may echo it inside JSON, an address or HTML. */
 function spelt(secret: string, shortest = 1): (string | RegExp)[] {
   if (secret.length < shortest) return [];
-  if (secret.length > LONGEST_SPELT) return writtenOut(secret);
+  // A run of backslashes could be read in ever so many ways.
+  if (secret.length > LONGEST_SPELT || secret.includes('\\')) return writtenOut(secret);
   const characters = [...secret].map((character) => {
     if (/[\p{L}\p{N}_]/u.test(character)) return character;
     return `(?:\\\\{0,8}${character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')}|${ESCAPE})`;

@@ -38,9 +38,8 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
 
 /** What JavaScript lets through: the client would be silent about it, or fail only once it has sent something. */
 function checkKinds(options: PaymentsClientOptions): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new ConfigurationError('The options must be an object, such as { apiKey, baseUrl }.');
-  }
+  if (!isPlain(options))
+    throw new ConfigurationError('The options must be a plain object, such as { apiKey, baseUrl }.');
   const { fetch, onEvent, logger, polling, journal } = options;
   if (fetch !== undefined && typeof fetch !== 'function')
     throw new ConfigurationError('fetch must be a function.');
@@ -75,8 +74,15 @@ function checkJournal(journal: Journal | undefined): void {
 
 /** What a caller without types may pass in the place of a call's options. */
 export function checkedOptions<Options extends object>(options: Options): Options {
-  if (typeof options === 'object' && options !== null) return options;
-  throw new ConfigurationError('The options of a call must be an object, such as { signal, timeout }.');
+  if (isPlain(options)) return options;
+  throw new ConfigurationError('The options of a call must be a plain object, such as { signal, timeout }.');
+}
+
+/** Of what is inherited, as by an instance of a class, only a part would be heeded. Also of another realm, as in Jest. */
+function isPlain(options: unknown): boolean {
+  if (typeof options !== 'object' || options === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(options);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Checks a call's options and fills in the client's. */
@@ -94,7 +100,10 @@ export function resolveRequestOptions(
 }
 
 export function checkedSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal === undefined || typeof signal?.throwIfAborted === 'function') return signal;
+  if (signal === undefined) return signal;
+  const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'] as const;
+  if (typeof signal?.aborted === 'boolean' && methods.every((method) => typeof signal[method] === 'function'))
+    return signal;
   throw new ConfigurationError('signal must be an AbortSignal.');
 }
 

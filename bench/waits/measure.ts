@@ -98,7 +98,7 @@ function stub(): { ask: Setting['ask']; count: () => number } {
   const answer = {
     result: { ...transaction, status: 'pending', paid_at: null },
     retryAfter: undefined,
-    redact: () => createRedact(''),
+    redact: () => createRedact([]),
   } as const;
   let waiting: ((given: typeof answer) => void)[] = [];
   let count = 0;

@@ -1,16 +1,15 @@
-import { networks, PaymentsClient, WaitTimeoutError } from 'payment-collection-client';
+import { type Network, PaymentsClient, WaitTimeoutError } from 'payment-collection-client';
 import { aside, heading, line, progressLine } from './screen.ts';
 
 export interface ServiceTry {
-  charge: boolean;
-  phone?: string;
-  network?: string;
   amount: string;
   email: string;
+  /** Whom to charge, if anyone. */
+  charge: { phone: string; network: Network } | null;
 }
 
 /** The same calls against the service that the environment names. Nobody is charged unless `--charge` says so. */
-export async function tryTheService({ charge, phone, network, amount, email }: ServiceTry): Promise<void> {
+export async function tryTheService({ charge, amount, email }: ServiceTry): Promise<void> {
   using payments = new PaymentsClient();
   const expect = { amount, currency: 'GHS' };
   aside(`${process.env.PAYMENTS_BASE_URL}, mode of the key: ${payments.mode}`);
@@ -24,15 +23,12 @@ export async function tryTheService({ charge, phone, network, amount, email }: S
 
   if (!charge)
     return aside('no number is charged without --charge --phone <number> --network <mtn|telecel|airteltigo>');
-  const chosen = networks.find((known) => known === network);
-  if (!phone || !chosen) throw new Error(`--charge needs --phone and --network (${networks.join(', ')}).`);
   heading('A Mobile Money charge');
   const startedAt = Date.now();
   const charged = await payments.chargeMobileMoney({
     ...expect,
     customer_email: email,
-    phone,
-    network: chosen,
+    ...charge,
   });
   line(`${charged.reference}: ${charged.message} (${charged.status})`);
   await waitAndTell(payments, charged.reference, { expect, startedAt });

@@ -3,11 +3,11 @@ import type { JournalEvent, Report } from '../events.ts';
 import type { Journal } from '../journal/journal.ts';
 import { createRedact } from '../redact.ts';
 import { type AnyTransaction, OutcomeUnknownError } from '../request-errors.ts';
+import { eitherSignal } from '../transport/either-signal.ts';
 import { textField } from '../transport/request.ts';
 import type { Send } from '../transport/transport.ts';
 import { attemptOf, type Creation, type CreationCall, checkedKey } from './attempt.ts';
-import { inDoubt, type Subject } from './doubt.ts';
-import { eitherSignal } from './either-signal.ts';
+import { inDoubt, notUnderstood, type Subject } from './doubt.ts';
 import { resultFrom } from './recorded-result.ts';
 import { sendClaimed } from './send-claimed.ts';
 import { standingOnceSettled } from './standing.ts';
@@ -36,7 +36,7 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
   const { name } = operation;
   if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: name });
   const key = checkedKey(idempotencyKey, name);
-  const shown = createRedact('', textField(request, 'phone'), textField(request, 'customer_email'))(key);
+  const shown = createRedact([], textField(request, 'phone'), textField(request, 'customer_email'))(key);
   const subject = { operation: name, key: JSON.stringify(shown) };
   const tell = (result: JournalEvent['result'], reference?: string) =>
     report({
@@ -50,9 +50,11 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
   const attempt = await attemptOf(key, call);
   const { signal, release } = eitherSignal(name, call.signal, closing);
   const onWaiting = () => tell('waiting');
-  const { standing, asked } = await standingOnceSettled(journal, key, attempt, { signal, onWaiting }).finally(
-    release,
-  );
+  const { standing, asked } = await standingOnceSettled(journal, key, attempt, {
+    subject,
+    signal,
+    onWaiting,
+  }).finally(release);
   switch (standing.state) {
     case 'begun':
       return sendClaimed({ journal, send, subject, tell }, standing.claim, asked, call);
@@ -68,6 +70,9 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
       const what = 'An earlier try under this key never learned its outcome, and nothing was sent now.';
       throw inDoubt(subject, what, standing.reference);
     }
+    case 'unreadable':
+      tell('in_doubt');
+      throw notUnderstood(subject, standing.why, standing.cause);
     case 'conflict':
       throw conflict(subject);
   }

@@ -1,5 +1,5 @@
 import type { Operation, OperationName } from '../contract/operation.ts';
-import { ConfigurationError } from '../errors.ts';
+import { ConfigurationError, InvalidInputError } from '../errors.ts';
 import type { Attempt } from '../journal/record.ts';
 import { DEFAULT_CURRENCY } from '../operations.ts';
 import type { AnyTransaction } from '../request-errors.ts';
@@ -25,18 +25,27 @@ export async function attemptOf<Input, Request extends Creation, Result extends 
 ): Promise<Attempt> {
   if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
   const { amount, currency = DEFAULT_CURRENCY } = request;
-  const sent: unknown = JSON.parse(body ?? '{}');
-  const whole = canonical({ ...Object(sent), currency });
+  const sent: object = { ...JSON.parse(body ?? '{}'), currency };
   return {
     operation: operation.name,
     // The key is the salt: equal inputs under two keys do not look alike.
-    fingerprint: await sha256(JSON.stringify([key, operation.name, whole])),
+    fingerprint: await sha256(written(operation.name, [key, operation.name, sent])),
     amount: amount.toFixed(2),
     currency,
   };
 }
 
-/** Written the same for the same fields in any order. */
+/** @throws InvalidInputError where it is nested too deep to be written */
+function written(operation: OperationName, input: unknown): string {
+  try {
+    return JSON.stringify(canonical(input));
+  } catch {
+    const message = 'is nested too deep to be recognised under an idempotencyKey';
+    throw new InvalidInputError([{ path: 'extraBody', message, code: 'extra_body' }], operation);
+  }
+}
+
+/** The same for the same fields in any order. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== 'object' || value === null) return value;

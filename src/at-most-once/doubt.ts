@@ -10,17 +10,32 @@ export interface Subject {
 
 /** What the record of a key leaves open, and how somebody closes it. */
 export function inDoubt({ operation, key }: Subject, what: string, reference?: string): OutcomeUnknownError {
-  const may =
-    operation === 'initialize'
-      ? 'A payment may have been started.'
-      : 'A charge may exist: do not charge under another key and do not cancel the order before you know.';
   const look = reference ? `Verify ${reference}` : "Look for it in the service's records";
   const settle =
     operation === 'initialize'
       ? `{ reference, checkout_url }), or with 'not_charged' to start another payment.`
       : `{ reference }), or with 'not_charged' where you are sure that there is none.`;
   return new OutcomeUnknownError(
-    `${operation}, idempotencyKey ${key}: ${what} ${may} ${look}, then settle the key: journal.resolve(${key}, ${settle}`,
+    `${operation}, idempotencyKey ${key}: ${what} ${whatMayBe(operation)} ${look}, then settle the key: journal.resolve(${key}, ${settle}`,
     { operation, cause: undefined, reference },
   );
+}
+
+/** There is a record, and nobody can say what it tells of. Nor can it be settled by whoever cannot read it. */
+export function notUnderstood(
+  { operation, key }: Subject,
+  why: string,
+  cause: Error | undefined,
+): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${operation}, idempotencyKey ${key}: ${why} Nothing was sent. ${whatMayBe(operation)} Read the key with the version ` +
+      "of this package that wrote it, or look in the service's records.",
+    { operation, cause },
+  );
+}
+
+function whatMayBe(operation: OperationName): string {
+  return operation === 'initialize'
+    ? 'A payment may have been started.'
+    : 'A charge may exist: do not charge under another key and do not cancel the order before you know.';
 }

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import type { OperationName } from '../contract/operation.ts';
 import type { Standing } from '../journal/journal.ts';
 import { JournalError } from '../journal/journal-error.ts';
 import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
+import type { Subject } from './doubt.ts';
 
 const reference = z.string();
 const claimSchema = z.object({
@@ -21,27 +21,42 @@ const standingSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('conflict') }),
 ]);
 
-/** Whatever a journal throws leaves as a JournalError: nothing is sent where it cannot be recorded. */
+/** The journal was asked, and what it holds of the key is not understood: it may tell of a charge. */
+export interface Unreadable {
+  readonly state: 'unreadable';
+  readonly why: string;
+  readonly cause: Error | undefined;
+}
+
+/** Whatever else a journal throws leaves as a JournalError: nothing is sent where it cannot be recorded. */
 export async function standingFrom(
-  operation: OperationName,
+  subject: Subject,
   begin: () => Promise<Standing>,
-): Promise<Standing> {
-  const standing = await begin().catch((fault: unknown) => {
-    throw asJournalError(operation, fault);
-  });
-  if (standingSchema.safeParse(standing).success) return standing;
-  throw new JournalError(`${operation}: The journal gave an answer that is none. Nothing was sent.`, {
-    operation,
+): Promise<Standing | Unreadable> {
+  const answered = (standing: Standing) =>
+    standingSchema.safeParse(standing).success
+      ? standing
+      : unreadable('The journal gave an answer that is none.');
+  return begin().then(answered, (fault: unknown) => {
+    if (fault instanceof JournalError && fault.outcome === 'unknown')
+      return unreadable(saidBy(fault), causeOf(fault));
+    throw asJournalError(subject, fault);
   });
 }
 
-function asJournalError(operation: OperationName, fault: unknown): JournalError {
+const unreadable = (why: string, cause?: Error): Unreadable => ({ state: 'unreadable', why, cause });
+
+function asJournalError({ operation, key }: Subject, fault: unknown): JournalError {
   const own = fault instanceof JournalError;
-  const said = own ? fault.message.replace(/ Nothing was sent\.$/, '') : 'The journal failed.';
-  return new JournalError(`${operation}: ${said} Nothing was sent.`, {
+  const said = own ? saidBy(fault) : 'The journal failed.';
+  return new JournalError(`${operation}, idempotencyKey ${key}: ${said} Nothing was sent.`, {
     operation,
     retryable: own ? fault.retryable : true,
-    cause:
-      own && fault.cause === undefined ? undefined : printable(own ? fault.cause : fault, withoutSecrets),
+    cause: own ? causeOf(fault) : printable(fault, withoutSecrets),
   });
 }
+
+const saidBy = ({ message }: JournalError) => message.replace(/ Nothing was sent\.$/, '');
+
+const causeOf = ({ cause }: JournalError) =>
+  cause === undefined ? undefined : printable(cause, withoutSecrets);

@@ -40,10 +40,11 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
 
   const { result, redact } = answer;
   const { reference } = result;
-  const recorded = await held.end({
-    state: 'completed',
-    result: recordable(call.operation, result, redact()),
-  });
+  const kept = recordable(call, result, redact());
+  // A result that could not be given again is left to whoever looks: the key can then be settled.
+  const recorded = await held.end(
+    kept ? { state: 'completed', result: kept } : { state: 'unknown', reference },
+  );
   if (recorded === 'failed') tell('not_recorded', reference);
   if (recorded === 'lost' && !(await holds(journal, claim.key, reference))) {
     tell('in_doubt', reference);

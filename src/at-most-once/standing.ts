@@ -2,7 +2,8 @@ import type { Journal, Standing } from '../journal/journal.ts';
 import { JournalError } from '../journal/journal-error.ts';
 import type { Attempt } from '../journal/record.ts';
 import { Aborted, sleep, TimedOut, within } from '../transport/deadline.ts';
-import { standingFrom } from './from-journal.ts';
+import type { Subject } from './doubt.ts';
+import { standingFrom, type Unreadable } from './from-journal.ts';
 import { type Moment, millisecondsSince, rightNow } from './moment.ts';
 import { PATIENCE, PATIENCE_AFTER_ABORT } from './patience.ts';
 
@@ -11,7 +12,7 @@ const FIRST_PAUSE = 25;
 const LONGEST_PAUSE = 500;
 
 /** Where a key stands once no other call is charging under it. */
-export type Settled = Exclude<Standing, { state: 'in_progress' }>;
+export type Settled = Exclude<Standing, { state: 'in_progress' }> | Unreadable;
 
 /**
  * Claims the key, or says why not. While another call is charging under it, its end is waited for: until the journal, or
@@ -21,13 +22,13 @@ export async function standingOnceSettled(
   journal: Journal,
   key: string,
   attempt: Attempt,
-  { signal, onWaiting }: { signal: AbortSignal; onWaiting: () => void },
+  { subject, signal, onWaiting }: { subject: Subject; signal: AbortSignal; onWaiting: () => void },
 ): Promise<{ standing: Settled; asked: Moment }> {
   let other: { version: string; since: Moment } | undefined;
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE)) {
     signal.throwIfAborted();
     const asked = rightNow();
-    const standing = await standingNow(journal, key, attempt, signal);
+    const standing = await standingNow(journal, key, attempt, { subject, signal });
     if (standing.state !== 'in_progress') return { standing, asked };
 
     if (!other) onWaiting();
@@ -44,10 +45,10 @@ async function standingNow(
   journal: Journal,
   key: string,
   attempt: Attempt,
-  signal: AbortSignal,
-): Promise<Standing> {
+  { subject, signal }: { subject: Subject; signal: AbortSignal },
+): Promise<Standing | Unreadable> {
   const { operation } = attempt;
-  const standing = standingFrom(operation, async () => journal.begin(key, attempt));
+  const standing = standingFrom(subject, async () => journal.begin(key, attempt));
   try {
     return await within(PATIENCE, signal, () => standing);
   } catch (fault) {
@@ -63,7 +64,7 @@ async function standingNow(
 }
 
 /** Nothing was sent under the claim, and nothing will be. Where that cannot be recorded, the key stays in doubt. */
-async function giveBack(journal: Journal, standing: Promise<Standing>): Promise<void> {
+async function giveBack(journal: Journal, standing: Promise<Standing | Unreadable>): Promise<void> {
   try {
     const late = await standing;
     if (late.state === 'begun') await journal.end(late.claim, { state: 'not_sent' });

@@ -48,8 +48,9 @@ export type JournalEntry = JournalRecord & {
 
 /**
  * What was charged, and what may have been: the record that makes `idempotencyKey` hold through a crash. The client
- * calls `begin`, `renew` and `end`; `resolve` and `read` are for you. A journal on a database of your own is
- * {@link createJournal} over a {@link JournalStore}.
+ * calls `begin`, `renew` and `end`, and `read` where its claim was lost; `resolve` and `read` are for you. One journal
+ * belongs to one service and one mode. A journal on a database of your own is {@link createJournal} over a
+ * {@link JournalStore}.
  */
 export interface Journal {
   /** @see JournalOptions.lease */
@@ -81,7 +82,7 @@ export interface Journal {
 /**
  * A journal on a database of your own. Its handles in all processes share what the store holds.
  *
- * @throws ConfigurationError where an option cannot work
+ * @throws ConfigurationError where an option cannot work, or where the store is none
  *
  * @example
  * ```ts
@@ -89,7 +90,9 @@ export interface Journal {
  * ```
  */
 export function createJournal(store: JournalStore, options: JournalOptions = {}): Journal {
-  const { retention, lease } = resolveJournalOptions(options);
+  const { retention, lease } = resolveJournalOptions(checkedOptions(options));
+  if (typeof store?.read !== 'function' || typeof store.write !== 'function')
+    throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
   const inProgress = ({ record, age }: Found) => record.state === 'begun' && age < lease;
 
   const write = (
@@ -153,7 +156,7 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
     async resolve(key, resolution) {
       await untilOneCounts(async () => {
         const found = await readRecord(store, key);
-        if (!found) throw new JournalError(`The journal has no record of the key ${JSON.stringify(key)}.`);
+        if (!found) throw new JournalError('The journal has no record of this key.');
         if (inProgress(found)) {
           const message =
             'A process is charging under this key at this moment: settle it once that has ended.';
@@ -196,6 +199,12 @@ function standingOf({ record, version }: Found, attempt: Attempt, inProgress: bo
     case 'rejected':
       return undefined;
   }
+}
+
+/** Before anything is taken from them. */
+export function checkedOptions<Options extends JournalOptions>(options: Options): Options {
+  if (typeof options === 'object' && options !== null) return options;
+  throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
 }
 
 function resolveJournalOptions(options: JournalOptions): { retention: number; lease: number } {

@@ -5,7 +5,7 @@
  */
 
 import { ConfigurationError } from '../errors.ts';
-import { createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { type PostgresClient, type PostgresPool, writeOn } from './postgres-connection.ts';
 import { type PostgresStatements, postgresStatements } from './postgres-statements.ts';
 import type { JournalStore } from './store.ts';
@@ -63,7 +63,7 @@ export function postgresJournal(
   client: PostgresPool | PostgresClient,
   options: PostgresJournalOptions = {},
 ): PostgresJournal {
-  const { table = 'payments_journal', ...rest } = options;
+  const { table = 'payments_journal', ...rest } = checkedOptions(options);
   if (typeof client?.query !== 'function')
     throw new ConfigurationError('postgresJournal takes a Pool or a Client of pg.');
   const schema = postgresSchema(table);

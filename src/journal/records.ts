@@ -29,19 +29,24 @@ export function ownerOf(version: string): string {
 
 /**
  * @throws JournalError where the store fails, or where what is in it cannot be read: nothing is sent on a record that
- * is not understood.
+ * is not understood, and a charge may be what it tells of.
  */
 export async function readRecord(store: JournalStore, key: string): Promise<Found | null> {
   const stored = await storedOf(store, key);
   if (!stored) return null;
   const { version, text, age } = stored;
   const record = journalRecordSchema.safeParse(parsed(text));
-  if (record.success) return { record: record.data, version, age };
+  if (record.success && hasVersion(version) && !Number.isNaN(Number(age)))
+    return { record: record.data, version, age };
   throw new JournalError(
-    `The journal's record of the key ${JSON.stringify(key)} cannot be read: a newer version of this package may have ` +
-      'written it. Nothing is sent under this key.',
+    'The journal has a record of this key that cannot be read: a newer version of this package may have written it, or ' +
+      'it was damaged.',
+    { outcome: 'unknown' },
   );
 }
+
+/** Without one, a write that expects no record could replace it. */
+const hasVersion = (version: unknown) => typeof version === 'string' && version !== '';
 
 /** Replaces a record; `false` where another one than the expected stands there by now. */
 export async function writeRecord(

@@ -5,7 +5,7 @@
  */
 
 import { ConfigurationError } from '../errors.ts';
-import { createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import type { JournalStore } from './store.ts';
 
@@ -58,21 +58,32 @@ export function redisJournal(
   client: IoRedisClient | NodeRedisClient,
   options: RedisJournalOptions = {},
 ): Journal {
-  const { prefix = 'payments:journal:', ...rest } = options;
+  const { prefix = 'payments:journal:', ...rest } = checkedOptions(options);
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix must be text.');
   return createJournal(redisStore(commandsOf(client), prefix), rest);
 }
 
-/** Version, text, and when it was written, in milliseconds by the clock of Redis. */
+/**
+ * Version, text, and how long ago it was written, in milliseconds by the clock of Redis. Whatever is there without all of
+ * them was not left so by the journal, and is given as a record that cannot be read.
+ */
 const READ = `
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind == 'none' then return false end
+if kind ~= 'hash' then return {'', '', ''} end
 local found = redis.call('HMGET', KEYS[1], 'version', 'record', 'written_at')
-if not found[1] then return false end
+local written_at = tonumber(found[3])
+if not (found[1] and found[2] and written_at) then return {'', '', ''} end
 local now = redis.call('TIME')
-found[3] = tostring(now[1] * 1000 + math.floor(now[2] / 1000) - found[3])
+found[3] = tostring(now[1] * 1000 + math.floor(now[2] / 1000) - written_at)
 return found`;
 
+/** A key is new where there is nothing at all, and not where a record has lost its version. */
 const WRITE = `
-if (redis.call('HGET', KEYS[1], 'version') or '') ~= ARGV[1] then return 0 end
+local kind = redis.call('TYPE', KEYS[1]).ok
+if ARGV[1] == '' then
+  if kind ~= 'none' then return 0 end
+elseif kind ~= 'hash' or redis.call('HGET', KEYS[1], 'version') ~= ARGV[1] then return 0 end
 local now = redis.call('TIME')
 local written_at = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
 redis.call('HSET', KEYS[1], 'version', ARGV[2], 'record', ARGV[3], 'written_at', written_at)

@@ -5,7 +5,7 @@
  */
 
 import { ConfigurationError } from '../errors.ts';
-import { createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import type { JournalStore, StoredRecord } from './store.ts';
 
@@ -47,7 +47,7 @@ export interface SqliteJournalOptions extends JournalOptions {
  * ```
  */
 export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOptions = {}): Journal {
-  const { table = 'payments_journal', ...rest } = options;
+  const { table = 'payments_journal', ...rest } = checkedOptions(options);
   if (typeof table !== 'string' || !/^[A-Za-z_]\w{0,62}$/.test(table))
     throw new ConfigurationError('table must be a plain name, such as payments_journal.');
   if (typeof database?.prepare !== 'function' || typeof database.exec !== 'function')
@@ -186,6 +186,11 @@ function isBusy(fault: unknown): boolean {
 
 function storedRecord(row: unknown, now: number): StoredRecord | null {
   if (row === undefined || row === null) return null;
+  if (Array.isArray(row)) {
+    const message =
+      'The database gives rows as arrays, so that no record can be read: open it without returnArrays.';
+    throw new JournalError(message, { outcome: 'unknown' });
+  }
   const { version, record, written_at } = Object(row);
   return { version: String(version), text: String(record), age: now - Number(written_at) };
 }

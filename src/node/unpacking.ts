@@ -12,12 +12,12 @@ const unbrotli = () =>
     finishFlush: constants.BROTLI_OPERATION_FLUSH,
   });
 
-const unpackers: Readonly<Record<string, () => Transform>> = {
-  gzip: unzip,
-  'x-gzip': unzip,
-  deflate: unzip,
-  br: unbrotli,
-};
+const unpackers: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', unzip],
+  ['x-gzip', unzip],
+  ['deflate', unzip],
+  ['br', unbrotli],
+]);
 
 /** Takes a packed body. `write` says whether there is room for more; `drained` is called when there is again. */
 export interface Unpacking {
@@ -36,10 +36,12 @@ export function unpacking(
   drained: () => void,
   ended: (error: unknown) => void,
 ): Unpacking | undefined {
-  const codings = contentEncoding?.toLowerCase().split(',') ?? [];
-  const layers = codings.reverse().flatMap((coding) => unpackers[coding.trim()]?.() ?? []);
+  const codings = contentEncoding?.toLowerCase().split(',', MOST_LAYERS + 1) ?? [];
+  const wanted = codings.reverse().flatMap((coding) => unpackers.get(coding.trim()) ?? []);
+  if (wanted.length < codings.length || wanted.length > MOST_LAYERS) return undefined;
+  const layers = wanted.map((unpacker) => unpacker());
   const [outermost] = layers;
-  if (!outermost || layers.length < codings.length || layers.length > MOST_LAYERS) return undefined;
+  if (!outermost) return undefined;
   const enough = new Error('The rest of the body is not wanted.');
   const taking = new Writable({
     write: (bytes: Buffer, _encoding, done) => done(take(bytes) ? null : enough),

@@ -4,19 +4,41 @@ import { PaymentsError } from '../errors.ts';
 import { verify } from '../operations.ts';
 import { TransactionMismatchError } from '../request-errors.ts';
 import { isFinal } from './schedule.ts';
-import type { SharedPoll } from './shared-poll.ts';
+import type { Outcome, SharedPoll } from './shared-poll.ts';
 import type { Wait } from './wait.ts';
 
 /** A replica may lag behind: only a 404 that has lasted this long is believed. */
 const MISSING_IS_BELIEVED_AFTER = 10_000;
 
-/** Whether a wait ends with this answer. */
-export function ends({ request }: Wait, { status }: Transaction): boolean {
+/** Which waits end with this, and how: all is judged before any caller hears of it. */
+export function endingsOf(poll: SharedPoll, outcome: Outcome, now: number): { wait: Wait; how: Ending }[] {
+  const transaction = outcome.answer?.result;
+  const over = !transaction && !isPassing(poll, outcome.error, now);
+  return poll.waits
+    .filter((wait) => over || (transaction && ends(wait, transaction)))
+    .map((wait) => ({ wait, how: endingOf(wait, outcome) }));
+}
+
+function ends({ request }: Wait, { status }: Transaction): boolean {
   return request.oneLook || isFinal(status, request.rules.finalStatuses);
 }
 
-/** What is wrong with the answer that ends a wait, if anything is: each wait has its own expectation. */
-export function contradiction(
+/** How a wait ends: with a copy of the transaction, or with what is wrong. Each wait has its own expectation. */
+export type Ending = { transaction: Transaction } | { transaction?: undefined; reason: unknown };
+
+function endingOf(wait: Wait, { answer, error }: Outcome): Ending {
+  if (!answer) return { reason: error };
+  const transaction = copyOf(answer.result);
+  const wrong = contradiction(wait, transaction);
+  return wrong ? { reason: wrong } : { transaction };
+}
+
+/** One for each who is told: what one of them changes is no other's transaction, and not the one that is judged. */
+export function copyOf(transaction: Transaction): Transaction {
+  return { ...transaction };
+}
+
+function contradiction(
   { request, poll }: Wait,
   transaction: Transaction,
 ): TransactionMismatchError | undefined {
@@ -26,8 +48,13 @@ export function contradiction(
   return new TransactionMismatchError(transaction, mismatches, { operation: 'verify', outcome: null });
 }
 
+/** Whether anybody waits for it whose time is not over. Those whose time is are told of that in a moment. */
+export function isWanted({ waits }: SharedPoll, now: number): boolean {
+  return waits.some(({ due }) => due > now);
+}
+
 /** Whether the polls go on after this fault. */
-export function isPassing({ missingSince }: SharedPoll, error: unknown, now: number): boolean {
+function isPassing({ missingSince }: SharedPoll, error: unknown, now: number): boolean {
   if (error instanceof NotFoundError) return now - (missingSince ?? now) < MISSING_IS_BELIEVED_AFTER;
   return error instanceof PaymentsError && error.retryable;
 }

@@ -2,6 +2,7 @@ import type { Transaction } from '../contract/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
 import { shielded } from '../events.ts';
 import { checkedSignal } from '../resolve-options.ts';
+import { endingAtOnce } from './ending-at-once.ts';
 import type { Wait, WaitRequest } from './wait.ts';
 import type { Waits } from './waits.ts';
 
@@ -13,12 +14,29 @@ export type Reconciled =
 /** How many references are held at once, however many there are: enough to keep the polls busy. */
 const WINDOW = 256;
 
-/** One look at each reference, as the answers come. */
-export async function* reconcile(
+type References = Iterable<string> | AsyncIterable<string>;
+
+/** One look at each reference, as the answers come. Whoever stops reading ends it. */
+export function reconcile(
   waits: Waits,
-  references: Iterable<string> | AsyncIterable<string>,
+  references: References,
   signal: AbortSignal | undefined,
   requestFor: (reference: string) => WaitRequest,
+): AsyncGenerator<Reconciled, void, void> {
+  checkReferences(references);
+  let stop = () => {};
+  const results = resultsOf(waits, references, signal, requestFor, (leave) => {
+    stop = leave;
+  });
+  return endingAtOnce(results, () => stop());
+}
+
+async function* resultsOf(
+  waits: Waits,
+  references: References,
+  signal: AbortSignal | undefined,
+  requestFor: (reference: string) => WaitRequest,
+  onBegin: (leave: () => void) => void,
 ): AsyncGenerator<Reconciled, void, void> {
   if (waits.closed) throw new ClosedError('verify');
   checkedSignal(signal)?.throwIfAborted();
@@ -27,16 +45,20 @@ export async function* reconcile(
   const asking = new Set<Wait>();
   let reading = false;
   let exhausted = false;
-  let failure: { reason: unknown } | undefined;
+  let over: (() => void) | undefined;
   let wake = () => {};
 
   // At once, and not when the reader comes back: until then nobody would keep the polls from leaving.
-  const stop = (reason: unknown) => {
-    failure ??= { reason };
+  const end = (how: () => void) => {
+    over ??= how;
     for (const wait of asking) waits.leave(wait);
     asking.clear();
     wake();
   };
+  const stop = (reason: unknown) =>
+    end(() => {
+      throw reason;
+    });
   const onAbort = () => stop(signal?.reason);
 
   const ask = (reference: string) => {
@@ -65,7 +87,7 @@ export async function* reconcile(
     try {
       const next = await source.next();
       if (next.done) exhausted = true;
-      else if (!failure) ask(next.value);
+      else if (!over) ask(next.value);
     } catch (reason) {
       exhausted = true;
       stop(reason);
@@ -74,10 +96,12 @@ export async function* reconcile(
     wake();
   };
 
+  waits.closers.add(stop);
+  onBegin(() => end(() => {}));
   try {
     signal?.addEventListener('abort', onAbort, { once: true });
     for (;;) {
-      if (failure) throw failure.reason;
+      if (over) return over();
       const result = ready.shift();
       if (result) {
         yield result;
@@ -91,14 +115,25 @@ export async function* reconcile(
       await woken;
     }
   } finally {
+    waits.closers.delete(stop);
     signal?.removeEventListener('abort', onAbort);
     for (const wait of asking) waits.leave(wait);
     if (!exhausted) shielded(() => source.return?.());
   }
 }
 
-function iteratorOf(references: Iterable<string> | AsyncIterable<string>) {
-  return Symbol.asyncIterator in references
-    ? references[Symbol.asyncIterator]()
-    : references[Symbol.iterator]();
+function checkReferences(references: References): void {
+  const given = typeof references === 'object' && references !== null;
+  if (given && (isAsync(references) || typeof references[Symbol.iterator] === 'function')) return;
+  throw new ConfigurationError(
+    'reconcile takes references as a list, or as anything else that can be iterated.',
+  );
+}
+
+function iteratorOf(references: References) {
+  return isAsync(references) ? references[Symbol.asyncIterator]() : references[Symbol.iterator]();
+}
+
+function isAsync(references: References): references is AsyncIterable<string> {
+  return Symbol.asyncIterator in references && typeof references[Symbol.asyncIterator] === 'function';
 }

@@ -19,7 +19,7 @@ export function resolveWait(reference: string, options: WaitOptions, client: Pol
   } = options;
   const request = checkedInput(verify, { reference, expect });
   checkTimeout(timeout);
-  if (startedAt !== undefined && !(typeof startedAt === 'number' && startedAt >= YEAR_2001)) {
+  if (startedAt !== undefined && !(Number.isFinite(startedAt) && startedAt >= YEAR_2001)) {
     throw new ConfigurationError(
       'startedAt must be milliseconds since 1970, as Date.now() gives: not seconds.',
     );
@@ -30,7 +30,7 @@ export function resolveWait(reference: string, options: WaitOptions, client: Pol
     timeout,
     startedAt,
     signal: checkedSignal(signal),
-    headers: headers && checkedHeaders(headers),
+    headers: headers === undefined || headers === null ? undefined : checkedHeaders(headers),
     expect: request.expect,
     onPoll,
     oneLook: false,

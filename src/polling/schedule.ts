@@ -5,6 +5,8 @@
  * @module payment-collection-client/schedule
  */
 
+import { LONGEST_TIMER } from '../longest-timer.ts';
+
 /** How a wait spaces its polls. All durations are in milliseconds. */
 export interface Schedule {
   /**
@@ -56,13 +58,14 @@ export const defaultSchedule = {
 } as const;
 
 /**
- * The pause before the next check in whole milliseconds, or `null` once the deadline has passed.
+ * The pause before the next check in whole milliseconds, which any timer can hold, or `null` once the deadline has
+ * passed.
  *
  * After the first check the pause is the square root of the seconds since the charge, in seconds, within `minDelay` and
  * `maxDelay`: the longer nobody has typed a PIN, the less likely it is in the next second. The last check falls on the
  * deadline; it is the only one that may come sooner than `minDelay`, where the deadline is nearer than that.
  *
- * @throws RangeError where `elapsed` or an option is no number.
+ * @throws RangeError where `elapsed` is missing, or it or an option is no number.
  *
  * @example
  * ```ts
@@ -70,34 +73,38 @@ export const defaultSchedule = {
  * const delay = final ? null : nextDelay({ elapsed: Date.now() - startedAt, retryAfter, random: Math.random() });
  * ```
  */
-export function nextDelay({
-  elapsed,
-  retryAfter = 0,
-  random = 0.5,
-  initialDelay = defaultSchedule.initialDelay,
-  minDelay = defaultSchedule.minDelay,
-  maxDelay = defaultSchedule.maxDelay,
-  timeout = defaultSchedule.timeout,
-}: NextDelayInput): number | null {
+export function nextDelay(input: NextDelayInput): number | null {
+  if (typeof input !== 'object' || input === null) throw noNumber();
+  const {
+    elapsed,
+    retryAfter = 0,
+    random = 0.5,
+    initialDelay = defaultSchedule.initialDelay,
+    minDelay = defaultSchedule.minDelay,
+    maxDelay = defaultSchedule.maxDelay,
+    timeout = defaultSchedule.timeout,
+  } = input;
+  // A missing start time, or the `null` that JSON makes of `Infinity`, read as "the deadline has passed", would give up an
+  // order; a timer reads NaN as no pause.
+  const given: unknown[] = [elapsed, retryAfter, random, initialDelay, minDelay, maxDelay, timeout];
+  if (!given.every((value) => typeof value === 'number')) throw noNumber();
   const since = Math.max(0, elapsed);
   const remaining = Math.floor(timeout - since);
   const spread = 0.9 + 0.2 * random;
   const paced = Math.min(maxDelay, Math.sqrt(since / 1000) * 1000 * spread);
   const wished = since < initialDelay ? initialDelay - since : paced;
-  const delay = Math.ceil(Math.max(minDelay, wished, retryAfter));
-  // A missing start time, or the `null` that JSON makes of `Infinity`, read as "the deadline has passed", would give up an
-  // order; a timer reads NaN as no pause.
-  const given: unknown[] = [elapsed, retryAfter, random, initialDelay, minDelay, maxDelay, timeout];
-  if (!given.every((value) => typeof value === 'number') || Number.isNaN(remaining + delay))
-    throw new RangeError('nextDelay: elapsed and every option must be milliseconds.');
+  const delay = Math.min(LONGEST_TIMER, Math.ceil(Math.max(minDelay, wished, retryAfter)));
+  if (Number.isNaN(remaining + delay)) throw noNumber();
 
   if (remaining <= 0) return null;
   if (delay >= remaining) return remaining;
-  if (remaining - delay >= minDelay) return delay;
+  if (delay === LONGEST_TIMER || remaining - delay >= minDelay) return delay;
   // Too little would be left for another pause: share it out, so that the last check falls on the deadline.
   const half = Math.ceil(remaining / 2);
   return remaining > maxDelay && half >= Math.max(minDelay, retryAfter) ? half : remaining;
 }
+
+const noNumber = () => new RangeError('nextDelay: elapsed and every option must be milliseconds.');
 
 /** The statuses after which nothing more is expected, unless a merchant says otherwise. */
 export const defaultFinalStatuses = ['success', 'failed', 'abandoned'] as const;

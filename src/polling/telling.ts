@@ -2,6 +2,7 @@ import { printableStatus } from '../contract/transaction.ts';
 import { PaymentsError } from '../errors.ts';
 import { type PollEvent, shielded, type WaitEvent } from '../events.ts';
 import { WaitTimeoutError } from '../wait-timeout-error.ts';
+import { copyOf } from './judge.ts';
 import type { Outcome, SharedPoll } from './shared-poll.ts';
 import type { Wait } from './wait.ts';
 
@@ -13,7 +14,7 @@ export function tell(wait: Wait, { answer, error }: Outcome, now: number, nextDe
     reference: wait.poll.reference,
     attempt: attemptsOf(wait),
     elapsed: elapsedOf(wait, now),
-    transaction: answer?.result,
+    transaction: answer && copyOf(answer.result),
     error: error instanceof PaymentsError ? error : undefined,
     nextDelay,
   };
@@ -50,7 +51,7 @@ export function timeoutError(wait: Wait, now: number): WaitTimeoutError {
   const attempts = attemptsOf(wait);
   return new WaitTimeoutError({
     reference,
-    lastTransaction,
+    lastTransaction: lastTransaction && copyOf(lastTransaction),
     lastError,
     attempts,
     elapsed: elapsedOf(wait, now),

@@ -4,7 +4,7 @@ import type { ResolvedPolling } from '../polling-options.ts';
 import { AbortGroups } from './abort-groups.ts';
 import { Alarm } from './alarm.ts';
 import { Heap } from './heap.ts';
-import { contradiction, ends, isPassing } from './judge.ts';
+import { copyOf, type Ending, endingsOf, isWanted } from './judge.ts';
 import { Pace } from './pace.ts';
 import {
   HINT_INTERVAL,
@@ -32,6 +32,8 @@ const NOBODY_WAITS = new Error('Nobody waits for this answer any more.');
  * limit. Polls and deadlines each have a heap, so that a deadline is kept also where no poll can leave.
  */
 export class Waits {
+  /** What else the close ends: it may have no wait just then. */
+  readonly closers = new Set<(reason: ClosedError) => void>();
   readonly #pollOnce: PollOnce;
   readonly #report: Report;
   readonly #maxConcurrency: number;
@@ -114,6 +116,7 @@ export class Waits {
     for (const poll of [...this.#polls.values()]) {
       for (const wait of [...poll.waits]) this.#fail(wait, 'closed', new ClosedError('verify'));
     }
+    for (const stop of [...this.closers]) stop(new ClosedError('verify'));
   }
 
   #newPoll(request: WaitRequest, began: number): SharedPoll {
@@ -142,12 +145,16 @@ export class Waits {
   }
 
   #wake(): void {
-    const now = performance.now();
-    this.#wokeAt = now;
-    this.#expire(now);
-    for (let poll = this.#due.first; poll && this.#mayStart(poll, now); poll = this.#due.first)
-      this.#start(poll, now);
-    this.#setAlarm(now);
+    this.#wokeAt = performance.now();
+    this.#expire(this.#wokeAt);
+    // Whoever heard of that may have taken his time: no poll leaves on an old clock.
+    for (let poll = this.#due.first; poll; poll = this.#due.first) {
+      const now = performance.now();
+      if (!this.#mayStart(poll, now)) break;
+      if (isWanted(poll, now)) this.#start(poll, now);
+      else this.#due.remove(poll);
+    }
+    this.#setAlarm(performance.now());
   }
 
   /** All of them are taken out first: a caller who hears of one and waits again would otherwise never let this end. */
@@ -181,7 +188,6 @@ export class Waits {
     this.#pace.take(now);
     this.#underWay++;
     poll.attempts++;
-    poll.polledAt = Math.floor(now);
     poll.inFlight = inFlight;
     const ended = (outcome: Outcome) => {
       this.#underWay--;
@@ -200,38 +206,36 @@ export class Waits {
   #heed(poll: SharedPoll, outcome: Outcome, late: number, now: number): void {
     note(poll, outcome, now);
     const transaction = outcome.answer?.result;
-    const over = !transaction && !isPassing(poll, outcome.error, now);
-    const ending = poll.waits.filter((wait) => over || (transaction && ends(wait, transaction)));
-    for (const wait of ending) this.leave(wait);
+    const ending = endingsOf(poll, outcome, now);
+    for (const { wait } of ending) this.leave(wait);
     const staying = [...poll.waits];
-    const next = staying.length === 0 ? Number.POSITIVE_INFINITY : this.#planNext(poll, outcome, now);
+    const next = staying.length === 0 ? Number.POSITIVE_INFINITY : this.#planNext(poll, now);
 
     // All is in order again, so a caller who hears of this may begin, end and close whatever he likes.
     const delay = staying.some(({ due }) => next < due) ? Math.ceil(next - now) : null;
     this.#report(pollEvent(poll, outcome, late, delay));
-    for (const wait of ending) {
+    for (const { wait, how } of ending) {
       tell(wait, outcome, now, null);
-      this.#end(wait, outcome);
+      this.#end(wait, how);
     }
     for (const wait of staying) {
       if (wait.place !== -1) tell(wait, outcome, now, next < wait.due ? delay : null);
-      if (wait.place !== -1 && transaction) wait.request.onTransaction?.(transaction);
+      if (wait.place !== -1 && transaction) wait.request.onTransaction?.(copyOf(transaction));
     }
   }
 
-  #planNext(poll: SharedPoll, outcome: Outcome, now: number): number {
-    this.#plan(poll, nextMoment(poll, outcome, now));
+  #planNext(poll: SharedPoll, now: number): number {
+    this.#plan(poll, nextMoment(poll, now));
     if (poll.hinted) this.#bringForward(poll, now);
     poll.hinted = false;
     return poll.due;
   }
 
-  #end(wait: Wait, { answer, error }: Outcome): void {
-    const wrong = answer ? contradiction(wait, answer.result) : error;
-    if (answer && !wrong) {
-      wait.resolve(answer.result);
+  #end(wait: Wait, how: Ending): void {
+    if (how.transaction) {
+      wait.resolve(how.transaction);
       this.#report(waitEvent(wait, 'final'));
-    } else this.#reject(wait, 'failed', wrong);
+    } else this.#reject(wait, 'failed', how.reason);
   }
 
   #fail(wait: Wait, result: WaitEvent['result'], reason: unknown): void {

@@ -1,4 +1,5 @@
 import { rawStatus, type Transaction } from '../contract/transaction.ts';
+import { endingAtOnce } from './ending-at-once.ts';
 import type { WaitRequest } from './wait.ts';
 import type { Waits } from './waits.ts';
 
@@ -8,13 +9,7 @@ export function watch(waits: Waits, request: WaitRequest): AsyncGenerator<Transa
   const changes = changesOf(waits, request, (leave) => {
     stop = leave;
   });
-  // By itself a generator returns only after the change that a reader already waits for, which may never come.
-  const finish = changes.return.bind(changes);
-  changes.return = (value) => {
-    stop();
-    return finish(value);
-  };
-  return changes;
+  return endingAtOnce(changes, () => stop());
 }
 
 async function* changesOf(

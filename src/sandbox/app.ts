@@ -1,6 +1,8 @@
+import { inspect } from 'node:util';
 import type { HttpBindings } from '@hono/node-server';
 import { bodyLimit } from 'hono/body-limit';
 import { csrf } from 'hono/csrf';
+import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../testing/service.ts';
@@ -28,6 +30,16 @@ type Env = { Bindings: HttpBindings };
 
 export function createApp({ service, activity, access, url }: Parts): Hono<Env> {
   const app = new Hono<Env>();
+  app.onError((error, c) => {
+    if (error instanceof HTTPException) {
+      const response = error.getResponse();
+      return c.newResponse(response.body, response);
+    }
+    const { incoming } = c.env;
+    // Whoever hung up in the middle of a body reads no answer, and has done nothing that is worth a stack.
+    if (!(incoming.destroyed && !incoming.complete)) process.stderr.write(`${inspect(error)}\n`);
+    return c.text('Internal Server Error', 500);
+  });
   app.use(async (c, next) => {
     const { hostname, host } = new URL(c.req.url);
     if (isOwnHost(hostname, url)) return next();

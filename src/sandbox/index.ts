@@ -6,7 +6,7 @@
 
 import { randomInt } from 'node:crypto';
 import { controlsOf, type PaymentControls } from '../testing/controls.ts';
-import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import { type Entry, type LedgerObserver, LONGEST_DELAY } from '../testing/ledger.ts';
 import { PaymentService } from '../testing/service.ts';
 import { Activity } from './activity.ts';
 import { publicOrigin, SandboxError, urlOf } from './address.ts';
@@ -43,8 +43,9 @@ export interface SandboxOptions {
    */
   allowRemote?: boolean | undefined;
   /**
-   * Where others reach the sandbox, such as `http://sandbox.test:4010`: the beginning of every `checkout_url`, and a
-   * name that it answers to. Otherwise it answers to `localhost` and to addresses.
+   * Where others reach the sandbox, such as `https://sandbox.test`: the beginning of every `checkout_url`, and a name
+   * that it answers to. Otherwise it answers to `localhost` and to addresses. The client takes `http` for this machine
+   * only, so for a client elsewhere something in front of the sandbox has to speak TLS.
    *
    * @default the address that it listens on
    */
@@ -63,7 +64,7 @@ export interface SandboxOptions {
    */
   keep?: number | undefined;
   /**
-   * Milliseconds after which a prompt that nobody answers expires: the charge has then `failed`.
+   * Milliseconds after which a prompt that nobody answers expires: the charge has then `failed`. At most 10¹².
    *
    * @default 300_000
    */
@@ -108,7 +109,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { host = '127.0.0.1', port = 0, allowRemote = false, state } = options;
   const { keep = KEEP, promptExpiry = PROMPT_EXPIRY } = options;
   checkCount('keep', keep);
-  checkCount('promptExpiry', promptExpiry);
+  checkCount('promptExpiry', promptExpiry, LONGEST_DELAY);
+  if (host === '') throw new SandboxError('host must be an address or a name.');
   const given = options.publicUrl === undefined ? undefined : publicOrigin(options.publicUrl);
   const store = state === undefined ? undefined : new Store(state);
   const entries = store?.entries() ?? [];
@@ -162,8 +164,8 @@ function allOf(observers: readonly LedgerObserver[]): LedgerObserver {
   return { created: tell('created'), changed: tell('changed'), dropped: tell('dropped') };
 }
 
-function checkCount(name: string, value: number): void {
-  if (!(Number.isSafeInteger(value) && value > 0)) {
-    throw new SandboxError(`${name} must be a whole number, 1 or more, not ${value}.`);
+function checkCount(name: string, value: number, most = Number.MAX_SAFE_INTEGER): void {
+  if (!(Number.isSafeInteger(value) && value > 0 && value <= most)) {
+    throw new SandboxError(`${name} must be a whole number, 1 to ${most}, not ${value}.`);
   }
 }

@@ -22,8 +22,11 @@ const TABLE = `CREATE TABLE transactions (
 ) STRICT;
 PRAGMA user_version = ${VERSION};`;
 
+/** In epoch milliseconds, up to the last that a date can hold. */
+const moment = z.number().check(z.gte(0), z.lte(8.64e15));
+
 const planSchema = z.union([
-  z.object({ settleAt: z.number(), status: z.enum(['success', 'failed', 'abandoned']) }),
+  z.object({ settleAt: moment, status: z.enum(['success', 'failed', 'abandoned']) }),
   z.object({ statuses: z.array(z.enum(transactionStatuses)) }),
 ]);
 
@@ -35,34 +38,45 @@ const rowSchema = z.object({
   phone: z.nullable(z.string()),
   network: z.nullable(z.enum(networks)),
   status: z.enum(transactionStatuses),
-  created_at: z.number(),
-  changed_at: z.number(),
+  created_at: moment,
+  changed_at: moment,
   plan: z.nullable(z.string()),
 });
 
 /** Keeps every transaction in a file, from the moment of each change. */
 export class Store implements LedgerObserver {
+  readonly #file: string;
   readonly #database: DatabaseSync;
   readonly #save: ReturnType<DatabaseSync['prepare']>;
   readonly #delete: ReturnType<DatabaseSync['prepare']>;
 
-  /** @throws SandboxError where the file is none of the sandbox's, or another sandbox has it open. */
+  /** @throws SandboxError where the file is none of the sandbox's, or damaged, or another sandbox has it open. */
   constructor(file: string) {
+    this.#file = file;
     this.#database = open(file);
-    this.#save = this.#database.prepare(
-      `INSERT INTO transactions
+    [this.#save, this.#delete] = this.#orDamaged(() => [
+      this.#database.prepare(
+        `INSERT INTO transactions
          (reference, amount, currency, customer_email, phone, network, status, created_at, changed_at, plan)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (reference) DO UPDATE
        SET status = excluded.status, changed_at = excluded.changed_at, plan = excluded.plan`,
-    );
-    this.#delete = this.#database.prepare('DELETE FROM transactions WHERE reference = ?');
+      ),
+      this.#database.prepare('DELETE FROM transactions WHERE reference = ?'),
+    ]);
   }
 
-  /** What earlier runs left, in the order of creation. */
+  /**
+   * What earlier runs left, in the order of creation.
+   *
+   * @throws SandboxError where the file is damaged; it is closed then.
+   */
   entries(): Entry[] {
-    const rows = this.#database.prepare('SELECT * FROM transactions ORDER BY position').all();
-    return rows.map(entryOf);
+    return this.#orDamaged(() => {
+      const check = this.#database.prepare('PRAGMA quick_check(1)').get();
+      if (check?.quick_check !== 'ok') throw new Error(`quick_check: ${check?.quick_check}`);
+      return this.#database.prepare('SELECT * FROM transactions ORDER BY position').all().map(entryOf);
+    });
   }
 
   created(entry: Entry): void {
@@ -94,9 +108,21 @@ export class Store implements LedgerObserver {
   close(): void {
     this.#database.close();
   }
+
+  #orDamaged<Result>(read: () => Result): Result {
+    try {
+      return read();
+    } catch (cause) {
+      this.close();
+      const message = `The state file ${this.#file} is damaged: choose another, or delete it.`;
+      throw new SandboxError(message, { cause });
+    }
+  }
 }
 
 function open(file: string): DatabaseSync {
+  if (file === '' || file === ':memory:')
+    throw new SandboxError('The state file needs a name: nothing would be kept.');
   // Not an import: Node 22 before 22.13 has no such module, and only those who keep state need it.
   const sqlite = process.getBuiltinModule?.('node:sqlite');
   if (!sqlite) {
@@ -139,5 +165,8 @@ function entryOf(row: unknown): Entry {
     changedAt: changed_at,
     mobileMoney: phone !== null && network !== null ? { phone, network } : null,
     plan: plan === null ? null : planSchema.parse(JSON.parse(plan)),
+    createdNth: 0,
+    changedNth: 0,
+    plannedNth: 0,
   };
 }

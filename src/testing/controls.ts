@@ -20,14 +20,16 @@ export interface MockCharge {
 
 /**
  * What a test does to the service and learns of it. Every list is a copy of what is so at that moment. A reference that
- * there is not, and a number that cannot be, throw at once.
+ * there is not, and a fault, status or number that cannot be, throw at once.
+ *
+ * The mock keeps everything; the sandbox its latest transactions (`keep`) and requests (1000 at least).
  */
 export interface PaymentControls {
-  /** Every transaction, as verify would report it, in the order of creation. */
+  /** The transactions that are kept, as verify would report them, in the order of creation. */
   readonly transactions: Transaction[];
-  /** Every charge that was accepted, in order: also one whose answer was lost. */
+  /** The charges that were accepted and are kept, in order: also one whose answer was lost. */
   readonly charges: MockCharge[];
-  /** Every request that came in, in order, also a refused one. */
+  /** The requests that came in and are kept, in order, also refused ones. */
   readonly requests: SeenRequest[];
   /** The customer pays: `success`, with `paid_at`. Any status can be left again; what was planned is off. */
   approve(reference: string): Transaction;
@@ -44,8 +46,8 @@ export interface PaymentControls {
    */
   settleAfter(reference: string | 'next', delay: number, status: FinalStatus): void;
   /**
-   * What the next verifies find, one status each; the last one stays. `next` is as for `settleAfter`, and whichever of
-   * the two was said last holds.
+   * What the next verifies find, one status each; the last one stays. For one reference, whichever of this and
+   * `settleAfter` was said last holds. With `next`, each of the two, however often said, is for one more transaction.
    *
    * @example mock.script('next', ['pending', 'pending', 'success']);
    */

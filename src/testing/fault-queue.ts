@@ -1,4 +1,5 @@
 import type { OperationName } from '../contract/operation.ts';
+import { checkFault } from './check-fault.ts';
 import type { Fault } from './faults.ts';
 
 /** A fault that is still to come. */
@@ -17,12 +18,9 @@ export class FaultQueue {
   }
 
   add(operation: OperationName, fault: Fault, times: number): void {
-    if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0))) {
+    checkFault(operation, fault);
+    if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0)))
       throw new RangeError(`times must be a whole number, 1 or more, or Infinity, not ${times}.`);
-    }
-    if (fault.kind === 'status' && !(fault.status >= 200 && fault.status <= 599)) {
-      throw new RangeError(`A fault's status must be 200 to 599, not ${fault.status}.`);
-    }
     this.#scripted.push({ operation, fault, left: times });
   }
 

@@ -58,6 +58,9 @@ export async function answerUnder(fault: Fault | undefined, befallen: Befallen):
       befallen.approveAfter(answer.data.reference, fault.after);
       return Response.json(answer);
     }
+    // It was given another kind after it was checked.
+    default:
+      throw new TypeError('There is no such fault.');
   }
 }
 

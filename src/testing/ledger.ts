@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema, Network } from '../contract/input.ts';
-import type { transactionStatuses } from '../contract/transaction.ts';
+import { transactionStatuses } from '../contract/transaction.ts';
 import { DEFAULT_CURRENCY } from '../operations.ts';
 
 /** A status that SPEC.md, 3, shows. */
@@ -22,10 +22,20 @@ export interface Entry {
   status: KnownStatus;
   changedAt: number;
   plan: Plan | null;
+  /**
+   * When it was created, when its status was changed or that change was planned, and when its plan was made: all as one
+   * count, for clocks stand still. 0 is a run before this one.
+   */
+  createdNth: number;
+  changedNth: number;
+  plannedNth: number;
 }
 
 /** What will become of a transaction without anyone touching it. */
 export type Plan = { settleAt: number; status: FinalStatus } | { statuses: readonly KnownStatus[] };
+
+/** Thirty years, in milliseconds: a date can hold what comes then. */
+export const LONGEST_DELAY = 1_000_000_000_000;
 
 /** A plan for a transaction that may not exist yet. */
 type PlanFrom = (createdAt: number) => Plan;
@@ -63,6 +73,7 @@ export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #options: LedgerOptions;
   #created = 0;
+  #nth = 0;
   #plansForNext: PlanFrom[] = [];
 
   constructor(options: LedgerOptions = {}) {
@@ -80,6 +91,7 @@ export class Ledger {
       'phone' in input && promptExpiry !== undefined
         ? { settleAt: now + promptExpiry, status: 'failed' }
         : null;
+    const nth = ++this.#nth;
     const entry: Entry = {
       reference: newReference(++this.#created),
       amount: input.amount.toFixed(2),
@@ -90,6 +102,9 @@ export class Ledger {
       status: 'pending',
       changedAt: now,
       plan: this.#plansForNext.shift()?.(now) ?? expiry,
+      createdNth: nth,
+      changedNth: nth,
+      plannedNth: nth,
     };
     this.#add(entry);
     observer?.created(entry);
@@ -116,7 +131,7 @@ export class Ledger {
     const entry = this.find(reference);
     if (entry?.plan && 'statuses' in entry.plan) {
       const [status = entry.status, ...statuses] = entry.plan.statuses;
-      this.#move(entry, status, Date.now(), { statuses });
+      this.#move(entry, status, Date.now(), { statuses }, ++this.#nth);
     }
     return entry;
   }
@@ -124,13 +139,18 @@ export class Ledger {
   /** Moves a transaction at once; what was planned for it is off. */
   settle(reference: string, status: FinalStatus): Entry {
     const entry = this.#known(reference);
-    this.#move(entry, status, Date.now(), null);
+    this.#move(entry, status, Date.now(), null, ++this.#nth);
     return entry;
   }
 
   settleAfter(reference: string | 'next', delay: number, status: FinalStatus): void {
-    if (!(delay >= 0)) throw new RangeError(`The delay must be milliseconds, 0 or more, not ${delay}.`);
     const now = Date.now();
+    if (!(typeof delay === 'number' && delay >= 0 && delay <= LONGEST_DELAY)) {
+      throw new RangeError(`The delay must be milliseconds from 0 to ${LONGEST_DELAY}, not ${delay}.`);
+    }
+    if (!isFinal(status)) {
+      throw new RangeError(`A transaction settles as success, failed or abandoned, not ${status}.`);
+    }
     this.#plan(reference, (createdAt) => ({
       settleAt: (reference === 'next' ? createdAt : now) + delay,
       status,
@@ -139,6 +159,10 @@ export class Ledger {
 
   script(reference: string | 'next', statuses: readonly KnownStatus[]): void {
     if (statuses.length === 0) throw new RangeError('A script needs at least one status.');
+    for (const status of statuses) {
+      if (!transactionStatuses.includes(status))
+        throw new RangeError(`There is no status ${status} in SPEC.md.`);
+    }
     this.#plan(reference, () => ({ statuses }));
   }
 
@@ -154,6 +178,7 @@ export class Ledger {
     } else {
       const entry = this.#known(reference);
       entry.plan = planFrom(entry.createdAt);
+      entry.plannedNth = ++this.#nth;
       this.#options.observer?.changed(entry);
     }
   }
@@ -193,15 +218,16 @@ export class Ledger {
   #settled(entry: Entry): Entry {
     const { plan } = entry;
     if (plan && 'settleAt' in plan && Date.now() >= plan.settleAt) {
-      this.#move(entry, plan.status, plan.settleAt, null);
+      this.#move(entry, plan.status, plan.settleAt, null, entry.plannedNth);
     }
     return entry;
   }
 
-  #move(entry: Entry, status: KnownStatus, at: number, plan: Plan | null): void {
+  #move(entry: Entry, status: KnownStatus, at: number, plan: Plan | null, nth: number): void {
     if (entry.status !== status) {
       entry.status = status;
       entry.changedAt = at;
+      entry.changedNth = nth;
     }
     entry.plan = plan;
     this.#options.observer?.changed(entry);

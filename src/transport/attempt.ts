@@ -1,7 +1,7 @@
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions, Transport } from '../options.ts';
-import { printable } from '../printable.ts';
+import { inspectable, printable } from '../printable.ts';
 import { createRedact, type Redact, withoutSecrets } from '../redact.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { checkedKey, isTestKey } from '../resolve-options.ts';
@@ -43,10 +43,12 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   client: ResolvedOptions,
   call: Call<Input, Request, Result>,
   attempt: number,
+  recentKeys: string[],
 ): Promise<Answer<Result>> {
   const { operation, request, body, signal, timeout } = call;
   signal?.throwIfAborted();
   const apiKey = await currentKey(client.apiKey, operation.name, call);
+  remember(apiKey, recentKeys);
   if (body !== undefined) await noticeClosedConnections();
   signal?.throwIfAborted();
   call.beforeSending?.();
@@ -57,22 +59,25 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   const received = new Received();
   const began = performance.now();
   let thrown: unknown;
+  let handedOn = false;
   client.report({ type: 'request', ...subject, attempt });
   try {
-    await within(timeout, signal, async (end) =>
-      transport.exchange({ method: operation.method, url, headers, body, signal: end }, received),
-    );
+    await within(timeout, signal, async (end) => {
+      handedOn = true;
+      await transport.exchange({ method: operation.method, url, headers, body, signal: end }, received);
+    });
   } catch (fault) {
-    thrown = fault ?? new Error('fetch failed without saying why');
+    thrown = inspectable(fault) ?? new Error('fetch failed without saying why');
   }
 
   const facts = {
     operation: operation.name,
-    outcome: operation.method === 'GET' ? null : ('unknown' as const),
+    // A listener may have aborted at the last moment.
+    outcome: operation.method === 'GET' || !handedOn ? null : ('unknown' as const),
     timeout,
     testMode: isTestKey(apiKey),
     get redact() {
-      return createRedact(apiKey, textField(request, 'phone'), textField(request, 'customer_email'));
+      return createRedact(recentKeys, textField(request, 'phone'), textField(request, 'customer_email'));
     },
   };
   const { status } = received;
@@ -95,6 +100,13 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   }
 }
 
+/** An answer may still be about the key that was just replaced. */
+function remember(apiKey: string, recentKeys: string[]): void {
+  if (recentKeys.includes(apiKey)) return;
+  recentKeys.unshift(apiKey);
+  recentKeys.splice(3);
+}
+
 /** A key may come from anywhere and take its time, so it is bounded like a request. Nothing has been sent yet. */
 async function currentKey(
   apiKey: ResolvedOptions['apiKey'],
@@ -104,7 +116,8 @@ async function currentKey(
   if (typeof apiKey === 'string') return apiKey;
   try {
     return checkedKey(await within(timeout, signal, async () => apiKey()));
-  } catch (error) {
+  } catch (fault) {
+    const error = inspectable(fault);
     if (error instanceof Aborted) throw error.reason;
     if (error instanceof ConfigurationError)
       throw new ConfigurationError(withoutSecrets(error.message), { operation });

@@ -59,9 +59,12 @@ function oneListed(item: unknown): FieldError[] {
   if (!isObject(item)) return [];
   const message = messageIn(item);
   const name = FIELD_NAMES.map((field) => item[field]).find((value) => value !== undefined);
-  const field = Array.isArray(name) ? name.filter((part) => part !== 'body').join('.') : name;
+  const field = Array.isArray(name) ? name.filter(isPathPart).join('.') : name;
   return message && typeof field === 'string' ? [{ field, message }] : [];
 }
+
+const isPathPart = (part: unknown) =>
+  typeof part === 'number' || (typeof part === 'string' && part !== 'body');
 
 const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 

@@ -2,7 +2,7 @@ import { type APIError, apiErrorClass } from '../api-errors.ts';
 import type { OperationName } from '../contract/operation.ts';
 import { referenceSchema } from '../contract/reference.ts';
 import type { Outcome, PaymentsError } from '../errors.ts';
-import { isError, printable } from '../printable.ts';
+import { printable } from '../printable.ts';
 import type { Redact } from '../redact.ts';
 import {
   ConnectionError,
@@ -107,10 +107,9 @@ export function unexpectedAnswer(
 }
 
 /** What was thrown is not shown: it may quote what was read. */
-export function unexpectedFault(facts: CallFacts, { status }: Received, fault: unknown): PaymentsError {
+export function unexpectedFault(facts: CallFacts, { status }: Received): PaymentsError {
   const { operation, outcome } = facts;
-  const name = isError(fault) ? fault.name : 'something';
-  const message = `${operation}: the client itself failed (${name}) while it read the answer.`;
+  const message = `${operation}: the client itself failed while it read the answer.`;
   const retryable = isRead(facts);
   const seen = { status: status ?? 0, body: undefined };
   return inDoubt(facts, new UnexpectedResponseError(message, { operation, outcome, retryable, ...seen }));
@@ -129,8 +128,8 @@ function apiError(
   retryable: boolean,
 ): APIError {
   const { operation, redact } = facts;
-  const body = redact.body(received);
-  const serviceMessage = serviceMessageIn(body);
+  const body = orNothing(() => redact.body(received));
+  const serviceMessage = orNothing(() => serviceMessageIn(body));
   const said = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
   const rejected = outcome === 'rejected' ? ' Nothing was charged by this call.' : '';
   return new (apiErrorClass(status))(
@@ -142,11 +141,20 @@ function apiError(
       status,
       body,
       serviceMessage,
-      fieldErrors: fieldErrorsIn(body),
+      fieldErrors: orNothing(() => fieldErrorsIn(body)) ?? [],
       requestId: requestIdIn(received.headers, facts),
       retryAfter: retryAfterIn(received.headers),
     },
   );
+}
+
+/** A body that cannot be read does not hide what the status says. */
+function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }
 
 /** The reference in an answer that is otherwise unusable. */

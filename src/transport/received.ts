@@ -16,6 +16,7 @@ export class Received implements TransportAnswer {
   truncated = false;
   readonly #pieces: Uint8Array[] = [];
   #bytes = 0;
+  #text: string | undefined;
   #json: { value: unknown } | undefined;
 
   head(status: number, headers: AnswerHeaders): void {
@@ -31,13 +32,14 @@ export class Received implements TransportAnswer {
     this.#bytes += bytes.byteLength;
     this.truncated ||= this.#bytes > MAX_BODY_BYTES;
     if (!this.truncated) this.#pieces.push(bytes);
+    this.#text = undefined;
     return !this.truncated;
   }
 
+  /** Of the whole, once it has come. */
   get text(): string {
-    const decoder = new TextDecoder();
-    const texts = this.#pieces.map((bytes) => decoder.decode(bytes, { stream: true }));
-    return texts.join('') + decoder.decode();
+    this.#text ??= new TextDecoder().decode(joined(this.#pieces));
+    return this.#text;
   }
 
   /** The body as JSON, or `undefined` where it is none. */
@@ -45,6 +47,18 @@ export class Received implements TransportAnswer {
     this.#json ??= { value: this.truncated ? undefined : parsed(this.text) };
     return this.#json.value;
   }
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first = new Uint8Array()] = pieces;
+  if (pieces.length <= 1) return first;
+  const whole = new Uint8Array(pieces.reduce((length, { byteLength }) => length + byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
 }
 
 /** A fetch or transport may be anybody's: what is wrong with its headers is no reason to lose what the answer says. */

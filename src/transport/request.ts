@@ -1,6 +1,7 @@
 import type * as z from 'zod/mini';
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { type InputIssue, InvalidInputError } from '../errors.ts';
+import { withoutSecrets } from '../redact.ts';
 import { version } from '../version.ts';
 
 /** What the caller gave, checked and made ready to send; all its faults are reported together. */
@@ -15,11 +16,18 @@ export function checkedInput<Input, Request extends object, Result>(
 
 function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({
-      path: [...issue.path, key].join('.'),
+    const named = issue.keys.slice(0, MOST_NAMED).map((key) => ({
+      path: [...issue.path, shownName(key)].join('.'),
       message: 'is not a field of this operation: check the spelling, or use extraBody',
       code: 'unknown_field',
     }));
+    const more = issue.keys.length - named.length;
+    const others = {
+      path: '',
+      message: `${more} more fields are none of this operation`,
+      code: 'unknown_field',
+    };
+    return more > 0 ? [...named, others] : named;
   }
   const path = issue.path.join('.');
   if (issue.code === 'custom')
@@ -28,6 +36,16 @@ function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
     path === '' ? 'the input must be an object with the fields of this operation' : issue.message;
   return [{ path, message, code: issue.code === 'invalid_union' ? 'invalid_type' : issue.code }];
 }
+
+const MOST_NAMED = 20;
+
+/** A field's name may be anything that a customer sent, and ends in a log. */
+function shownName(name: string): string {
+  if (/^[A-Za-z_$][\w$-]{0,63}$/.test(name) && !LIKE_A_NUMBER.test(name)) return name;
+  return JSON.stringify(withoutSecrets(name.slice(0, 64)).replace(LIKE_A_NUMBER, '[REDACTED]'));
+}
+
+const LIKE_A_NUMBER = /\d(?:\D{0,2}\d){4,}/;
 
 /** The JSON text of a POST, written once and sent unchanged with each try. */
 export function bodyOf(
@@ -40,12 +58,16 @@ export function bodyOf(
   };
   if (typeof extraBody !== 'object' || extraBody === null || Array.isArray(extraBody))
     fault('extraBody', 'must be an object');
-  for (const name of Object.keys(extraBody)) {
+  // Read once: what was checked is what is sent.
+  const extra = { ...extraBody };
+  for (const [name, value] of Object.entries(extra)) {
     if (Object.hasOwn(operation.input.shape, name))
-      fault(`extraBody.${name}`, 'is a field of the input: give it there');
+      fault(`extraBody.${shownName(name)}`, 'is a field of the input: give it there');
+    if (name === 'toJSON' && typeof value === 'function')
+      fault('extraBody.toJSON', 'must not be a function: it would stand in for the whole body');
   }
   try {
-    return JSON.stringify({ ...extraBody, ...request });
+    return JSON.stringify({ ...extra, ...request });
   } catch {
     return fault('extraBody', 'cannot be written as JSON');
   }

@@ -29,7 +29,7 @@ export function settle<Input, Request extends object, Result extends AnyTransact
     return resultOf(operation, request, facts, received, thrown);
   } catch (error) {
     // A bug of ours, met while an answer is read, must not hide that a charge may exist.
-    throw error instanceof PaymentsError ? error : unexpectedFault(facts, received, error);
+    throw error instanceof PaymentsError ? error : unexpectedFault(facts, received);
   }
 }
 

@@ -1,11 +1,12 @@
 import { RateLimitError } from '../api-errors.ts';
 import type { Operation } from '../contract/operation.ts';
-import { ConfigurationError, PaymentsError } from '../errors.ts';
+import { ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
 import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
 import { type Answer, type Call, subjectOf, tryOnce } from './attempt.ts';
 import { sleep } from './deadline.ts';
+import { eitherSignal } from './either-signal.ts';
 import { fetchTransport } from './exchange.ts';
 import { bodyOf, checkedInput } from './request.ts';
 import { delayBeforeRetry } from './retry.ts';
@@ -34,20 +35,35 @@ export type Send = <Input, Request extends object, Result extends AnyTransaction
   call: Call<Input, Request, Result>,
 ) => Promise<Answer<Result>>;
 
-/** `onRateLimited` hears of each 429, with its Retry-After in milliseconds. */
-export function createSend(client: ResolvedOptions, onRateLimited: (retryAfter?: number) => void): Send {
+/**
+ * `onRateLimited` hears of each 429, with its Retry-After in milliseconds. Once `closing` is aborted nothing is sent, and
+ * no pause before another try goes on.
+ */
+export function createSend(
+  client: ResolvedOptions,
+  closing: AbortSignal,
+  onRateLimited: (retryAfter?: number) => void,
+): Send {
   const transport = client.transport ?? fetchTransport(client.fetch);
-  return (call) =>
-    retrying(client, call, (attempt) =>
-      tryOnce(transport, client, call, attempt).catch((error) => {
+  const recentKeys: string[] = [];
+  return (given) => {
+    const beforeSending = () => {
+      if (closing.aborted) throw new ClosedError(given.operation.name);
+      given.beforeSending?.();
+    };
+    const call = { ...given, beforeSending };
+    return retrying(client, closing, call, (attempt) =>
+      tryOnce(transport, client, call, attempt, recentKeys).catch((error) => {
         if (error instanceof RateLimitError) onRateLimited(error.retryAfter);
         throw error;
       }),
     );
+  };
 }
 
 async function retrying<Result>(
   client: ResolvedOptions,
+  closing: AbortSignal,
   call: Parameters<typeof subjectOf>[0] & ResolvedRequestOptions,
   tryOnce: (attempt: number) => Promise<Result>,
 ): Promise<Result> {
@@ -59,7 +75,8 @@ async function retrying<Result>(
       const delay = delayBeforeRetry(error, attempt, call.maxRetries);
       if (delay === null) throw error;
       client.report({ type: 'retry', ...subjectOf(call), attempt, delay, error: error.code });
-      await sleep(delay, call.signal);
+      const { signal, release } = eitherSignal(call.operation.name, call.signal, closing);
+      await sleep(delay, signal).finally(release);
     }
   }
 }

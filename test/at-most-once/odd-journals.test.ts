@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigurationError, type Journal, JournalError, OutcomeUnknownError } from '../../src/index.ts';
+import {
+  ConfigurationError,
+  type Journal,
+  JournalError,
+  OutcomeUnknownError,
+  type PaymentsEvent,
+} from '../../src/index.ts';
+import { createJournal } from '../../src/journal/index.ts';
 import { expectNoSecrets } from '../support/secrets.ts';
-import { API_KEY, answers, charge, EMAIL, failureOf, json, PHONE, startService } from '../support/service.ts';
+import { API_KEY, answers, EMAIL, failureOf, json, PHONE, startService } from '../support/service.ts';
 import { changed, sharedStore } from './journals.ts';
 import { charged, KEY } from './keyed-calls.ts';
 
@@ -54,14 +61,15 @@ const nonsense: [string, unknown][] = [
 ];
 
 test.each(nonsense)(
-  "a merchant's journal that answers with %s: nothing is sent, and nothing is a result",
+  "a merchant's journal that answers with %s: nothing is sent, nothing is a result, and a charge may exist",
   async (_what, answer) => {
     const service = await serve();
     const begin = () => Promise.resolve(JSON.parse(JSON.stringify(answer ?? null)));
     const journal = changed(sharedStore().journal(), { begin });
     const failure = await failureOf(charged(service.client({ journal })));
-    expect(failure).toBeInstanceOf(JournalError);
-    expect(failure).toMatchObject({ outcome: 'not_sent', retryable: false });
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
+    expect(String(failure)).toContain('Nothing was sent.');
     expect(service.requests).toEqual([]);
   },
 );
@@ -115,16 +123,42 @@ test.each([undefined, 0, 99, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
   },
 );
 
-test('a record that cannot be read is never charged on', async () => {
+test('a record that cannot be read is never charged on, and never said to be no charge', async () => {
   const service = await serve();
   const shared = sharedStore();
   await charged(service.client({ journal: shared.journal() }));
   for (const text of ['', '{}', 'null', '{"format":2,"state":"not_charged"}']) {
     shared.records.set(KEY, { version: '1', text, writtenAt: 0 });
-    const failure = await failureOf(
-      service.client({ journal: shared.journal() }).chargeMobileMoney(charge, { idempotencyKey: KEY }),
-    );
-    expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: false });
+    const told: PaymentsEvent[] = [];
+    const onEvent = (event: PaymentsEvent) => told.push(event);
+    const failure = await failureOf(charged(service.client({ journal: shared.journal(), onEvent })));
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
+    expect(String(failure)).toContain('a newer version of this package may have written it');
+    expect(String(failure)).toContain('Nothing was sent. A charge may exist');
+    expect(told).toMatchObject([{ type: 'journal', result: 'in_doubt', idempotencyKey: KEY }]);
   }
   expect(service.requests).toHaveLength(1);
+});
+
+test('what a journal says of a key in an error shows the key without customer and phone', async () => {
+  const service = await serve();
+  const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
+  const shared = sharedStore();
+  shared.records.set(idempotencyKey, { version: '1', text: '{}', writtenAt: 0 });
+  const down = {
+    read: () => Promise.reject(new Error('down')),
+    write: () => Promise.reject(new Error('down')),
+  };
+  for (const journal of [shared.journal(), createJournal(down)]) {
+    const failure = await failureOf(charged(service.client({ journal }), { idempotencyKey }));
+    expect(String(failure)).toContain('idempotencyKey "order of [REDACTED], [REDACTED]"');
+    expectNoSecrets(failure, { key: API_KEY, phone: PHONE, email: EMAIL });
+  }
+  for (const asked of [
+    shared.journal().read(idempotencyKey),
+    shared.journal().resolve(idempotencyKey, 'not_charged'),
+    sharedStore().journal().resolve(idempotencyKey, 'not_charged'),
+  ])
+    expectNoSecrets(await failureOf(asked), { key: API_KEY, phone: PHONE, email: EMAIL });
 });

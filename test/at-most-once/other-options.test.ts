@@ -24,6 +24,28 @@ test('headers, extra fields and a key go together; the key itself does not leave
   expect(JSON.stringify(request)).not.toContain(KEY);
 });
 
+test('extra fields that are nested too deep to be recognised again are refused, and nothing is sent', async () => {
+  const service = await serve();
+  const shared = sharedStore();
+  const client = service.client({ journal: shared.journal() });
+  const refusals: unknown[] = [];
+  // How deep is too deep depends on the stack that is left.
+  for (let depth = 500; depth <= 10_000; depth += 500) {
+    let nested: unknown = 1;
+    for (let level = 0; level < depth; level++) nested = level % 2 ? [nested] : { nested };
+    const idempotencyKey = `order of ${depth}`;
+    const call = charged(client, { idempotencyKey, extraBody: { nested } });
+    await call.catch((error: unknown) => {
+      refusals.push(error);
+      expect(shared.states(idempotencyKey)).toEqual([]);
+    });
+  }
+  expect(refusals).not.toEqual([]);
+  for (const refusal of refusals)
+    expect(refusal).toMatchObject({ code: 'invalid_input', issues: [{ path: 'extraBody' }] });
+  expect(service.requests).toHaveLength(20 - refusals.length);
+});
+
 test('the timeout of a call is that of its request, not of its record', async () => {
   const shared = sharedStore();
   const service = await startService(() => {});

@@ -13,7 +13,7 @@ function clientThatIsRefused(apiKey: string, status = 422) {
     journal: memoryJournal(),
     fetch: async (_, { headers, body }) =>
       Response.json(
-        { message: `refused: ${headers.authorization} ${JSON.parse(body ?? '{}').phone}` },
+        { message: `refused: ${headers.authorization} ${JSON.parse(body ?? '{}').phone} is not valid` },
         { status },
       ),
   });
@@ -26,6 +26,8 @@ test.each([
   ['many digits', '1'.repeat(100_000)],
   ['many dashes', `${'-'.repeat(100_000)}0244123456`],
   ['many ampersands', `${'&<">'.repeat(25_000)}0244123456`],
+  ['many backslashes', `${'\\'.repeat(150)}0244123456`],
+  ['endless backslashes', `${'\\'.repeat(100_000)}0244123456`],
   ['half characters', `${'\ud800'.repeat(1_000)}0244123456`],
 ])('a phone number of %s is an answer of the service like another, and is not shown', async (_, phone) => {
   const client = clientThatIsRefused(KEY);
@@ -44,5 +46,35 @@ test.each([
     const failure = await failureOf(clientThatIsRefused(apiKey, status).chargeMobileMoney(charge));
     expect(failure).toMatchObject({ outcome: status === 401 ? 'rejected' : 'unknown' });
     expect(inspect(failure, { depth: 9, maxStringLength: null })).not.toContain(apiKey.slice(8, 28));
+  }
+});
+
+test('an email of backslashes that the service repeats holds nothing up, and is not shown', async () => {
+  const customer_email = `${'\\'.repeat(63)}@example.com`;
+  const client = new PaymentsClient({
+    apiKey: KEY,
+    baseUrl: 'https://payments.example',
+    fetch: async () =>
+      Response.json({ message: `The address ${customer_email} is refused.` }, { status: 422 }),
+  });
+  const failure = await failureOf(client.chargeMobileMoney({ ...charge, customer_email }));
+  expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
+  expect(inspect(failure, { depth: 9 })).not.toContain('@example.com');
+});
+
+test('a body that is cut short shows no part of a key or a number at its end', async () => {
+  const apiKey = 'live-key-of-a-shape-that-nobody-knows-/+=';
+  for (const secret of [encodeURIComponent(apiKey), apiKey.toUpperCase(), '024 412 3456', '0244123456']) {
+    for (let before = 16_384 - secret.length; before <= 16_384; before++) {
+      const start = `<p>${'x '.repeat(8_192)}`.slice(0, before - 1);
+      const page = `${start} ${secret} and more`;
+      const client = new PaymentsClient({
+        apiKey,
+        baseUrl: 'https://payments.example',
+        fetch: async () => new Response(page, { status: 422 }),
+      });
+      const { body } = Object(await failureOf(client.chargeMobileMoney({ ...charge, phone: '0244123456' })));
+      expect(body).not.toContain(secret.slice(0, 5));
+    }
   }
 });

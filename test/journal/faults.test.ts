@@ -186,25 +186,31 @@ describe('a record that is not understood', () => {
     ['without a fingerprint', { ...whole, fingerprint: undefined }],
     ['completed without a result', { ...whole, state: 'completed' }],
     ['that is no object', 17],
-  ])('fails as a JournalError, and nothing is sent: %s', async (_what, record) => {
+  ])('leaves a charge in doubt, and nothing is sent: %s', async (_what, record) => {
     await refuses(JSON.stringify(record));
   });
 
   test.each(['', 'begun', '{"format":1', 'null'])('also text that is no record: %j', refuses);
 
-  async function refuses(text: string) {
+  test('also a record that has lost its version', async () => {
+    await refuses(JSON.stringify(whole), '');
+  });
+
+  async function refuses(text: string, version = 'one') {
     const service = await counting();
     const store = memoryStore();
-    await store.write('order-17', { expected: null, version: 'one', text, keepFor: null, binding: true });
+    await store.write('order-17', { expected: null, version, text, keepFor: null, binding: true });
     const journal = createJournal(store);
     const payments = service.client({ journal });
+    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }))).toMatchObject(
+      { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false },
+    );
     for (const failure of [
-      await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
       await failureOf(journal.begin('order-17', attempt)),
       await failureOf(journal.read('order-17')),
       await failureOf(journal.resolve('order-17', 'not_charged')),
     ]) {
-      expect(failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: false });
+      expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
       expect(String(failure)).toContain('a newer version of this package may have written it');
     }
     expect(service.requests).toEqual([]);

@@ -148,14 +148,25 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(await journal.read('queued')).toBeNull();
   });
 
-  test('a key that holds something else fails as a JournalError', async () => {
+  test.each([
+    ['its version', (client: Redis, name: string) => client.hdel(name, 'version')],
+    ['the text of its version', (client: Redis, name: string) => client.hset(name, 'version', '')],
+    ['its record', (client: Redis, name: string) => client.hdel(name, 'record')],
+    ['its time', (client: Redis, name: string) => client.hdel(name, 'written_at')],
+    ['the form of its time', (client: Redis, name: string) => client.hset(name, 'written_at', 'noon')],
+    ['its form', (client: Redis, name: string) => client.multi().del(name).set(name, 'mine').exec()],
+  ])('a record that has lost %s is never taken for a new key: it stays in doubt', async (what, lose) => {
     const client = ioredis();
-    await client.set('payments:journal:taken', 'mine');
-    expect(await failureOf(redisJournal(client).begin('taken', attempt))).toMatchObject({
-      name: 'JournalError',
-      message: expect.stringContaining('WRONGTYPE'),
-    });
-    expect(await client.get('payments:journal:taken')).toBe('mine');
+    const journal = redisJournal(client);
+    const claim = await begunClaim(journal, `lost ${what}`);
+    await journal.end(claim, { state: 'not_sent' });
+    await lose(client, `payments:journal:lost ${what}`);
+    for (const failure of [
+      await failureOf(journal.begin(claim.key, attempt)),
+      await failureOf(journal.read(claim.key)),
+      await failureOf(journal.resolve(claim.key, 'not_charged')),
+    ])
+      expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
   });
 
   test('a command that is sent again after its connection broke is known as the first one', async () => {

@@ -144,6 +144,24 @@ test('what is no database is refused at once', () => {
   }
 });
 
+test('a database that gives rows as arrays is not read wrongly: what it holds stays in doubt', async () => {
+  const open = temporaryDatabase();
+  const first = sqliteJournal(open());
+  await first.end(await begunClaim(first, 'order-17'), { state: 'not_sent' });
+  const database = new DatabaseSync(open().location() ?? '', { returnArrays: true });
+  onTestFinished(() => database.close());
+  const journal = sqliteJournal(database);
+  for (const failure of [
+    await failureOf(journal.begin('order-17', attempt)),
+    await failureOf(journal.read('order-17')),
+    await failureOf(journal.resolve('order-17', 'not_charged')),
+  ]) {
+    expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+    expect(String(failure)).toContain('open it without returnArrays');
+  }
+  expect(await first.read('order-17')).toMatchObject({ state: 'not_sent' });
+});
+
 test('a database that is closed, or that cannot be written, fails as a JournalError', async () => {
   const open = temporaryDatabase();
   const database = open();

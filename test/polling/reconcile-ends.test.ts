@@ -18,6 +18,12 @@ async function* breaksLater(count: number) {
   yield* breaksAfter(count);
 }
 
+/** A queue that gives a few, and then nothing for ever. */
+async function* idleAfter(count: number) {
+  yield* references(count);
+  await new Promise(() => {});
+}
+
 test('break closes the source, and no request, timer or listener is left', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const { state, source } = watchedSource(1_000);
@@ -84,6 +90,37 @@ test('an abort ends it also while the source gives nothing', async () => {
   expect((await done).error).toBe(abort.signal.reason);
 });
 
+test('close ends it at once also while the source gives nothing', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const done = all(client.reconcile(idleAfter(3)));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  client.close();
+  const { list, error } = await done;
+  expect(list).toHaveLength(3);
+  expect(error).toMatchObject({ code: 'closed' });
+});
+
+const enough = new Error('enough');
+
+test.each([
+  ['return', (results: AsyncGenerator<Reconciled, void>) => results.return()],
+  ['throw', (results: AsyncGenerator<Reconciled, void>) => results.throw(enough)],
+])('%s ends it at once, also while a result is waited for and the source gives nothing', async (_, leave) => {
+  const { client, seen } = scriptedService(() => new Promise(() => {}));
+  const { signal } = new AbortController();
+  const results = client.reconcile(idleAfter(3), { signal });
+  const pending = results.next();
+  await vi.advanceTimersByTimeAsync(SECOND);
+  const left = leave(results).catch((error: unknown) => error);
+  await microtasks();
+  expect(vi.getTimerCount()).toBe(0);
+  expect(seen.every((request) => request.signal.aborted)).toBe(true);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(await pending).toEqual({ done: true, value: undefined });
+  expect([enough, { done: true, value: undefined }]).toContainEqual(await left);
+  expect(seen).toHaveLength(3);
+});
+
 test('close ends it with ClosedError, and not with an error for each reference', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const { state, source } = watchedSource(1_000);
@@ -131,9 +168,19 @@ test('a reconciliation that nobody reads reads nothing and asks nothing', async 
   expect(seen).toEqual([]);
 });
 
-test('a text in place of a list is refused', () => {
+test.each([
+  ['a text', 'TXN-0'],
+  ['a promise of a list', Promise.resolve(['TXN-0'])],
+  ['an object', { reference: 'TXN-0' }],
+  ['a date', new Date()],
+  ['what only looks like a list', { 0: 'TXN-0', length: 1 }],
+  ['a function', () => ['TXN-0']],
+  ['null', null],
+  ['nothing', undefined],
+])('%s in place of a list is refused at the call', (_, list) => {
   const { client } = scriptedService(inTurn('success'));
-  expect(() => client.reconcile('TXN-0')).toThrow(expect.objectContaining({ code: 'configuration_error' }));
+  const reconcile = () => Reflect.apply(client.reconcile, client, [list]);
+  expect(reconcile).toThrow(expect.objectContaining({ code: 'configuration_error' }));
 });
 
 test.each([{ timeout: -1 }, { minDelay: 0 }, { signal: 'no signal' }, { minDealy: 5_000 }])(

@@ -77,7 +77,7 @@ const input = fc
       elapsed: duration(-10_000, 2_000_000),
       timeout: fc.oneof(duration(1, 2_000_000), fc.constant(Number.POSITIVE_INFINITY)),
       random: fc.double({ min: 0, max: 1, noNaN: true }),
-      retryAfter: fc.option(duration(0, 2 ** 31), { nil: undefined }),
+      retryAfter: fc.option(duration(0, 2 ** 31 - 1), { nil: undefined }),
     }),
   )
   .map(([delays, rest]) => ({ ...delays, ...rest }));
@@ -153,8 +153,26 @@ test.each([
   ['minDelay', Number.NaN],
   ['retryAfter', Number.NaN],
   ['random', Number.NaN],
+  ['elapsed', 60_000n],
+  ['maxDelay', 3_000n],
+  ['timeout', Symbol('ten minutes')],
 ])('a wrong %s (%s) throws: as a pause it would give up an order, or poll without end', (name, value) => {
   expect(() => nextDelay({ elapsed: 60_000, [name]: value })).toThrow(RangeError);
+});
+
+test.each([undefined, null, 60_000])('nextDelay of %s throws: it must be told what has elapsed', (given) => {
+  expect(() => Reflect.apply(nextDelay, undefined, [given])).toThrow(RangeError);
+});
+
+test.each([
+  { initialDelay: Number.POSITIVE_INFINITY },
+  { minDelay: Number.POSITIVE_INFINITY },
+  { retryAfter: Number.POSITIVE_INFINITY },
+  { retryAfter: 2 ** 40, timeout: 2 ** 41 },
+  { minDelay: 2 ** 40, timeout: 2 ** 40 + 1 },
+  { retryAfter: 2 ** 31, timeout: 2 ** 31 + 1 },
+])('no pause is longer than a timer can hold: %o', (given) => {
+  expect(nextDelay({ elapsed: 0, timeout: Number.POSITIVE_INFINITY, ...given })).toBe(2 ** 31 - 1);
 });
 
 test('success, failed and abandoned are final, and nothing else is', () => {

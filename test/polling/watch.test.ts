@@ -1,4 +1,6 @@
 import { getEventListeners } from 'node:events';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { expect, test, vi } from 'vitest';
 import type { PaymentsClient, Transaction, WaitOptions } from '../../src/index.ts';
 import { REFERENCE } from '../support/calls.ts';
@@ -174,6 +176,34 @@ test('a reader that gives up while it waits for a change, as when a browser goes
   expect(await second).toEqual({ done: true, value: undefined });
   expect(await returned).toEqual({ done: true, value: undefined });
   await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(seen).toHaveLength(1);
+});
+
+test('an error thrown into a watch while it waits for a change ends the wait at once', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const watch = client.watch(REFERENCE);
+  const first = watch.next();
+  await vi.advanceTimersByTimeAsync(SECOND);
+  await first;
+  const second = watch.next();
+  const thrown = expect(watch.throw(new Error('the browser went away'))).rejects.toThrow('the browser');
+  await microtasks();
+  expect(vi.getTimerCount()).toBe(0);
+  expect(await second).toEqual({ done: true, value: undefined });
+  await thrown;
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(seen).toHaveLength(1);
+});
+
+test('a stream of changes whose reader goes away ends the wait', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'processing'));
+  const browser = new Writable({ objectMode: true, write: (_chunk, _encoding, done) => done() });
+  const streaming = pipeline(Readable.from(client.watch(REFERENCE)), browser).catch(() => {});
+  await vi.advanceTimersByTimeAsync(SECOND);
+  browser.destroy();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(vi.getTimerCount()).toBe(0);
+  await streaming;
   expect(seen).toHaveLength(1);
 });
 

@@ -61,12 +61,19 @@ test.each(['pay.shop.test', 'ftp://pay.shop.test', 'https://pay.shop.test/path',
   },
 );
 
-test.each([{ keep: 0 }, { keep: 1.5 }, { promptExpiry: -1 }, { promptExpiry: Number.NaN }])(
-  '%o is refused',
-  async (options) => {
-    await expect(startSandbox(options)).rejects.toBeInstanceOf(SandboxError);
-  },
-);
+test.each([
+  { keep: 0 },
+  { keep: 1.5 },
+  { promptExpiry: -1 },
+  { promptExpiry: Number.NaN },
+  { promptExpiry: 1_000_000_000_001 },
+  { host: '' },
+  { host: '', allowRemote: true },
+  { state: '' },
+  { state: ':memory:' },
+])('%o is refused', async (options) => {
+  await expect(startSandbox(options)).rejects.toBeInstanceOf(SandboxError);
+});
 
 test('it can be closed twice, and with `await using`', async () => {
   let url: string;

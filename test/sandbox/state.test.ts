@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -62,6 +62,28 @@ test('a sandbox that cannot listen lets go of its state file', async () => {
   await start({ state });
 });
 
+test('a double charge is one also after a restart, and a charge that had failed before the next is none', async () => {
+  const state = await stateFile();
+  const laterOn = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const first = await start({ state });
+  const { reference: failed } = await first.payments.chargeMobileMoney(charge);
+  first.sandbox.decline(failed);
+  await laterOn();
+  const { reference: open } = await first.payments.chargeMobileMoney(charge);
+  await first.sandbox.close();
+
+  const second = await start({ state });
+  second.sandbox.expectNoDoubleCharge();
+  await laterOn();
+  await second.payments.chargeMobileMoney(charge);
+  expect(() => second.sandbox.expectNoDoubleCharge()).toThrow(`${open} and`);
+  second.sandbox.decline(open);
+  expect(() => second.sandbox.expectNoDoubleCharge()).toThrow(`${open} and`);
+  await second.sandbox.close();
+  const third = await start({ state });
+  expect(() => third.sandbox.expectNoDoubleCharge()).toThrow(`${open} and`);
+});
+
 test('what was forgotten stays forgotten', async () => {
   const state = await stateFile();
   const first = await start({ state });
@@ -104,6 +126,48 @@ test('the database of something else is refused and left as it is', async () => 
   database.close();
   await expect(startSandbox({ state })).rejects.toThrow('is not a state file');
 });
+
+const write = "UPDATE transactions SET status = 'pending'";
+
+test.each([
+  ['a status that there is not', "UPDATE transactions SET status = 'refunded'", write],
+  ['a time that no date can hold', 'UPDATE transactions SET created_at = 9000000000000000', write],
+  ['a plan that is no JSON', "UPDATE transactions SET plan = 'soon'", write],
+  ['no table', 'ALTER TABLE transactions RENAME TO orders', 'ALTER TABLE orders RENAME TO transactions'],
+])('a state file with %s is refused as damaged, and is not kept locked', async (_what, damage, after) => {
+  const state = await stateFile();
+  const first = await start({ state });
+  await first.payments.initialize(payment);
+  await first.sandbox.close();
+  alter(state, damage);
+  const refused = startSandbox({ state });
+  await expect(refused).rejects.toBeInstanceOf(SandboxError);
+  await expect(refused).rejects.toThrow(`The state file ${state} is damaged: choose another, or delete it.`);
+  alter(state, after);
+});
+
+test('so is one whose pages were written over', async () => {
+  const state = await stateFile();
+  const first = await start({ state });
+  for (let count = 0; count < 200; count++) await first.payments.initialize(payment);
+  await first.sandbox.close();
+  const whole = await readFile(state);
+  for (let page = 1; page < whole.length / 4096; page++) {
+    await writeFile(state, Buffer.from(whole).fill(0x41, page * 4096, (page + 1) * 4096));
+    await expect(startSandbox({ state })).rejects.toBeInstanceOf(SandboxError);
+  }
+  await writeFile(state, whole);
+  expect((await start({ state })).sandbox.transactions).toHaveLength(200);
+});
+
+function alter(state: string, sql: string): void {
+  const database = new DatabaseSync(state);
+  try {
+    database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
 
 test('a state file that cannot be read does not keep the port', async () => {
   const { sandbox } = await start();

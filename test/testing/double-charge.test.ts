@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import type { MockPayments } from '../../src/testing/index.ts';
 import { failureOf } from '../support/service.ts';
 import { charge, payment, startMock } from './start-mock.ts';
 
@@ -87,6 +88,74 @@ test('one that fails only afterwards, or was abandoned, may not', async () => {
   await payments.chargeMobileMoney(charge);
   await payments.chargeMobileMoney(charge);
   expect(() => mock.expectNoDoubleCharge()).toThrow('charged twice');
+});
+
+test.each([
+  ['decline', (mock: MockPayments, first: string) => mock.decline(first)],
+  ['settleAfter', (mock: MockPayments, first: string) => mock.settleAfter(first, 0, 'failed')],
+])('on a clock that stands still, what counts is which came first: %s', async (_how, fail) => {
+  fakeClock();
+  const { mock, payments } = startMock();
+  const { reference: before } = await payments.chargeMobileMoney(charge);
+  fail(mock, before);
+  await payments.chargeMobileMoney(charge);
+  mock.expectNoDoubleCharge();
+
+  mock.reset();
+  const { reference: after } = await payments.chargeMobileMoney(charge);
+  await payments.chargeMobileMoney(charge);
+  fail(mock, after);
+  expect(() => mock.expectNoDoubleCharge()).toThrow('0 ms apart');
+});
+
+test('a charge that was planned to fail may be made again once it has, and not before', async () => {
+  fakeClock();
+  const { mock, payments } = startMock();
+  mock.settleAfter('next', 1_000, 'failed');
+  await payments.chargeMobileMoney(charge);
+  vi.setSystemTime(Date.now() + 1_000);
+  await payments.chargeMobileMoney(charge);
+  mock.expectNoDoubleCharge();
+
+  mock.reset();
+  mock.settleAfter('next', 1_000, 'failed');
+  await payments.chargeMobileMoney(charge);
+  vi.setSystemTime(Date.now() + 999);
+  await payments.chargeMobileMoney(charge);
+  vi.setSystemTime(Date.now() + 1);
+  expect(() => mock.expectNoDoubleCharge()).toThrow('999 ms apart');
+});
+
+test('a script fails a charge with the verify that finds it failed', async () => {
+  fakeClock();
+  const { mock, payments } = startMock();
+  mock.script('next', ['pending', 'failed']);
+  const { reference } = await payments.chargeMobileMoney(charge);
+  await payments.verify(reference);
+  await payments.verify(reference);
+  await payments.chargeMobileMoney(charge);
+  mock.expectNoDoubleCharge();
+
+  mock.reset();
+  mock.script('next', ['pending', 'failed']);
+  const { reference: early } = await payments.chargeMobileMoney(charge);
+  await payments.verify(early);
+  await payments.chargeMobileMoney(charge);
+  await payments.verify(early);
+  expect(() => mock.expectNoDoubleCharge()).toThrow('charged twice');
+});
+
+test.each([-1, Number.NaN, null, '5'])('within: %o is refused', async (within) => {
+  const { mock } = startMock();
+  expect(() => Reflect.apply(mock.expectNoDoubleCharge, undefined, [{ within }])).toThrow(RangeError);
+});
+
+test('the message names twenty pairs at most', async () => {
+  const { mock, payments } = startMock();
+  for (let count = 0; count < 8; count++) await payments.chargeMobileMoney(charge);
+  const message = await failureOf(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);
+  expect(message.match(/ ms apart/g)).toHaveLength(20);
+  expect(message).toMatch(/; and more\.$/);
 });
 
 test('the message names neither phone nor email', async () => {

@@ -1,6 +1,7 @@
 import { HttpResponse, http } from 'msw';
 import { expect, test } from 'vitest';
 import { PaymentsClient } from '../../src/index.ts';
+import { handlersFor } from '../../src/testing/handlers.ts';
 import { createMockPayments } from '../../src/testing/index.ts';
 import { intercept, payment, startMock } from './start-mock.ts';
 
@@ -38,6 +39,16 @@ test('leave an address alone that only begins like the base URL', async () => {
   await expect(fetch('https://payments.example/api/v12/transactions/initialize')).rejects.toThrow();
   await expect(fetch('https://paymentsXexample/api/v1/transactions/initialize')).rejects.toThrow();
   expect(mock.requests).toEqual([]);
+});
+
+test('never let a request through for want of an answer', async () => {
+  const answer = { lost: Promise.resolve(Response.json({})) };
+  Reflect.deleteProperty(answer, 'lost');
+  intercept(
+    ...handlersFor('https://payments.example', () => answer.lost),
+    http.all('*', () => HttpResponse.text('the real address')),
+  );
+  await expect(fetch('https://payments.example/transactions/initialize')).rejects.toThrow();
 });
 
 test('a base URL or a key that cannot be is refused', () => {

@@ -56,8 +56,15 @@ describe('settleAfter', () => {
 
   test('refuses a delay that is none', () => {
     const mock = createMockPayments();
-    expect(() => mock.settleAfter('next', -1, 'success')).toThrow(RangeError);
-    expect(() => mock.settleAfter('next', Number.NaN, 'success')).toThrow(RangeError);
+    for (const delay of [-1, Number.NaN, Number.POSITIVE_INFINITY, 8.64e15]) {
+      expect(() => mock.settleAfter('next', delay, 'success')).toThrow(RangeError);
+    }
+    expect(() => Reflect.apply(mock.settleAfter, undefined, ['next', '5', 'success'])).toThrow(RangeError);
+  });
+
+  test.each(['paid', 'pending', undefined])('refuses to end in %o', (status) => {
+    const mock = createMockPayments();
+    expect(() => Reflect.apply(mock.settleAfter, undefined, ['next', 5, status])).toThrow(RangeError);
   });
 });
 
@@ -83,5 +90,29 @@ describe('script', () => {
 
   test('refuses to be empty', () => {
     expect(() => createMockPayments().script('next', [])).toThrow(RangeError);
+  });
+
+  test('refuses a status that SPEC.md does not show', () => {
+    const { script } = createMockPayments();
+    expect(() => Reflect.apply(script, undefined, ['next', ['pending', 'paid']])).toThrow('status paid');
+  });
+
+  test('for one transaction what is said last holds, and for the next ones each is for one', async () => {
+    const { mock, payments } = startMock();
+    const { reference } = await payments.initialize(payment);
+    mock.script(reference, ['failed']);
+    mock.settleAfter(reference, 60_000, 'success');
+    expect((await payments.verify(reference)).status).toBe('pending');
+    mock.script(reference, ['failed']);
+    expect((await payments.verify(reference)).status).toBe('failed');
+
+    mock.settleAfter('next', 0, 'success');
+    mock.script('next', ['failed']);
+    const statuses = [];
+    for (let count = 0; count < 2; count++) {
+      const next = await payments.initialize(payment);
+      statuses.push((await payments.verify(next.reference)).status);
+    }
+    expect(statuses).toEqual(['success', 'failed']);
   });
 });

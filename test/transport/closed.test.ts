@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { ClosedError, type PaymentsEvent } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
+import { answers, charge, failureOf, json, startService } from '../support/service.ts';
+
+/** A service that asks for patience once, and takes what comes then. */
+const busyOnce = () =>
+  startService((response, { method }, count) => {
+    if (count === 1) json(response, 429, {}, { 'retry-after': '25' });
+    else json(response, 200, method === 'GET' ? answers.verify() : answers.chargeMobileMoney());
+  });
+
+/** Resolves once the client says that it will try again. */
+function whenRetrying() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const onEvent = ({ type }: PaymentsEvent) => {
+    if (type === 'retry') resolve();
+  };
+  return { promise, onEvent };
+}
+
+test.each(['verify', 'charge', 'charge with a key'])(
+  'close() ends the pause before another try of a %s at once, and nothing is sent afterwards',
+  async (what) => {
+    const service = await busyOnce();
+    const { promise, onEvent } = whenRetrying();
+    const journal = memoryJournal();
+    const client = service.client({ onEvent, journal, maxRetries: 1 });
+    const options = what === 'charge with a key' ? { idempotencyKey: 'order-17' } : {};
+    const failing = failureOf(
+      what === 'verify' ? client.verify('TXN-8f2c61d0') : client.chargeMobileMoney(charge, options),
+    );
+    await promise;
+    client.close();
+    const failure = await failing;
+    expect(failure).toBeInstanceOf(ClosedError);
+    expect(failure).toMatchObject({ operation: what === 'verify' ? 'verify' : 'chargeMobileMoney' });
+    expect(service.requests).toHaveLength(1);
+    if (what === 'charge with a key')
+      expect(await journal.read('order-17')).toMatchObject({ state: 'not_sent' });
+  },
+);
+
+test('close() while the key is still asked for lets nothing be sent', async () => {
+  const service = await busyOnce();
+  const asked = Promise.withResolvers<void>();
+  const key = Promise.withResolvers<string>();
+  const client = service.client({
+    apiKey: () => {
+      asked.resolve();
+      return key.promise;
+    },
+  });
+  const failing = failureOf(client.chargeMobileMoney(charge));
+  await asked.promise;
+  client.close();
+  key.resolve('sk_live_late');
+  expect(await failing).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+  expect(service.requests).toEqual([]);
+});
