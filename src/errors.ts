@@ -1,4 +1,5 @@
 import type { OperationName } from './contract/operation.ts';
+import { shownName } from './redact.ts';
 
 /**
  * What may have happened to the money when a call failed.
@@ -143,7 +144,9 @@ export class InvalidInputError extends PaymentsError {
   readonly issues: readonly InputIssue[];
 
   constructor(issues: readonly InputIssue[], operation?: OperationName) {
-    const list = issues.map(({ path, message }) => (path ? `${path} ${message}` : message)).join('; ');
+    const list = issues
+      .map(({ path, message }) => (path ? `${shownName(path)} ${message}` : message))
+      .join('; ');
     super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: 'not_sent' });
     this.issues = issues;
   }

@@ -1,6 +1,7 @@
 const HIDDEN = '[REDACTED]';
 const DEPTH = 16;
 const LONGEST_BODY = 16 * 1024;
+const LIKE_A_NUMBER = /\d(?:\D{0,2}\d){4,}/g;
 const LONGEST_WORD = 1024;
 /** A pattern of many more characters takes seconds to compile, or does not compile at all. */
 const LONGEST_SPELT = 200;
@@ -13,7 +14,8 @@ const PERSONAL_FIELD = /phone|msisdn|mobile_?number|email/i;
 /** What is said about a phone number or an email, `must have 10 digits`, is none. */
 const PERSONAL_VALUE = /@|(?:\d\D*){5}/;
 /** How JSON, an address or HTML may write a character that is neither letter nor digit. */
-const ESCAPE = '\\\\{1,8}u[\\da-fA-F]{4}|%[\\da-fA-F]{2}|&#?\\w{1,8};';
+const OTHER_ESCAPE = '%[\\da-fA-F]{2}|&#?\\w{1,8};';
+const ESCAPE = `\\\\{1,8}u[\\da-fA-F]{4}|${OTHER_ESCAPE}`;
 /**
  * What may stand between the digits of a number: ASCII, Latin-1 and Unicode's own punctuation and spaces. Ranges, because
  * a class of all that is no letter takes a second to compile thirty times over, for each new number.
@@ -79,6 +81,12 @@ function shortened(text: string): string {
   return text.slice(0, end);
 }
 
+/** The name of a field may be anything that a customer sent, and ends in a log. */
+export function shownName(name: string): string {
+  const clean = withoutSecrets(name.slice(0, 255)).replace(LIKE_A_NUMBER, HIDDEN);
+  return clean === name && !/\p{Cc}/u.test(name) ? name : JSON.stringify(clean);
+}
+
 /** A body that was cut short may end in the middle of an echoed key. */
 function withoutPartOf(key: string, text: string): string {
   for (let length = Math.min(key.length - 1, text.length); length > 3; length--) {
@@ -90,13 +98,28 @@ function withoutPartOf(key: string, text: string): string {
 /** A secret as it is, and as a service may echo it inside JSON, an address or HTML. */
 function spelt(secret: string, shortest = 1): (string | RegExp)[] {
   if (secret.length < shortest) return [];
-  // A run of backslashes could be read in ever so many ways.
-  if (secret.length > LONGEST_SPELT || secret.includes('\\')) return writtenOut(secret);
-  const characters = [...secret].map((character) => {
-    if (/[\p{L}\p{N}_]/u.test(character)) return character;
-    return `(?:\\\\{0,8}${character.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&')}|${ESCAPE})`;
+  if (secret.length > LONGEST_SPELT) return writtenOut(secret);
+  let afterBackslashes = false;
+  const parts = (secret.match(/\\+|[^\\]/gsu) ?? []).map((part) => {
+    const pattern = patternOf(part, afterBackslashes);
+    afterBackslashes = part.startsWith('\\');
+    return pattern;
   });
-  return [new RegExp(characters.join(''), 'giu')];
+  return [new RegExp(parts.join(''), 'giu')];
+}
+
+/**
+ * Backslashes before a character may be its own or its escape's. No text is read in two ways: with each that is, the time
+ * for a text that does not match would double.
+ */
+function patternOf(part: string, afterBackslashes: boolean): string {
+  const { length } = part;
+  if (part.startsWith('\\')) return `(?:\\\\{${length},${8 * length + 8}}|(?:${ESCAPE}){${length}})`;
+  if (/[\p{L}\p{N}_]/u.test(part)) return part;
+  const character = part.replace(/[\\^$.*+?()[\]{}|/]/, '\\$&');
+  return afterBackslashes
+    ? `(?:${character}|u[\\da-fA-F]{4}|${OTHER_ESCAPE})`
+    : `(?:\\\\{0,8}${character}|${ESCAPE})`;
 }
 
 /** The usual ways alone. */

@@ -1,7 +1,6 @@
 import type * as z from 'zod/mini';
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { type InputIssue, InvalidInputError } from '../errors.ts';
-import { withoutSecrets } from '../redact.ts';
 import { version } from '../version.ts';
 
 /** What the caller gave, checked and made ready to send; all its faults are reported together. */
@@ -17,7 +16,7 @@ export function checkedInput<Input, Request extends object, Result>(
 function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
   if (issue.code === 'unrecognized_keys') {
     const named = issue.keys.slice(0, MOST_NAMED).map((key) => ({
-      path: [...issue.path, shownName(key)].join('.'),
+      path: [...issue.path, key].join('.'),
       message: 'is not a field of this operation: check the spelling, or use extraBody',
       code: 'unknown_field',
     }));
@@ -39,14 +38,6 @@ function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
 
 const MOST_NAMED = 20;
 
-/** A field's name may be anything that a customer sent, and ends in a log. */
-function shownName(name: string): string {
-  if (/^[A-Za-z_$][\w$-]{0,63}$/.test(name) && !LIKE_A_NUMBER.test(name)) return name;
-  return JSON.stringify(withoutSecrets(name.slice(0, 64)).replace(LIKE_A_NUMBER, '[REDACTED]'));
-}
-
-const LIKE_A_NUMBER = /\d(?:\D{0,2}\d){4,}/;
-
 /** The JSON text of a POST, written once and sent unchanged with each try. */
 export function bodyOf(
   operation: { name: OperationName; input: { shape: object } },
@@ -62,7 +53,7 @@ export function bodyOf(
   const extra = { ...extraBody };
   for (const [name, value] of Object.entries(extra)) {
     if (Object.hasOwn(operation.input.shape, name))
-      fault(`extraBody.${shownName(name)}`, 'is a field of the input: give it there');
+      fault(`extraBody.${name}`, 'is a field of the input: give it there');
     if (name === 'toJSON' && typeof value === 'function')
       fault('extraBody.toJSON', 'must not be a function: it would stand in for the whole body');
   }

@@ -15,7 +15,7 @@ test('what goes into a bundle is small, minified and compressed', async () => {
   for (const size of sizes) expect(size).toMatchObject({ passed: true });
 });
 
-test('what npm unpacks is at most 490 kB', async () => {
+test('what npm unpacks is at most 515 kB', async () => {
   const installed = join(inject('bare'), 'node_modules/payment-collection-client');
   const found = await readdir(installed, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile());
@@ -24,5 +24,5 @@ test('what npm unpacks is at most 490 kB', async () => {
   );
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   console.log(`${bytes} bytes in ${files.length} files`);
-  expect(bytes).toBeLessThan(490_000);
+  expect(bytes).toBeLessThan(515_000);
 });

@@ -53,7 +53,9 @@ function isOwn(node: ts.Identifier): boolean {
 
 function nameOf(node: ts.Identifier): string {
   const { parent } = node;
-  return ts.isPropertyAccessExpression(parent) && parent.name === node ? parent.getText() : node.text;
+  return ts.isPropertyAccessExpression(parent) && parent.name === node
+    ? parent.getText().replace(/\s/g, '')
+    : node.text;
 }
 
 test.each(['schedule.js', 'schedule.cjs'])('%s imports nothing but files of the build', (name) => {
