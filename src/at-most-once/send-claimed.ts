@@ -40,7 +40,7 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
 
   const { result, redact } = answer;
   const { reference } = result;
-  const kept = recordable(call, result, redact());
+  const kept = keptOf(() => recordable(call, result, redact()));
   // A result that could not be given again is left to whoever looks: the key can then be settled.
   const recorded = await held.end(
     kept ? { state: 'completed', result: kept } : { state: 'unknown', reference },
@@ -52,6 +52,15 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
     throw inDoubt(subject, what, reference);
   }
   return result;
+}
+
+/** Whatever fails here, a charge was made: the caller gets its result, and the claim comes to an end. */
+function keptOf(recordable: () => { reference: string } | undefined): { reference: string } | undefined {
+  try {
+    return recordable();
+  } catch {
+    return undefined;
+  }
 }
 
 /** Only what proves that no charge exists lets the key be used again. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError } from '../../src/index.ts';
 import { expectNoSecrets } from '../support/secrets.ts';
 import { API_KEY, answers, EMAIL, failureOf, json, PHONE, startService } from '../support/service.ts';
@@ -101,4 +101,23 @@ describe('of a long answer little is stored, and the charge is given again', () 
       fees: [{ amount: 0.5 }],
     });
   });
+});
+
+test('a fault of the runtime while a result is recorded costs the caller nothing, and its key is never charged again', async () => {
+  const shared = sharedStore();
+  const service = await startService((response) => {
+    vi.spyOn(String.prototype, 'replaceAll').mockImplementation(() => {
+      throw new RangeError('no memory');
+    });
+    json(response, 200, answers.chargeMobileMoney());
+  });
+  const client = service.client({ journal: shared.journal() });
+  const charge = await keyed.chargeMobileMoney(client);
+  vi.restoreAllMocks();
+  expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
+  expect(await failureOf(keyed.chargeMobileMoney(client))).toMatchObject({
+    code: 'outcome_unknown',
+    reference: charge.reference,
+  });
+  expect(service.requests).toHaveLength(1);
 });
