@@ -50,14 +50,16 @@ test('against a real service, 1,000 waits behind 10 requests a second keep their
   const service = await startService(pending);
   const client = service.client({ polling: { maxRequestsPerSecond: 10 } });
   const timeout = 1_500;
-  const machine = lateTimer(timeout);
+  const bare: Promise<number>[] = [];
   const waits = Array.from({ length: 1_000 }, (_, index) => {
+    bare.push(lateTimer(timeout));
     const wait = client.waitForFinalStatus(`TXN-${index}`, { timeout });
     return lateness(wait, performance.now() + timeout);
   });
   const ends = await Promise.all(waits);
   expect(ends.every(({ error }) => error instanceof WaitTimeoutError)).toBe(true);
-  expect(Math.max(...ends.map(({ late }) => late)) - (await machine)).toBeLessThan(TOLERANCE);
+  const machine = Math.max(...(await Promise.all(bare)));
+  expect(Math.max(...ends.map(({ late }) => late)) - machine).toBeLessThan(TOLERANCE);
   expect(service.requests.length).toBeLessThanOrEqual(15);
   const { length } = service.requests;
   await passed(200);
