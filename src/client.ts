@@ -243,7 +243,8 @@ export class PaymentsClient {
     const { idempotencyKey, ...rest } = checkedOptions(options);
     const call = prepare(this.#options, operation, input, rest);
     if (idempotencyKey === undefined) return (await this.#send(call)).result;
-    const surroundings = { ...this.#options, send: this.#send, closing: this.#closing.signal };
+    const { journal, report } = this.#options;
+    const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
     return atMostOnce(surroundings, idempotencyKey, call);
   }
 }

@@ -5,7 +5,7 @@ export const isError = (value: unknown): value is Error =>
 /** What was thrown, but for a proxy or the like that throws itself as soon as it is looked at. */
 export function inspectable(thrown: unknown): unknown {
   try {
-    if (typeof thrown === 'object' && thrown !== null && Object.getPrototypeOf(thrown)) isError(thrown);
+    isError(thrown);
     return thrown;
   } catch {
     return new Error('something that cannot be looked at');

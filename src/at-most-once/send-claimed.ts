@@ -2,6 +2,7 @@ import { PaymentsError } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
 import type { Claim, Journal } from '../journal/journal.ts';
 import type { Ending } from '../journal/record.ts';
+import { orNothing } from '../or-nothing.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import type { Answer } from '../transport/attempt.ts';
 import { within } from '../transport/deadline.ts';
@@ -40,7 +41,8 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
 
   const { result, redact } = answer;
   const { reference } = result;
-  const kept = keptOf(() => recordable(call, result, redact()));
+  // Whatever fails here, a charge was made: the caller gets its result, and the claim comes to an end.
+  const kept = orNothing(() => recordable(call, result, redact()));
   // A result that could not be given again is left to whoever looks: the key can then be settled.
   const recorded = await held.end(
     kept ? { state: 'completed', result: kept } : { state: 'unknown', reference },
@@ -52,15 +54,6 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
     throw inDoubt(subject, what, reference);
   }
   return result;
-}
-
-/** Whatever fails here, a charge was made: the caller gets its result, and the claim comes to an end. */
-function keptOf(recordable: () => { reference: string } | undefined): { reference: string } | undefined {
-  try {
-    return recordable();
-  } catch {
-    return undefined;
-  }
 }
 
 /** Only what proves that no charge exists lets the key be used again. */

@@ -1,3 +1,4 @@
+import { orNothing } from '../or-nothing.ts';
 import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
 import { JournalError } from './journal-error.ts';
@@ -35,7 +36,7 @@ export async function readRecord(store: JournalStore, key: string): Promise<Foun
   const stored = await storedOf(store, key);
   if (!stored) return null;
   const { version, text, age } = stored;
-  const record = journalRecordSchema.safeParse(parsed(text));
+  const record = journalRecordSchema.safeParse(orNothing(() => JSON.parse(String(text))));
   if (record.success && hasVersion(version) && !Number.isNaN(Number(age)))
     return { record: record.data, version, age };
   throw new JournalError(
@@ -80,14 +81,6 @@ async function storedOf(store: JournalStore, key: string): Promise<StoredRecord 
 
 /** More than that is no date in any database. */
 const whole = (milliseconds: number) => Math.min(Math.ceil(milliseconds), Number.MAX_SAFE_INTEGER);
-
-function parsed(text: unknown): unknown {
-  try {
-    return JSON.parse(String(text));
-  } catch {
-    return undefined;
-  }
-}
 
 function unreachable(done: string, fault: unknown): JournalError {
   if (fault instanceof JournalError) return fault;

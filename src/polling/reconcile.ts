@@ -24,11 +24,7 @@ export function reconcile(
   requestFor: (reference: string) => WaitRequest,
 ): AsyncGenerator<Reconciled, void, void> {
   checkReferences(references);
-  let stop = () => {};
-  const results = resultsOf(waits, references, signal, requestFor, (leave) => {
-    stop = leave;
-  });
-  return endingAtOnce(results, () => stop());
+  return endingAtOnce((onBegin) => resultsOf(waits, references, signal, requestFor, onBegin));
 }
 
 async function* resultsOf(

@@ -5,11 +5,7 @@ import type { Waits } from './waits.ts';
 
 /** Each change of status as it is seen, the final one last. Whoever stops reading leaves the wait. */
 export function watch(waits: Waits, request: WaitRequest): AsyncGenerator<Transaction, void, void> {
-  let stop = () => {};
-  const changes = changesOf(waits, request, (leave) => {
-    stop = leave;
-  });
-  return endingAtOnce(changes, () => stop());
+  return endingAtOnce((onBegin) => changesOf(waits, request, onBegin));
 }
 
 async function* changesOf(

@@ -7,6 +7,7 @@ import type { AnyTransaction } from '../request-errors.ts';
 import { checkedKey, isTestKey } from '../resolve-options.ts';
 import { Aborted, TimedOut, within } from './deadline.ts';
 import { requestIdIn } from './error-answer.ts';
+import { unexpectedFault } from './failures.ts';
 import { noticeClosedConnections } from './pending-closes.ts';
 import { Received } from './received.ts';
 import { headersOf, pathOf, textField } from './request.ts';
@@ -77,7 +78,8 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     timeout,
     testMode: isTestKey(apiKey),
     get redact() {
-      return createRedact(recentKeys, textField(request, 'phone'), textField(request, 'customer_email'));
+      const keys = [...new Set([apiKey, ...recentKeys])];
+      return createRedact(keys, textField(request, 'phone'), textField(request, 'customer_email'));
     },
   };
   const { status } = received;
@@ -95,8 +97,11 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     client.report(ended);
     return { result, retryAfter: retryAfterIn(received.headers), redact: () => facts.redact };
   } catch (error) {
-    client.report({ ...ended, error: error instanceof PaymentsError ? error.code : 'aborted' });
-    throw error;
+    // A bug of ours, met while an answer is read, must not hide that a charge may exist.
+    const isOurs = error instanceof PaymentsError || thrown instanceof Aborted;
+    const failure = isOurs ? error : unexpectedFault(facts, received);
+    client.report({ ...ended, error: failure instanceof PaymentsError ? failure.code : 'aborted' });
+    throw failure;
   }
 }
 

@@ -2,6 +2,7 @@ import { type APIError, apiErrorClass } from '../api-errors.ts';
 import type { OperationName } from '../contract/operation.ts';
 import { referenceSchema } from '../contract/reference.ts';
 import type { Outcome, PaymentsError } from '../errors.ts';
+import { orNothing } from '../or-nothing.ts';
 import { printable } from '../printable.ts';
 import type { Redact } from '../redact.ts';
 import {
@@ -128,6 +129,7 @@ function apiError(
   retryable: boolean,
 ): APIError {
   const { operation, redact } = facts;
+  // A body that cannot be read does not hide what the status says.
   const body = orNothing(() => redact.body(received));
   const serviceMessage = orNothing(() => serviceMessageIn(body));
   const said = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
@@ -146,15 +148,6 @@ function apiError(
       retryAfter: retryAfterIn(received.headers),
     },
   );
-}
-
-/** A body that cannot be read does not hide what the status says. */
-function orNothing<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }
 
 /** The reference in an answer that is otherwise unusable. */

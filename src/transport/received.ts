@@ -1,4 +1,5 @@
 import type { TransportAnswer } from '../options.ts';
+import { orNothing } from '../or-nothing.ts';
 
 /** An answer larger than this is cut off: SPEC.md's are well under a kilobyte. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -44,7 +45,7 @@ export class Received implements TransportAnswer {
 
   /** The body as JSON, or `undefined` where it is none. */
   get json(): unknown {
-    this.#json ??= { value: this.truncated ? undefined : parsed(this.text) };
+    this.#json ??= { value: this.truncated ? undefined : orNothing(() => JSON.parse(this.text)) };
     return this.#json.value;
   }
 }
@@ -63,18 +64,6 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
 
 /** A fetch or transport may be anybody's: what is wrong with its headers is no reason to lose what the answer says. */
 function headerIn(headers: AnswerHeaders, name: string): string | null {
-  try {
-    const value: unknown = headers.get(name);
-    return typeof value === 'string' ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value: unknown = orNothing(() => headers.get(name));
+  return typeof value === 'string' ? value : null;
 }

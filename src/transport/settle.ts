@@ -1,5 +1,4 @@
 import type { Operation } from '../contract/operation.ts';
-import { PaymentsError } from '../errors.ts';
 import { type AnyTransaction, TransactionMismatchError } from '../request-errors.ts';
 import { Aborted } from './deadline.ts';
 import {
@@ -9,7 +8,6 @@ import {
   noWholeAnswer,
   refusal,
   unexpectedAnswer,
-  unexpectedFault,
 } from './failures.ts';
 import type { Received } from './received.ts';
 
@@ -24,23 +22,8 @@ export function settle<Input, Request extends object, Result extends AnyTransact
   received: Received,
   thrown: unknown,
 ): Result {
-  if (thrown instanceof Aborted) throw afterAbort(facts, thrown.reason);
-  try {
-    return resultOf(operation, request, facts, received, thrown);
-  } catch (error) {
-    // A bug of ours, met while an answer is read, must not hide that a charge may exist.
-    throw error instanceof PaymentsError ? error : unexpectedFault(facts, received);
-  }
-}
-
-function resultOf<Input, Request extends object, Result extends AnyTransaction>(
-  operation: Operation<Input, Request, Result>,
-  request: Request,
-  facts: CallFacts,
-  received: Received,
-  thrown: unknown,
-): Result {
   const { status } = received;
+  if (thrown instanceof Aborted) throw afterAbort(facts, thrown.reason);
   if (status === null) throw noWholeAnswer(facts, thrown, status);
   // The status line of an error tells enough: its body may be cut short.
   if (status < 200 || status > 299) throw afterErrorStatus(facts, received, status);

@@ -4,6 +4,7 @@ import type { Resolution } from '../../src/journal/index.ts';
 import { clockJumps } from '../support/fake-clock.ts';
 import { answers, failureOf, json, startService } from '../support/service.ts';
 import { fakeClocks, until } from './clocks.ts';
+import { heldService } from './held-service.ts';
 import { changed, sharedStore } from './journals.ts';
 import { charged, KEY } from './keyed-calls.ts';
 
@@ -158,22 +159,16 @@ test('a renewal under way when the answer comes does not lose the result', async
       return result;
     },
   });
-  const arrived = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<void>();
-  const service = await startService(async (response) => {
-    arrived.resolve();
-    await answer.promise;
-    json(response, 200, answers.chargeMobileMoney());
-  });
+  const { service, arrived, answer } = await heldService();
   let answered = false;
   const onEvent = ({ type }: { type: string }) => {
     if (type === 'response') answered = true;
   };
   const call = charged(service.client({ journal: slow, onEvent }));
-  await arrived.promise;
+  await arrived;
   vi.advanceTimersByTime(4_000);
   await renewing.promise;
-  answer.resolve();
+  answer();
   await until(() => answered);
   renewed.resolve();
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });

@@ -3,6 +3,7 @@ import { OutcomeUnknownError, type PaymentsEvent } from '../../src/index.ts';
 import { createJournal, type JournalStore } from '../../src/journal/index.ts';
 import { answers, failureOf, json, startService } from '../support/service.ts';
 import { fakeClocks, pass, turns, until } from './clocks.ts';
+import { heldService } from './held-service.ts';
 import { changed, sharedStore } from './journals.ts';
 import { charged, KEY } from './keyed-calls.ts';
 
@@ -112,13 +113,7 @@ test('an end whose answer is lost is known again, and the result given', async (
 test('renewals that fail while a charge is under way do not lose its result', async () => {
   fakeClocks();
   const shared = sharedStore();
-  const arrived = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<void>();
-  const service = await startService(async (response) => {
-    arrived.resolve();
-    await answer.promise;
-    json(response, 200, answers.chargeMobileMoney());
-  });
+  const { service, arrived, answer } = await heldService();
   let out = false;
   const store: JournalStore = {
     read: (key) => (out ? down() : shared.store.read(key)),
@@ -129,11 +124,11 @@ test('renewals that fail while a charge is under way do not lose its result', as
     },
   };
   const call = charged(service.client({ journal: createJournal(store), timeout: 600_000 }));
-  await arrived.promise;
+  await arrived;
   out = true;
   await pass(12_000);
   out = false;
-  answer.resolve();
+  answer();
   await until(() => shared.states(KEY).includes('completed'));
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
 });

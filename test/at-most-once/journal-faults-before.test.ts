@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../src/index.ts';
-import { createJournal, type JournalStore } from '../../src/journal/index.ts';
+import { createJournal, type Journal, type JournalStore } from '../../src/journal/index.ts';
 import { answers, failureOf, json, startService } from '../support/service.ts';
 import { fakeClocks, pass, turns, until } from './clocks.ts';
 import { changed, sharedStore } from './journals.ts';
@@ -8,6 +8,20 @@ import { charged, KEY } from './keyed-calls.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+
+/** A journal that is asked, from `asked` on, and begins nothing until it wakes. */
+function hungJournal(journal: Journal) {
+  const asked = Promise.withResolvers<void>();
+  const wakes = Promise.withResolvers<void>();
+  const hung = changed(journal, {
+    begin: async (...step) => {
+      asked.resolve();
+      await wakes.promise;
+      return journal.begin(...step);
+    },
+  });
+  return { hung, asked: asked.promise, wake: wakes.resolve };
+}
 
 describe('where the intent cannot be recorded', () => {
   test('nothing is sent, and the same call may be made again', async () => {
@@ -71,22 +85,13 @@ describe('a journal that does not answer', () => {
     fakeClocks();
     const service = await serve();
     const shared = sharedStore();
-    const journal = shared.journal();
-    const asked = Promise.withResolvers<void>();
-    const wakes = Promise.withResolvers<void>();
-    const hung = changed(journal, {
-      begin: async (...step) => {
-        asked.resolve();
-        await wakes.promise;
-        return journal.begin(...step);
-      },
-    });
+    const { hung, asked, wake } = hungJournal(shared.journal());
     const call = failureOf(charged(service.client({ journal: hung })));
-    await asked.promise;
+    await asked;
     await turns();
     await pass(16_000);
     expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
-    wakes.resolve();
+    wake();
     await until(() => shared.writes.length === 2);
     expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
     expect(service.requests).toEqual([]);
@@ -98,20 +103,11 @@ describe('a journal that does not answer', () => {
       fakeClocks();
       const service = await serve();
       const shared = sharedStore();
-      const journal = shared.journal();
-      const asked = Promise.withResolvers<void>();
-      const wakes = Promise.withResolvers<void>();
-      const hung = changed(journal, {
-        begin: async (...step) => {
-          asked.resolve();
-          await wakes.promise;
-          return journal.begin(...step);
-        },
-      });
+      const { hung, asked, wake } = hungJournal(shared.journal());
       const abort = new AbortController();
       const client = service.client({ journal: hung });
       const call = failureOf(charged(client, { signal: abort.signal }));
-      await asked.promise;
+      await asked;
       await turns();
       if (by === 'abort') abort.abort();
       else client.close();
@@ -119,7 +115,7 @@ describe('a journal that does not answer', () => {
       await pass(1_000);
       if (by === 'abort') expect(await call).toBe(abort.signal.reason);
       else expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent' });
-      wakes.resolve();
+      wake();
       await until(() => shared.writes.length === 2);
       expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
       expect(service.requests).toEqual([]);

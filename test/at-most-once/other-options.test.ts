@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../support/service.ts';
+import { heldService } from './held-service.ts';
 import { sharedStore } from './journals.ts';
 import { charged, KEY } from './keyed-calls.ts';
 
@@ -56,18 +57,12 @@ test('the timeout of a call is that of its request, not of its record', async ()
 
 test('a charge that is in flight when the client is closed is recorded and given', async () => {
   const journal = memoryJournal();
-  const arrived = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<void>();
-  const service = await startService(async (response) => {
-    arrived.resolve();
-    await answer.promise;
-    json(response, 200, answers.chargeMobileMoney());
-  });
+  const { service, arrived, answer } = await heldService();
   const client = service.client({ journal });
   const call = charged(client);
-  await arrived.promise;
+  await arrived;
   client.close();
-  answer.resolve();
+  answer();
   expect(await charged(service.client({ journal }))).toEqual(await call);
   expect(service.requests).toHaveLength(1);
 });

@@ -21,8 +21,8 @@ function check(files: Partial<typeof READY>, tag = 'v1.2.3') {
     mkdirSync(dirname(join(tree, name)), { recursive: true });
     writeFileSync(join(tree, name), text);
   }
-  cpSync('.github/check-release.js', join(tree, '.github/check-release.mjs'));
   const script = join(tree, '.github/check-release.mjs');
+  cpSync('.github/check-release.js', script);
   const { status, stderr } = spawnSync(process.execPath, [script, tag, 'payments/client'], {
     encoding: 'utf8',
   });

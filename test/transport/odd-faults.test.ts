@@ -149,3 +149,26 @@ test('the key of the last try is taken out of what the service says to the next'
   expect(failure).toMatchObject({ status: 401 });
   for (const key of keys) expect(inspect(failure, { depth: 9 })).not.toContain(key);
 });
+
+test('the key of a request is taken out of its answer, however many keys came after it', async () => {
+  const answer = Promise.withResolvers<void>();
+  let given = 0;
+  const keys: string[] = [];
+  const client = new PaymentsClient({
+    ...options,
+    apiKey: () => `live-key-for-one-request-${++given}`,
+    fetch: async (_, { headers }) => {
+      const key = headers.authorization ?? '';
+      keys.push(key);
+      if (keys.length === 1) await answer.promise;
+      return Response.json({ message: `${key} is not known` }, { status: 401 });
+    },
+  });
+  const first = failureOf(client.chargeMobileMoney(charge));
+  for (let call = 0; call < 5; call++) await failureOf(client.chargeMobileMoney(charge));
+  answer.resolve();
+  const failure = await first;
+  expect(failure).toMatchObject({ status: 401 });
+  expect(inspect(failure, { depth: 9 })).not.toContain('live-key-for-one-request-1');
+  expect(keys).toHaveLength(6);
+});

@@ -1,0 +1,8 @@
+/** What can be read, or `undefined` where that throws. */
+export function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
