@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { looseObject } from './loose-object.ts';
 import { referenceSchema } from './reference.ts';
 
 /** The statuses of SPEC.md, 3. Any other value is read as `unrecognised`, with the raw value kept. */
@@ -9,7 +10,7 @@ export type TransactionStatus = (typeof transactionStatuses)[number] | 'unrecogn
 
 /** Unknown extra fields stay on the result; the type shows the known ones only, so that a typo does not compile. */
 function open<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodMiniObject<Shape, z.core.$strip> {
-  return z.looseObject(shape);
+  return looseObject(shape);
 }
 
 const amount = z.string().check(z.regex(/^\d{1,30}(?:\.\d{1,30})?$/));

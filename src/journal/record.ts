@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { looseObject } from '../contract/loose-object.ts';
 
 /** What is known of a key, whatever its state. No key of the API, phone number or email is among it. */
 const known = {
@@ -17,7 +18,7 @@ export const journalRecordSchema = z.discriminatedUnion('state', [
   /** About to be sent, or sent. Where nobody renews it any more, whoever began it has died, and a charge may exist. */
   z.object({ ...known, state: z.literal('begun') }),
   /** The service took it. */
-  z.object({ ...known, state: z.literal('completed'), result: z.looseObject({ reference: z.string() }) }),
+  z.object({ ...known, state: z.literal('completed'), result: looseObject({ reference: z.string() }) }),
   /** It is proven that no charge exists: the same input may be sent again. */
   z.object({ ...known, state: z.enum(['not_sent', 'rejected']) }),
   /** A charge may exist. Nothing is sent until somebody settles it. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Transaction, transactionSchema, transactionStatuses } from '../../src/index.ts';
+import { expectFields } from '../support/fields.ts';
 import { answers, charge, json, payment, startService } from '../support/service.ts';
 
 const REFERENCE = 'TXN-8f2c61d0';
@@ -71,7 +72,16 @@ test('no extra field of any form or name costs a result', async () => {
   const extras = fc.dictionary(
     fc.oneof(
       fc.string(),
-      fc.constantFrom('raw_status', 'message', 'paid_at', 'expect', 'id', 'hasOwnProperty'),
+      fc.constantFrom(
+        'raw_status',
+        'message',
+        'paid_at',
+        'expect',
+        'id',
+        'hasOwnProperty',
+        '__proto__',
+        'then',
+      ),
     ),
     fc.jsonValue(),
   );
@@ -81,13 +91,16 @@ test('no extra field of any form or name costs a result', async () => {
   await fc.assert(
     fc.asyncProperty(extras, async (all) => {
       const extra = Object.fromEntries(Object.entries(all).filter(([name]) => !own.includes(name)));
-      const expected = JSON.parse(JSON.stringify(extra));
       body = answers.verify(extra);
-      expect(await client.verify(REFERENCE)).toMatchObject(expected);
+      expectFields(await client.verify(REFERENCE), extra);
       body = answers.initialize(extra);
-      expect(await client.initialize(payment)).toMatchObject(expected);
+      expectFields(await client.initialize(payment), extra);
       body = answers.chargeMobileMoney(extra);
-      expect(await client.chargeMobileMoney(charge)).toMatchObject(answers.chargeMobileMoney().data);
+      const { message: _, ...others } = extra;
+      expectFields(await client.chargeMobileMoney(charge), {
+        ...others,
+        ...answers.chargeMobileMoney().data,
+      });
     }),
   );
 });
@@ -148,7 +161,7 @@ test('an amount and a currency in an answer are kept as they were written', asyn
   await expect(client.initialize(payment)).resolves.toMatchObject({ amount: '25.5', currency: 'ghs' });
 });
 
-test('__proto__ in an answer pollutes nothing and lends the result no field', async () => {
+test('__proto__ in an answer is a field of the result, and pollutes nothing', async () => {
   const proto = '"__proto__":{"status":"success","paid":true,"toString":"x"}';
   const envelope = (data: string) => `{${proto},"status":true,"data":{${proto},${data}}}`;
   const inner = (data: object) => JSON.stringify(data).slice(1, -1);
@@ -163,8 +176,7 @@ test('__proto__ in an answer pollutes nothing and lends the result no field', as
     ),
   ];
   for (const result of results) {
-    expect(Object.getPrototypeOf(result)).toBe(Object.prototype);
-    expect(Object.hasOwn(result, '__proto__')).toBe(false);
+    expectFields(result, JSON.parse(`{${proto}}`));
     expect(result).not.toHaveProperty('paid');
     expect(String(result)).toBe('[object Object]');
   }
