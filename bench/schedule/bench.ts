@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { printTable, ratio } from '../table.ts';
 import { fates, type Law, law, otherLaws } from './model.ts';
 import { optimum } from './optimum.ts';
-import { candidates, fixed, others, ours, type Policy } from './policies.ts';
+import { candidates, fixed, others, ours, type Policy, predecessor } from './policies.ts';
 import { type Figures, simulate } from './simulate.ts';
 
 export interface Row extends Figures {
@@ -24,11 +24,11 @@ export async function benchSchedule(args: string[]): Promise<void> {
   const byTheModel = under(law);
   const budget = byTheModel(ours).requests;
   const best = optimum(fates(law, 1_000_000, seed + 1), budget);
-  const compared = [ours, ...others, best].map(byTheModel);
+  const compared = [ours, predecessor, ...others, best].map(byTheModel);
   printComparison(compared);
   if (plot) (await import('./plot.ts')).plotSchedules(compared, waits);
 
-  const rivals = [ours, fixed(5), ...candidates];
+  const rivals = [ours, predecessor, fixed(5), ...candidates];
   const worlds = otherLaws.map((one) => ({ name: one.name, rows: rivals.map(under(one)) }));
   printOtherLaws(worlds);
   printCandidates(rivals.map(byTheModel), worlds);

@@ -15,15 +15,18 @@ export function plotSchedules(rows: readonly Row[], waits: number): void {
     return { label: name.split(':')[0] ?? name, requests, delay: paid.mean, isOurs: name.startsWith('ours') };
   });
   const fill = ({ isOurs }: Dot) => (isOurs ? OURS : OTHERS);
-  const names = (anchor: 'left' | 'right', shown: Dot[]) =>
+  const names = (anchor: 'left' | 'right', shown: Dot[], dy = 0) =>
     Plot.text(shown, {
       x: 'requests',
       y: 'delay',
       text: 'label',
       textAnchor: anchor === 'left' ? 'start' : 'end',
       dx: anchor === 'left' ? 9 : -9,
+      dy,
     });
-  const isCrowded = ({ label, requests }: Dot) => requests > 30 || /^(?:ours|optimum)/.test(label);
+  // Their dots are close together: the labels stand one above the other, to the left.
+  const closeBy = dots.filter(({ label }) => /^(?:predecessor|optimum)/.test(label));
+  const onTheLeft = dots.filter(({ isOurs, requests }) => isOurs || requests > 30);
   writePicture({
     name: 'delay-against-requests',
     title: 'Detection delay against requests',
@@ -56,9 +59,10 @@ export function plotSchedules(rows: readonly Row[], waits: number): void {
         Plot.dot(dots, { x: 'requests', y: 'delay', r: ({ isOurs }: Dot) => (isOurs ? 7 : 5), fill }),
         names(
           'left',
-          dots.filter((dot) => !isCrowded(dot)),
+          dots.filter((dot) => !onTheLeft.includes(dot) && !closeBy.includes(dot)),
         ),
-        names('right', dots.filter(isCrowded)),
+        names('right', onTheLeft),
+        ...closeBy.map((dot) => names('right', [dot], dot.label === 'predecessor' ? -7 : 9)),
       ],
       r: { type: 'identity' },
     },

@@ -11,7 +11,7 @@ export interface Policy {
 }
 
 export const ours: Policy = {
-  name: 'ours: nextDelay, first check after 5 s',
+  name: 'ours: nextDelay, first check after 8 s',
   first: defaultSchedule.initialDelay,
   next: (elapsed, _, random) => nextDelay({ elapsed, random, timeout: DEADLINE }),
 };
@@ -72,9 +72,8 @@ interface Growth {
 }
 
 function growing({ first, factor, exponent, least, most }: Growth): Policy {
-  const name = `first ${first} s, ${factor} t^${exponent}, ${least} to ${most} s`;
   return {
-    name,
+    name: `first ${first} s, ${factor} t^${exponent}, ${least} to ${most} s`,
     first: first * 1_000,
     next: (elapsed, _, random) => {
       if (elapsed >= DEADLINE) return null;
@@ -84,10 +83,14 @@ function growing({ first, factor, exponent, least, most }: Growth): Policy {
   };
 }
 
+const untilNovember2026 = growing({ first: 5, factor: 1, exponent: 0.5, least: 3, most: 15 });
+
+/** What our default was before. */
+export const predecessor: Policy = { ...untilNovember2026, name: `predecessor: ${untilNovember2026.name}` };
+
 /** Schedules that might replace ours. None of them knows the law either. */
 export const candidates: readonly Policy[] = [
   growing({ first: 8, factor: 1, exponent: 0.5, least: 3, most: 15 }),
-  growing({ first: 8, factor: 0.9, exponent: 0.5, least: 3, most: 15 }),
   growing({ first: 9, factor: 0.8, exponent: 0.5, least: 3.5, most: 15 }),
   growing({ first: 9, factor: 0.25, exponent: 0.8, least: 3, most: 20 }),
   growing({ first: 8, factor: 0.1, exponent: 1, least: 3, most: 20 }),

@@ -40,8 +40,8 @@ const ourEngine: Contender = ({ signal, ask }) => {
   const { rules, ...limits } = resolvePolling({ timeout: TIMEOUT, maxRequestsPerSecond: 1_000_000 });
   const waits = new Waits(ask, { rules, ...limits }, () => {});
   return (reference) => {
-    // Charges of the last four minutes: their pauses are spread from 3 to 15 s.
-    const startedAt = Date.now() - Math.round(225_000 * Math.random());
+    // Charges of the last 278 s: their pauses are spread from 3 to 15 s.
+    const startedAt = Date.now() - Math.round(278_000 * Math.random());
     return new Promise((resolve, reject) => {
       waits.join(resolveWait(reference, { signal, startedAt }, rules), resolve, reject);
     });

@@ -12,7 +12,7 @@ export interface Schedule {
   /**
    * The first check after the charge: sooner, hardly any customer has typed a PIN.
    *
-   * @default 5_000
+   * @default 8_000
    */
   initialDelay?: number | undefined;
   /**
@@ -51,19 +51,23 @@ export interface NextDelayInput extends Schedule {
 
 /** The {@link Schedule} where nothing else is said. */
 export const defaultSchedule = {
-  initialDelay: 5_000,
+  initialDelay: 8_000,
   minDelay: 3_000,
   maxDelay: 15_000,
   timeout: 600_000,
 } as const;
 
+/** Milliseconds of pause for each square root of a second since the charge. `npm run bench -- schedule` compares it. */
+const GROWTH = 900;
+
 /**
  * The pause before the next check in whole milliseconds, which any timer can hold, or `null` once the deadline has
  * passed.
  *
- * After the first check the pause is the square root of the seconds since the charge, in seconds, within `minDelay` and
- * `maxDelay`: the longer nobody has typed a PIN, the less likely it is in the next second. The last check falls on the
- * deadline; it is the only one that may come sooner than `minDelay`, where the deadline is nearer than that.
+ * After the first check the pause is 0.9·√t seconds, t being the seconds since the charge. `random` changes it by up to
+ * 10 %, and it stays within `minDelay` and `maxDelay`. It grows because a customer who has not typed a PIN for long is
+ * less likely to do so in the next second. The last check falls on the deadline. Only that check can come sooner than
+ * `minDelay`, if less time is left.
  *
  * @throws RangeError where `elapsed` is missing, or it or an option is no number.
  *
@@ -91,7 +95,7 @@ export function nextDelay(input: NextDelayInput): number | null {
   const since = Math.max(0, elapsed);
   const remaining = Math.floor(timeout - since);
   const spread = 0.9 + 0.2 * random;
-  const paced = Math.min(maxDelay, Math.sqrt(since / 1000) * 1000 * spread);
+  const paced = Math.min(maxDelay, GROWTH * Math.sqrt(since / 1000) * spread);
   const wished = since < initialDelay ? initialDelay - since : paced;
   const delay = Math.min(LONGEST_TIMER, Math.ceil(Math.max(minDelay, wished, retryAfter)));
   if (Number.isNaN(remaining + delay)) throw noNumber();

@@ -124,7 +124,7 @@ test('an answer that comes after the end changes nothing and causes nothing', as
 test('a final status ends a wait with no timer and no listener left', async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const { signal } = new AbortController();
-  await settled(client.waitForFinalStatus(REFERENCE, { signal }), 5 * SECOND);
+  await settled(client.waitForFinalStatus(REFERENCE, { signal }), 8 * SECOND);
   expect(vi.getTimerCount()).toBe(0);
   expect(listeners(signal)).toBe(0);
 });
@@ -137,7 +137,7 @@ test('10,000 waits have one listener on the signal that they share, and one time
   );
   expect(listeners(abort.signal)).toBe(1);
   expect(vi.getTimerCount()).toBe(1);
-  await vi.advanceTimersByTimeAsync(6 * SECOND);
+  await vi.advanceTimersByTimeAsync(9 * SECOND);
   expect(listeners(abort.signal)).toBe(1);
   const reason = new Error('shutting down');
   abort.abort(reason);

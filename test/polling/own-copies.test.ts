@@ -54,7 +54,7 @@ test.each([
     timed(client.waitForFinalStatus(REFERENCE, { ...options, expect: expected })),
   );
   for (const { at, value } of await settled(Promise.all(waits))) {
-    expect(at).toBe(5 * SECOND);
+    expect(at).toBe(8 * SECOND);
     expect(value).toMatchObject({ reference: REFERENCE, status: 'success', ...expected });
   }
 });

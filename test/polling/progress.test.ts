@@ -37,17 +37,17 @@ test('onPoll tells of each poll: attempt, time, what was seen or what failed, an
   });
   const failed = expect.objectContaining({ code: 'connection_error' });
   expect(polls).toEqual([
-    { ...seen('pending'), attempt: 1, elapsed: 250, nextDelay: 4_750 },
+    { ...seen('pending'), attempt: 1, elapsed: 250, nextDelay: 7_750 },
     {
       reference: REFERENCE,
       transaction: undefined,
       error: failed,
       attempt: 2,
-      elapsed: 5_250,
+      elapsed: 8_250,
       nextDelay: 3_000,
     },
-    { ...seen('unrecognised'), attempt: 3, elapsed: 8_500, nextDelay: 3_000 },
-    { ...seen('success'), attempt: 4, elapsed: 11_750, nextDelay: null },
+    { ...seen('unrecognised'), attempt: 3, elapsed: 11_500, nextDelay: 3_053 },
+    { ...seen('success'), attempt: 4, elapsed: 14_803, nextDelay: null },
   ]);
 });
 
@@ -67,10 +67,10 @@ test('nextDelay of waits that share polls is null for the one whose deadline com
   const near: (number | null)[] = [];
   const far: (number | null)[] = [];
   const push = (list: (number | null)[]) => (poll: Poll) => list.push(poll.nextDelay);
-  timed(client.waitForFinalStatus(REFERENCE, { timeout: 9_000, onPoll: push(near) }));
+  timed(client.waitForFinalStatus(REFERENCE, { timeout: 12_000, onPoll: push(near) }));
   timed(client.waitForFinalStatus(REFERENCE, { onPoll: push(far) }));
-  await vi.advanceTimersByTimeAsync(9_000);
-  expect(near).toEqual([5_000, 3_500, null]);
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(near).toEqual([8_000, 3_500, null]);
   expect(far.every((delay) => delay !== null)).toBe(true);
   client.close();
 });
@@ -126,7 +126,7 @@ test('a poll event tells attempt, status or error, how late it was, and when the
   await settled(client.waitForFinalStatus(REFERENCE));
   const base = { type: 'poll', reference: REFERENCE, late: 0 };
   expect(polls()).toEqual([
-    { ...base, attempt: 1, status: 'pending', delay: 5_000 },
+    { ...base, attempt: 1, status: 'pending', delay: 8_000 },
     { ...base, attempt: 2, error: 'connection_error', delay: 3_000 },
     { ...base, attempt: 3, status: 'on_hold', delay: 3_000 },
     { ...base, attempt: 4, status: 'success', delay: null },
@@ -183,10 +183,10 @@ test('no event and no line of a wait shows the key or an email address', async (
   const { client, lines, polls, ends } = listening(inTurn('pending', brokenConnection(), 'success'));
   await settled(client.waitForFinalStatus(REFERENCE));
   const told = JSON.stringify([lines, polls(), ends()]);
-  expect(lines.some((line) => line.includes(`wait ${REFERENCE}, poll 1: pending, next in 5000 ms`))).toBe(
+  expect(lines.some((line) => line.includes(`wait ${REFERENCE}, poll 1: pending, next in 8000 ms`))).toBe(
     true,
   );
-  expect(lines.some((line) => line.includes('final after 8000 ms and 3 polls: success'))).toBe(true);
+  expect(lines.some((line) => line.includes('final after 11000 ms and 3 polls: success'))).toBe(true);
   expect(told).not.toContain(API_KEY);
   expect(told).not.toContain(EMAIL);
 });

@@ -12,19 +12,19 @@ const references = (count: number) => Array.from({ length: count }, (_, index) =
 const refusal = (retryAfter?: string) =>
   new Response('', { status: 429, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } });
 
-/** Many waits, and a service that from the fifth second on refuses one request: the first to `refused`. */
+/** Many waits, and a service that refuses one request from the eighth second on: the first to `refused`. */
 async function refusedOnce(refused: (reference: string) => boolean, answer: () => Response, count = 200) {
   const began = performance.now();
   let refusedAt: number | undefined;
   const say = (reference: string): Said => {
     const now = performance.now() - began;
-    if (refusedAt !== undefined || now < 5 * SECOND || !refused(reference)) return 'pending';
+    if (refusedAt !== undefined || now < 8 * SECOND || !refused(reference)) return 'pending';
     refusedAt = now;
     return answer();
   };
   const { client, seen } = scriptedService(say, { maxRetries: 0 });
   for (const reference of references(count)) timed(client.waitForFinalStatus(reference, { minDelay: 2_000 }));
-  await vi.advanceTimersByTimeAsync(5 * SECOND);
+  await vi.advanceTimersByTimeAsync(8 * SECOND);
   return { client, seen, refusedAt: () => refusedAt ?? Number.NaN };
 }
 
@@ -170,6 +170,6 @@ test('Retry-After of a 503 or of a 200 holds back the polls of that reference, a
   const second = scriptedService(polite);
   timed(second.client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(30 * SECOND);
-  expect(second.seen.map(({ at }) => at)).toEqual([0, 5_000]);
+  expect(second.seen.map(({ at }) => at)).toEqual([0, 8_000]);
   client.close();
 });

@@ -3,22 +3,24 @@ import { expect, test } from 'vitest';
 import { isFinal, type NextDelayInput, nextDelay } from '../../src/polling/schedule.ts';
 
 test.each([
-  // The first check is five seconds after the charge, unless that would be sooner than any pause may be.
-  [0, 5_000],
-  [1_500, 3_500],
-  [2_500, 3_000],
-  [4_999, 3_000],
-  // Then the pause is the root of the elapsed seconds, from three seconds on
-  [5_000, 3_000],
-  [9_000, 3_000],
-  [10_000, 3_163],
-  [16_000, 4_000],
-  [25_000, 5_000],
-  [36_500, 6_042],
-  [60_000, 7_746],
-  [120_000, 10_955],
-  // to fifteen.
-  [225_000, 15_000],
+  // The first check is 8 s after the charge, unless that is nearer than the shortest pause.
+  [0, 8_000],
+  [1_500, 6_500],
+  [5_500, 3_000],
+  [7_999, 3_000],
+  // The pause is 0.9·√t seconds, from 3 s
+  [8_000, 3_000],
+  [11_000, 3_000],
+  [12_000, 3_118],
+  [16_000, 3_600],
+  [25_000, 4_500],
+  [36_500, 5_438],
+  [60_000, 6_972],
+  [120_000, 9_860],
+  [225_000, 13_500],
+  [277_000, 14_979],
+  // to 15 s.
+  [278_000, 15_000],
   [300_000, 15_000],
   [570_000, 15_000],
   // The last check falls on the deadline, and the pauses before it are shared out.
@@ -38,15 +40,15 @@ test.each([
 test('a whole wait, from the charge to its deadline, is checked at these seconds', () => {
   const moments = momentsOf(() => ({}));
   expect(moments.map((moment) => Math.round(moment / 1000))).toEqual([
-    5, 8, 11, 14, 18, 22, 27, 32, 38, 44, 51, 58, 66, 74, 82, 91, 101, 111, 121, 132, 144, 156, 168, 181, 195,
-    209, 223, 238, 253, 268, 283, 298, 313, 328, 343, 358, 373, 388, 403, 418, 433, 448, 463, 478, 493, 508,
-    523, 538, 553, 568, 583, 592, 600,
+    8, 11, 14, 17, 21, 25, 30, 35, 40, 46, 52, 58, 65, 72, 80, 88, 97, 105, 115, 124, 134, 145, 156, 167, 178,
+    190, 203, 216, 229, 242, 256, 271, 286, 301, 316, 331, 346, 361, 376, 391, 406, 421, 436, 451, 466, 481,
+    496, 511, 526, 541, 556, 571, 586, 600,
   ]);
 });
 
 test.each([
-  [0, 6_972],
-  [1, 8_521],
+  [0, 6_275],
+  [1, 7_669],
 ])('chance %d spreads the pause by a tenth', (random, delay) => {
   expect(nextDelay({ elapsed: 60_000, random })).toBe(delay);
 });

@@ -45,12 +45,12 @@ test('each of them has been looked at within minDelay and half a second of its d
 test('a later wait with a nearer deadline keeps it, and gets a last poll before it', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const long = timed(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(5 * MINUTE);
+  await vi.advanceTimersByTimeAsync(5 * MINUTE + 2 * SECOND);
   const polls = seen.length;
   const short = timed(client.waitForFinalStatus(REFERENCE, { timeout: 8_000 }));
   const end = await settled(short, 8_000);
   expect(end).toMatchObject({ at: 8_000, error: { code: 'wait_timeout', attempts: 1 } });
-  expect(momentsOf(seen).slice(polls)).toEqual([5 * MINUTE + 7_500]);
+  expect(momentsOf(seen).slice(polls)).toEqual([5 * MINUTE + 9_500]);
   expect(await settled(long)).toMatchObject({ at: 10 * MINUTE });
 });
 

@@ -19,7 +19,7 @@ test.each([false, '', 0, true, 'x-shop: accra', []])(
     const { client, seen } = scriptedService(inTurn('pending', 'success'));
     const other = timed(client.waitForFinalStatus('TXN-other'));
     expect(await failureOf(wait(client, { headers }))).toMatchObject(refusal);
-    expect(await settled(other)).toMatchObject({ at: 5 * SECOND, value: { status: 'success' } });
+    expect(await settled(other)).toMatchObject({ at: 8 * SECOND, value: { status: 'success' } });
     expect(seen).toHaveLength(2);
   },
 );

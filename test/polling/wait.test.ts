@@ -17,13 +17,13 @@ test('a wait asks at once, then on the square-root schedule, and ends with the f
   const { client, seen } = scriptedService(inTurn('pending', 'processing', 'pending', 'success'));
   const transaction = await settled(client.waitForFinalStatus(REFERENCE));
   expect(transaction.status).toBe('success');
-  expect(seen.map(({ at }) => at)).toEqual([0, 5_000, 8_000, 11_000]);
+  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
 });
 
-test('with startedAt the first check is made five seconds after the charge', async () => {
+test('makes the first check eight seconds after startedAt', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   await settled(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() - 2_000 }));
-  expect(seen.map(({ at }) => at)).toEqual([3_000, 6_000]);
+  expect(seen.map(({ at }) => at)).toEqual([6_000, 9_000]);
 });
 
 test.each(['failed', 'abandoned'])('%s is a result, not an exception', async (status) => {
@@ -118,14 +118,14 @@ test('404 is waited out while a replica may lag behind', async () => {
 test('404 is believed once it has lasted ten seconds', async () => {
   const { client, seen } = scriptedService(() => new Response('', { status: 404 }));
   expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
-  expect(seen.map(({ at }) => at)).toEqual([0, 5_000, 8_000, 11_000]);
+  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
 test('an unrecognised status is never final, is polled at the normal cadence, and is named at the deadline', async () => {
   const { client, seen } = scriptedService(inTurn('reversed'));
   const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toMatchObject({ code: 'wait_timeout', lastStatus: 'reversed' });
-  expect(seen.slice(0, 4).map(({ at }) => at)).toEqual([0, 5_000, 8_000, 11_000]);
+  expect(seen.slice(0, 4).map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
 });
 
 test('expect is judged on the final status', async () => {

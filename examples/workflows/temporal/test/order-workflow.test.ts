@@ -35,7 +35,7 @@ test("Temporal's bundler takes the workflow with the schedule, and nothing of No
 test('an order is charged, looked at, and fulfilled once it is paid', async () => {
   const { begin, sandbox, orders, reference } = await start();
   const run = await begin();
-  expect(run.pauses).toEqual([5_000]);
+  expect(run.pauses).toEqual([8_000]);
   await run.nextTimer();
   await run.nextTimer();
   sandbox.approve(reference());
@@ -137,7 +137,7 @@ test('a pause that the service asks for is kept', async () => {
   const look = async () => ({ state: null, retryAfter: 40_000 });
   const run = await SimulatedRun.start(creator, { ...activities, look }, ['order-1', usualLooks]);
   await run.nextTimer();
-  expect(run.pauses).toEqual([5_000, 40_000]);
+  expect(run.pauses).toEqual([8_000, 40_000]);
 });
 
 test('a workflow that somebody cancels leaves its order to a person', async () => {
