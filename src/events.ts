@@ -84,8 +84,28 @@ export interface JournalEvent {
   reference?: string;
 }
 
+/**
+ * A setting of the journal's database with which the record of a charge could be lost. Told once for each journal, after
+ * its first use.
+ */
+export interface JournalWarningEvent {
+  type: 'journal_warning';
+  /** As the database names it, such as `appendfsync`. */
+  setting: string;
+  value: string;
+  /** What can be lost, and what to set instead. */
+  message: string;
+}
+
 /** What the client tells `onEvent`: enough for logs, metrics or spans; never a key, a phone number or an email. */
-export type PaymentsEvent = RequestEvent | ResponseEvent | RetryEvent | PollEvent | WaitEvent | JournalEvent;
+export type PaymentsEvent =
+  | RequestEvent
+  | ResponseEvent
+  | RetryEvent
+  | PollEvent
+  | WaitEvent
+  | JournalEvent
+  | JournalWarningEvent;
 
 /** Where log lines go. `console` is one, and so is a pino logger. Each line is one string. */
 export interface Logger {
@@ -93,7 +113,7 @@ export interface Logger {
   debug(line: string): void;
   /** How a wait ended, and an `idempotencyKey` that was used before. */
   info(line: string): void;
-  /** A fault, a retry, a wait that ended without a final status, a charge in doubt. */
+  /** A fault, a retry, a wait that ended without a final status, a charge in doubt, a journal that can lose records. */
   warn(line: string): void;
   /** How a charge ended could not be recorded. */
   error(line: string): void;
@@ -130,18 +150,19 @@ const JOURNAL_LEVELS = {
 function levelOf(event: PaymentsEvent): keyof Logger {
   if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
   if (event.type === 'journal') return JOURNAL_LEVELS[event.result];
-  if (event.type === 'retry') return 'warn';
+  if (event.type === 'retry' || event.type === 'journal_warning') return 'warn';
   return 'error' in event ? 'warn' : 'debug';
 }
 
 function lineFor(event: PaymentsEvent): string {
+  if (event.type === 'journal_warning') return `payments: ${event.message}`;
   const { reference } = event;
   const subject =
     'operation' in event ? [event.operation, reference].filter(Boolean).join(' ') : `wait ${reference}`;
   return `payments: ${subject}, ${sentenceFor(event)}`;
 }
 
-function sentenceFor(event: PaymentsEvent): string {
+function sentenceFor(event: Exclude<PaymentsEvent, JournalWarningEvent>): string {
   switch (event.type) {
     case 'request':
       return `try ${event.attempt}: sending`;

@@ -55,6 +55,7 @@ export {
 } from './errors.ts';
 export type {
   JournalEvent,
+  JournalWarningEvent,
   Logger,
   PaymentsEvent,
   PollEvent,

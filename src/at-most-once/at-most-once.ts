@@ -8,6 +8,7 @@ import { textField } from '../transport/request.ts';
 import type { Send } from '../transport/transport.ts';
 import { attemptOf, type Creation, type CreationCall, checkedKey } from './attempt.ts';
 import { inDoubt, notUnderstood, type Subject } from './doubt.ts';
+import { reportWarnings } from './journal-warnings.ts';
 import { resultFrom } from './recorded-result.ts';
 import { sendClaimed } from './send-claimed.ts';
 import { standingOnceSettled } from './standing.ts';
@@ -55,6 +56,7 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
     signal,
     onWaiting,
   }).finally(release);
+  reportWarnings(journal, report);
   switch (standing.state) {
     case 'begun':
       return sendClaimed({ journal, send, subject, tell }, standing.claim, asked, call);

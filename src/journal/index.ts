@@ -11,9 +11,10 @@ export {
   type Journal,
   type JournalEntry,
   type JournalOptions,
+  type JournalWarning,
   type Standing,
 } from './journal.ts';
-export { memoryJournal } from './memory.ts';
+export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
 export type { Attempt, Ending, JournalRecord } from './record.ts';
 export type { Resolution } from './resolution.ts';
 export type { JournalStore, RecordChange, StoredRecord } from './store.ts';

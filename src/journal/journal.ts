@@ -12,6 +12,12 @@ export interface JournalOptions {
    * How long a record is kept once no charge is in doubt any more, in milliseconds. A dropped key counts as new: keep it
    * for longer than any order of yours may be tried again. A record that is unknown is kept until it is settled.
    *
+   * A record is never dropped early because a clock is wrong. In memory a clock that cannot be set is used. SQLite,
+   * PostgreSQL and Redis count the time from write to write, at most a day at once, take away what the clock went back,
+   * and keep a record for a week longer. So a clock that jumps ahead by any amount counts as a day, however long it
+   * stays so; only seven jumps ahead in a row, and none back, could drop a record early. A journal that is seldom
+   * written keeps records for longer than `retention`.
+   *
    * @default Infinity
    * @example retention: 90 * 24 * 60 * 60 * 1000
    */
@@ -40,9 +46,12 @@ export type Standing =
   | { readonly state: 'unknown'; readonly reference: string | undefined }
   | { readonly state: 'conflict' };
 
-/** What a journal holds about a key, for people and their tools. */
+/**
+ * What a journal holds about a key, for people and their tools. A key that was begun, and whose process was not heard of
+ * within the lease, is `unknown`.
+ */
 export type JournalEntry = JournalRecord & {
-  /** Whether whoever began it was heard of within the lease. */
+  /** Whether a process is charging under the key at this moment: the same as `state` `begun`. */
   readonly inProgress: boolean;
 };
 
@@ -77,6 +86,19 @@ export interface Journal {
    * ```
    */
   resolve(key: string, resolution: Resolution): Promise<void>;
+  /**
+   * Settings of the database with which a record could be lost. The client asks once, in the background, and reports
+   * each to `onEvent` and `logger`. A journal that cannot know leaves it out.
+   */
+  warnings?(): Promise<readonly JournalWarning[]>;
+}
+
+/** A setting of the database with which a record could be lost. */
+export interface JournalWarning {
+  readonly setting: string;
+  readonly value: string;
+  /** What may be lost, and what to set instead. */
+  readonly message: string;
 }
 
 /**
@@ -150,7 +172,7 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
 
     async read(key) {
       const found = await readRecord(store, key);
-      return found && { ...found.record, inProgress: inProgress(found) };
+      return found && entryOf(found.record, inProgress(found));
     },
 
     async resolve(key, resolution) {
@@ -183,6 +205,12 @@ async function untilOneCounts<T>(round: () => Promise<T | undefined>): Promise<T
 }
 
 const begun = (attempt: Attempt): JournalRecord => ({ format: 1, ...attempt, state: 'begun' });
+
+/** The process that began it may have died after it was sent. */
+function entryOf(record: JournalRecord, inProgress: boolean): JournalEntry {
+  const isLeft = record.state === 'begun' && !inProgress;
+  return { ...record, ...(isLeft ? { state: 'unknown' } : {}), inProgress };
+}
 
 /** What the record of a key means for an attempt; `undefined` where it may be sent. */
 function standingOf({ record, version }: Found, attempt: Attempt, inProgress: boolean): Standing | undefined {

@@ -1,5 +1,15 @@
-import { createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import type { JournalStore } from './store.ts';
+
+/** What {@link memoryJournal} takes. */
+export interface MemoryJournalOptions extends JournalOptions {
+  /**
+   * Where the records are kept. Journals over one store are like processes over one database.
+   *
+   * @default a new {@link memoryStore}
+   */
+  store?: JournalStore | undefined;
+}
 
 /**
  * A journal in this process's memory, for tests, and against two calls at once. **It does not outlive the process**, so
@@ -8,51 +18,57 @@ import type { JournalStore } from './store.ts';
  *
  * @example const payments = new PaymentsClient({ journal: memoryJournal() });
  */
-export function memoryJournal(options: JournalOptions = {}): Journal {
-  return createJournal(memoryStore(), options);
+export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
+  const { store = memoryStore(), ...rest } = checkedOptions(options);
+  return createJournal(store, rest);
 }
 
 interface Kept {
   version: string;
   text: string;
+  /** By the clock on the wall, which the lease goes by. */
   writtenAt: number;
-  droppedAt: number;
+  /** By the monotonic clock, which nobody can set. */
+  keptUntil: number;
 }
 
-/** Journals over one of these are like processes over one database. */
+/**
+ * Records in memory, for several journals of one test: each is like a process of its own over one database.
+ *
+ * @example
+ * ```ts
+ * const store = memoryStore();
+ * const [web, worker] = [memoryJournal({ store }), memoryJournal({ store })];
+ * ```
+ */
 export function memoryStore(): JournalStore {
   const records = new Map<string, Kept>();
   let sweep = records.entries();
 
-  const current = (key: string, now: number): Kept | undefined => {
+  const current = (key: string): Kept | undefined => {
     const kept = records.get(key);
-    return kept && kept.droppedAt > now ? kept : undefined;
+    return kept && kept.keptUntil > performance.now() ? kept : undefined;
   };
   // Two looks for each write: what is dropped is found sooner than new records come.
-  const dropOld = (now: number) => {
+  const dropOld = () => {
+    const now = performance.now();
     for (let looks = 0; looks < 2; looks++) {
       const next = sweep.next();
       if (next.done) sweep = records.entries();
-      else if (next.value[1].droppedAt <= now) records.delete(next.value[0]);
+      else if (next.value[1].keptUntil <= now) records.delete(next.value[0]);
     }
   };
 
   return {
     async read(key) {
-      const now = Date.now();
-      const kept = current(key, now);
-      return kept ? { version: kept.version, text: kept.text, age: now - kept.writtenAt } : null;
+      const kept = current(key);
+      return kept ? { version: kept.version, text: kept.text, age: Date.now() - kept.writtenAt } : null;
     },
     async write(key, { expected, version, text, keepFor }) {
-      const now = Date.now();
-      if ((current(key, now)?.version ?? null) !== expected) return false;
-      records.set(key, {
-        version,
-        text,
-        writtenAt: now,
-        droppedAt: now + (keepFor ?? Number.POSITIVE_INFINITY),
-      });
-      dropOld(now);
+      if ((current(key)?.version ?? null) !== expected) return false;
+      const keptUntil = performance.now() + (keepFor ?? Number.POSITIVE_INFINITY);
+      records.set(key, { version, text, writtenAt: Date.now(), keptUntil });
+      dropOld();
       return true;
     },
   };

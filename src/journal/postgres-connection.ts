@@ -3,15 +3,17 @@ import { JournalError } from './journal-error.ts';
 /** What is used of a `Client` of `pg`, or of one that a pool lends. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
-  /** Of pg 8.21 or later. */
+  /** Of pg 8.21 or later. Without it no charge is recorded. */
   getTransactionStatus?(): string | null;
+  on?(event: 'error', listener: () => void): unknown;
 }
 
 /** What is used of a `Pool` of `pg`. */
 export interface PostgresPool {
   readonly idleCount: number;
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
-  connect(): Promise<PooledPostgresClient>;
+  connect(callback: (error: unknown, client: PooledPostgresClient | undefined) => void): void;
+  on?(event: 'error', listener: () => void): unknown;
 }
 
 /** What is used of a client that a `Pool` of `pg` lends. */
@@ -21,6 +23,19 @@ export interface PooledPostgresClient extends PostgresClient {
   release(destroy?: boolean): void;
 }
 
+const ignore = () => {};
+const listenedTo = new WeakSet<PostgresPool | PostgresClient>();
+
+/**
+ * A connection that breaks while it is idle makes pg emit `error`, which ends a process that does not listen. A restart
+ * of the server must not do that. The next query on the connection fails anyway, so nothing is hidden.
+ */
+export function surviveBrokenConnections(client: PostgresPool | PostgresClient): void {
+  if (listenedTo.has(client) || typeof client.on !== 'function') return;
+  listenedTo.add(client);
+  client.on('error', ignore);
+}
+
 /** Writes so that it is committed, or, where it is not `binding`, as a part of whatever transaction is open. */
 export async function writeOn(
   client: PostgresPool | PostgresClient,
@@ -28,19 +43,16 @@ export async function writeOn(
   sql: string,
   values: unknown[],
 ): Promise<{ rows: unknown[] }> {
-  if ('idleCount' in client) return unlessOvertaken(() => writeOnPool(client, sql, values));
+  if ('idleCount' in client) return unlessOvertaken(() => writeOnPool(client, binding, sql, values));
   if (!binding) return client.query(sql, values);
-  if (!client.getTransactionStatus || ('pipeline' in client && client.pipeline === true)) {
+  // The queries of other callers on this connection may end in the same piece as the journal's own.
+  if ('pipeline' in client && client.pipeline === true) {
     throw new JournalError(
-      'A Client that is in pipeline mode, or older than pg 8.21, does not tell whether it is inside a transaction: give ' +
-        'the journal the Pool.',
+      'The Client of the journal is in pipeline mode, so it cannot tell whether it is inside a transaction. Nothing was ' +
+        'sent. Give the journal the Pool.',
     );
   }
-  refuseTransaction(client);
-  const result = await unlessOvertaken(() => client.query(sql, values));
-  // A BEGIN may have been waiting before it in the client's queue.
-  refuseTransaction(client);
-  return result;
+  return unlessOvertaken(() => queryCommitted(client, sql, values));
 }
 
 /** Where the database was told to be strict, it refuses what a write at the same time has overtaken: none was made. */
@@ -54,27 +66,74 @@ async function unlessOvertaken(write: () => Promise<{ rows: unknown[] }>): Promi
 }
 
 /** Somebody may have given a connection back in the middle of a transaction that nobody will ever commit. */
-async function writeOnPool(pool: PostgresPool, sql: string, values: unknown[]): Promise<{ rows: unknown[] }> {
-  const client = await pool.connect();
-  const ignore = () => {};
-  // A connection that breaks fails the query, and would end the process if nobody listened.
-  client.on('error', ignore);
+async function writeOnPool(
+  pool: PostgresPool,
+  binding: boolean,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  const client = await borrow(pool);
   let sound = false;
   try {
-    refuseTransaction(client);
-    const result = await client.query(sql, values);
+    // What `resolve` writes starts no request, so an older pg may do it.
+    const write = binding || canTell(client) ? queryCommitted : queryOn;
+    const result = await write(client, sql, values);
     sound = true;
     return result;
   } finally {
-    client.removeListener('error', ignore);
+    // The pool listens from here on.
     client.release(!sound);
+    client.removeListener('error', ignore);
   }
 }
 
-/** What is recorded inside a transaction could be rolled back after the charge. `I`: idle; also where it cannot be told. */
-function refuseTransaction(client: PostgresClient): void {
-  const status = client.getTransactionStatus?.() ?? 'I';
-  if (status === 'I') return;
+/**
+ * A client with a listener for `error` from its first moment. After `await pool.connect()` it would come too late: the
+ * server may end the connection in the same piece of data in which it says that it is ready.
+ */
+function borrow(pool: PostgresPool): Promise<PooledPostgresClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      client?.on('error', ignore);
+      if (client) resolve(client);
+      else reject(error);
+    });
+  });
+}
+
+const queryOn = (client: PostgresClient, sql: string, values: unknown[]) => client.query(sql, values);
+
+/** Queries outside any transaction, so that what is written is committed once it returns. */
+async function queryCommitted(
+  client: PostgresClient,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  if (!canTell(client)) {
+    throw new JournalError(
+      'This pg cannot tell whether a connection is inside a transaction, which could be rolled back after the charge. ' +
+        'Nothing was sent. Upgrade pg to 8.21 or later.',
+    );
+  }
+  // A connection that has not run a query yet may have no status.
+  refuseTransaction(client.getTransactionStatus() ?? IDLE);
+  const result = await client.query(sql, values);
+  // A BEGIN may have been waiting before it in the client's queue.
+  refuseTransaction(client.getTransactionStatus());
+  return result;
+}
+
+function canTell(
+  client: PostgresClient,
+): client is PostgresClient & { getTransactionStatus(): string | null } {
+  return typeof client.getTransactionStatus === 'function';
+}
+
+const IDLE = 'I';
+
+/** What is recorded inside a transaction could be rolled back after the charge. */
+function refuseTransaction(status: string | null): void {
+  if (status === IDLE) return;
   throw new JournalError(
     "The journal's connection is inside a transaction, which could be rolled back after the charge: give the journal " +
       'the Pool, and give no connection back to that before COMMIT or ROLLBACK.',

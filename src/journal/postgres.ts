@@ -6,7 +6,12 @@
 
 import { ConfigurationError } from '../errors.ts';
 import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
-import { type PostgresClient, type PostgresPool, writeOn } from './postgres-connection.ts';
+import {
+  type PostgresClient,
+  type PostgresPool,
+  surviveBrokenConnections,
+  writeOn,
+} from './postgres-connection.ts';
 import { type PostgresStatements, postgresStatements } from './postgres-statements.ts';
 import type { JournalStore } from './store.ts';
 
@@ -26,8 +31,8 @@ export interface PostgresJournalOptions extends JournalOptions {
 /** A {@link Journal} in PostgreSQL. */
 export interface PostgresJournal extends Journal {
   /**
-   * Makes the table where it is not there yet; a schema named in `table` has to be there. It may be called at every
-   * start, by any number of processes at once, and needs the right to create a table. Where your own migrations make
+   * Makes the two tables where they are not there yet; a schema named in `table` has to be there. It may be called at every
+   * start, by any number of processes at once, and needs the right to create tables. Where your own migrations make
    * tables, put the text of {@link postgresSchema} there instead.
    *
    * @throws what the database says
@@ -36,13 +41,17 @@ export interface PostgresJournal extends Journal {
 }
 
 /**
- * A journal in PostgreSQL 12 or later, through your own `pg`. Each of its steps is one statement that commits by itself,
- * so give it the **`Pool`**: a transaction of yours, open on another of its connections, is not disturbed. Leave it a
- * connection to spare: a charge inside a transaction takes a second one. A connection that was given back to the pool in
- * the middle of a transaction is noticed (pg 8.21 or later): it is closed, nothing is sent, and the next try succeeds.
+ * A journal in PostgreSQL 12 or later, through your own `pg` 8.21 or later. Each of its steps is one statement that
+ * commits by itself, so give it the **`Pool`**: a transaction of yours, open on another of its connections, is not
+ * disturbed. Leave it a connection to spare: a charge inside a transaction takes a second one. A connection that was
+ * given back to the pool in the middle of a transaction is noticed: it is closed, nothing is sent, and the next try
+ * succeeds. An older pg cannot tell, so charging is refused with it.
  *
- * A `Client` of pg 8.21 or later will do too. While it is inside a transaction of yours, `read` and `resolve` are part of
- * that, and charging is refused: what is recorded there could be rolled back after the charge.
+ * A `Client` will do too. While it is inside a transaction of yours, `read` and `resolve` are part of that, and charging
+ * is refused: what is recorded there could be rolled back after the charge.
+ *
+ * The journal listens for `error` on the pool or client: a connection that breaks while it is idle, in a restart of the
+ * server, does not end the process.
  *
  * `synchronous_commit = off` is lifted for what is recorded. A failover to an asynchronous replica may lose what that had
  * not received.
@@ -67,7 +76,9 @@ export function postgresJournal(
   if (typeof client?.query !== 'function')
     throw new ConfigurationError('postgresJournal takes a Pool or a Client of pg.');
   const schema = postgresSchema(table);
-  const journal = createJournal(postgresStore(client, postgresStatements(quoted(table))), rest);
+  surviveBrokenConnections(client);
+  const statements = postgresStatements(quoted(table), quoted(clockOf(table)));
+  const journal = createJournal(postgresStore(client, statements), rest);
   return Object.assign(journal, {
     async migrate() {
       await client.query(schema);
@@ -76,14 +87,16 @@ export function postgresJournal(
 }
 
 /**
- * The statement that makes the table, for a merchant's own migrations. It may run any number of times.
+ * The statement that makes the two tables, for a merchant's own migrations. It may run any number of times. The second
+ * table holds one row: the time that `retention` is measured with.
  *
  * @throws ConfigurationError where `table` is not a plain name in lower case
  */
 export function postgresSchema(table = 'payments_journal'): string {
   if (typeof table !== 'string' || !/^(?:[a-z_][a-z\d_]{0,62}\.)?[a-z_][a-z\d_]{0,50}$/.test(table))
     throw new ConfigurationError('table must be a plain name in lower case, such as payments_journal.');
-  const index = `${table.replace(/^.*\./, '')}_dropped_at`;
+  const index = `${table.replace(/^.*\./, '')}_kept_until`;
+  const clock = quoted(clockOf(table));
   // Two processes that make one table at once would trip over each other without the lock.
   return `DO $$ BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('${table}'));
@@ -92,11 +105,19 @@ export function postgresSchema(table = 'payments_journal'): string {
     version text NOT NULL,
     record json NOT NULL,
     written_at timestamptz NOT NULL,
-    dropped_at timestamptz
+    kept_until float8
   );
-  CREATE INDEX IF NOT EXISTS "${index}" ON ${quoted(table)} (dropped_at) WHERE dropped_at IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS "${index}" ON ${quoted(table)} (kept_until) WHERE kept_until IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS ${clock} (
+    id int PRIMARY KEY CHECK (id = 1),
+    counted float8 NOT NULL,
+    told_at timestamptz NOT NULL
+  );
+  INSERT INTO ${clock} VALUES (1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
 END $$`;
 }
+
+const clockOf = (table: string) => `${table}_clock`;
 
 /** A plain name may still be a word of SQL, such as `order`. */
 const quoted = (table: string) => table.replace(/[^.]+/g, '"$&"');

@@ -5,8 +5,10 @@
  */
 
 import { ConfigurationError } from '../errors.ts';
+import { LONGEST_STEP, MARGIN } from './counted-time.ts';
 import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { JournalError } from './journal-error.ts';
+import { durabilityWarnings } from './redis-durability.ts';
 import type { JournalStore } from './store.ts';
 
 export type { Journal, JournalOptions } from './journal.ts';
@@ -34,11 +36,15 @@ export interface RedisJournalOptions extends JournalOptions {
 /**
  * A journal in Redis 5 or later, through your own `ioredis` or `redis` client. Each of its steps is one atomic script.
  *
- * **Its promise is as good as Redis keeps what it was told.** With `appendonly yes` and `appendfsync always` a record
- * outlives a crash of the machine; with `everysec` a crash of the machine may lose the last second or so, and with it
- * the knowledge of a charge, while a crash of Redis alone loses nothing; without an append-only file any restart may. A
- * failover to a replica may lose what it had not received. `maxmemory-policy` has to be `noeviction`. Where that cannot
- * be had, take SQLite or PostgreSQL.
+ * **Its promise is as good as Redis keeps what it was told.** Set `appendonly yes` and `appendfsync always`: a record then
+ * outlives a crash of Redis and of the machine. With `everysec` Redis answers before it has written. A crash of Redis
+ * alone, or of the machine, can then lose the last second or more, and with it the knowledge of a charge: the key counts
+ * as new, and the customer can be charged twice. With a slow disk it is more than a second. Without an append-only file
+ * any restart can lose it. A failover to a replica can lose what the replica had not received. `maxmemory-policy` must
+ * not be one of `allkeys-…`. If you cannot have that, use SQLite or PostgreSQL.
+ *
+ * If Redis permits `CONFIG GET`, the journal reads these settings once. The client then reports each that is not
+ * sufficient as a `journal_warning`, to `onEvent` and `logger`. Many managed services forbid it: check there yourself.
  *
  * While Redis is away, both clients keep commands until it is back, and a charge waits as long: set
  * `maxRetriesPerRequest` of `ioredis`, or `disableOfflineQueue` of `redis`, to have it fail instead, with nothing sent.
@@ -60,7 +66,9 @@ export function redisJournal(
 ): Journal {
   const { prefix = 'payments:journal:', ...rest } = checkedOptions(options);
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix must be text.');
-  return createJournal(redisStore(commandsOf(client), prefix), rest);
+  const command = commandsOf(client);
+  const journal = createJournal(redisStore(command, prefix), rest);
+  return Object.assign(journal, { warnings: () => durabilityWarnings(command) });
 }
 
 /**
@@ -87,10 +95,43 @@ elseif kind ~= 'hash' or redis.call('HGET', KEYS[1], 'version') ~= ARGV[1] then 
 local now = redis.call('TIME')
 local written_at = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
 redis.call('HSET', KEYS[1], 'version', ARGV[2], 'record', ARGV[3], 'written_at', written_at)
-if ARGV[4] == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+if ARGV[4] == '' then redis.call('HDEL', KEYS[1], 'kept_until') else redis.call('HSET', KEYS[1], 'kept_until', ARGV[4]) end
+redis.call('PERSIST', KEYS[1])
 return 1`;
 
-function redisStore(command: (...args: string[]) => Promise<unknown>, prefix: string): JournalStore {
+/**
+ * Records how far the counted time is, and when the record of a key may go; gives the counted time, and ten keys whose
+ * records may go by it. An expiry of Redis itself would go by its clock, which may be wrong.
+ */
+const COUNT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local found = redis.call('HMGET', KEYS[1], 'counted', 'told_at')
+local counted = tonumber(found[1] or '') or 0
+counted = counted + math.min(now - (tonumber(found[2] or '') or now), ${LONGEST_STEP})
+local text = string.format('%.0f', counted)
+redis.call('HSET', KEYS[1], 'counted', text, 'told_at', string.format('%.0f', now))
+local kept_until = string.format('%.0f', counted + tonumber(ARGV[2]))
+redis.call('ZADD', KEYS[2], kept_until, ARGV[1])
+return {text, kept_until, unpack(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', text, 'LIMIT', 0, 10))}`;
+
+/** What the list of keys says may be out of date: the record itself decides. */
+const DROP = `
+if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return 0 end
+local kept_until = tonumber(redis.call('HGET', KEYS[1], 'kept_until') or '')
+if kept_until and kept_until <= tonumber(ARGV[1]) then redis.call('DEL', KEYS[1]) end
+return 1`;
+
+const FORGET = `
+for index = 2, #ARGV do
+  local kept_until = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[index]) or '')
+  if kept_until and kept_until <= tonumber(ARGV[1]) then redis.call('ZREM', KEYS[1], ARGV[index]) end
+end
+return 1`;
+
+type Command = (...args: string[]) => Promise<unknown>;
+
+function redisStore(command: Command, prefix: string): JournalStore {
   return {
     async read(key) {
       const found = await command('EVAL', READ, '1', prefix + key);
@@ -101,11 +142,45 @@ function redisStore(command: (...args: string[]) => Promise<unknown>, prefix: st
     },
 
     async write(key, { expected, version, text, keepFor }) {
-      const lasting = keepFor === null ? '' : String(keepFor);
-      const parts = [expected ?? '', version, text, lasting];
-      return wasDone(await command('EVAL', WRITE, '1', prefix + key, ...parts));
+      // Where it cannot be counted, the record is kept for ever.
+      const time =
+        keepFor === null ? undefined : await count(command, prefix, key, keepFor).catch(() => undefined);
+      const parts = [expected ?? '', version, text, time?.keptUntil ?? ''];
+      const written = wasDone(await command('EVAL', WRITE, '1', prefix + key, ...parts));
+      // Nobody waits for it.
+      if (time && time.old.length > 0) drop(command, prefix, time).catch(() => {});
+      return written;
     },
   };
+}
+
+interface Counted {
+  readonly now: string;
+  readonly keptUntil: string;
+  /** Keys whose records may go. */
+  readonly old: string[];
+}
+
+/** In a cluster both are on one node. */
+const timeOf = (prefix: string) => `${prefix}{retention}:time`;
+const keysOf = (prefix: string) => `${prefix}{retention}:keys`;
+
+async function count(
+  command: Command,
+  prefix: string,
+  key: string,
+  keepFor: number,
+): Promise<Counted | undefined> {
+  const names = [timeOf(prefix), keysOf(prefix)];
+  const counted = await command('EVAL', COUNT, '2', ...names, key, String(keepFor + MARGIN));
+  if (!Array.isArray(counted)) return undefined;
+  const [now = '', keptUntil = '', ...old] = counted.map(String);
+  return { now, keptUntil, old };
+}
+
+async function drop(command: Command, prefix: string, { now, old }: Counted): Promise<void> {
+  await Promise.all(old.map((key) => command('EVAL', DROP, '1', prefix + key, now)));
+  await command('EVAL', FORGET, '1', keysOf(prefix), now, ...old);
 }
 
 /** A client may be set to give numbers as text. */
@@ -121,7 +196,7 @@ function insideMulti(): JournalError {
   return new JournalError(message, { retryable: true });
 }
 
-function commandsOf(client: IoRedisClient | NodeRedisClient): (...args: string[]) => Promise<unknown> {
+function commandsOf(client: IoRedisClient | NodeRedisClient): Command {
   if (typeof client === 'object' && client !== null) {
     if ('call' in client) return (command, ...args) => client.call(command ?? '', ...args);
     if ('sendCommand' in client) return (...args) => client.sendCommand(args);

@@ -5,6 +5,7 @@
  */
 
 import { ConfigurationError } from '../errors.ts';
+import { LONGEST_STEP, MARGIN, SHORTEST_STEP } from './counted-time.ts';
 import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import type { JournalStore, StoredRecord } from './store.ts';
@@ -23,7 +24,8 @@ export interface SqliteDatabase {
 /** What {@link sqliteJournal} takes besides the database. */
 export interface SqliteJournalOptions extends JournalOptions {
   /**
-   * The table, made where it is not there yet.
+   * The table, made where it is not there yet, as is a second one of this name and `_clock`: its one row is the time
+   * that `retention` is measured with.
    *
    * @default 'payments_journal'
    */
@@ -60,7 +62,7 @@ function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
   const prepared = () => {
     if (lasting) return lasting;
     const isSet = setDurable(database);
-    const made = statements(database, `"${table}"`, `"${table}_dropped_at"`);
+    const made = statements(database, table);
     // In a transaction of somebody else's the settings have to wait, and the table may be rolled back.
     if (isSet) lasting = made;
     return made;
@@ -68,21 +70,18 @@ function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
 
   return {
     read(key) {
-      return whenFree(() => {
-        const now = Date.now();
-        return storedRecord(prepared().read.get(key, now), now);
-      });
+      return whenFree(() => storedRecord(prepared().read.get(key), Date.now()));
     },
 
     write(key, { expected, version, text, keepFor, binding }) {
       return whenFree(() => {
-        const { insert, update, drop } = prepared();
+        const { tick, insert, update, drop } = prepared();
         return inTransaction(database, binding, () => {
           const now = Date.now();
-          const written = [version, text, now, keepFor === null ? null : now + keepFor];
+          const written = [now, key, version, text, keepFor === null ? null : keepFor + MARGIN];
+          tick.run(now);
           drop.run(now, key);
-          const { changes } =
-            expected === null ? insert.run(key, ...written, now) : update.run(...written, key, expected);
+          const { changes } = expected === null ? insert.run(...written) : update.run(...written, expected);
           return Number(changes) === 1;
         });
       });
@@ -92,33 +91,46 @@ function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
 
 type Statements = ReturnType<typeof statements>;
 
-function statements(database: SqliteDatabase, table: string, index: string) {
+function statements(database: SqliteDatabase, name: string) {
+  const [table, clock] = [`"${name}"`, `"${name}_clock"`];
   database.exec(`
     CREATE TABLE IF NOT EXISTS ${table} (
       key TEXT PRIMARY KEY,
       version TEXT NOT NULL,
       record TEXT NOT NULL,
       written_at INTEGER NOT NULL,
-      dropped_at INTEGER
+      kept_until INTEGER
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS ${index} ON ${table} (dropped_at) WHERE dropped_at IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS "${name}_kept_until" ON ${table} (kept_until) WHERE kept_until IS NOT NULL;
+    CREATE TABLE IF NOT EXISTS ${clock} (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      counted INTEGER NOT NULL,
+      told_at INTEGER NOT NULL
+    ) STRICT;
   `);
+  const counted = `(SELECT counted + min(?1 - told_at, ${LONGEST_STEP}) FROM ${clock})`;
   return {
-    read: database.prepare(
-      `SELECT version, record, written_at FROM ${table} WHERE key = ? AND (dropped_at IS NULL OR dropped_at > ?)`,
+    read: database.prepare(`SELECT version, record, written_at FROM ${table} WHERE key = ?`),
+    // The first write starts the clock.
+    tick: database.prepare(
+      `INSERT INTO ${clock} (id, counted, told_at) VALUES (1, 0, ?1)
+      ON CONFLICT (id) DO UPDATE SET counted = counted + min(?1 - told_at, ${LONGEST_STEP}), told_at = ?1
+      WHERE abs(?1 - told_at) >= ${SHORTEST_STEP}`,
     ),
     insert: database.prepare(
-      `INSERT INTO ${table} (key, version, record, written_at, dropped_at) VALUES (?, ?, ?, ?, ?)
+      `INSERT INTO ${table} (key, version, record, written_at, kept_until)
+      VALUES (?2, ?3, ?4, ?1, ${counted} + ?5)
       ON CONFLICT (key) DO UPDATE SET version = excluded.version, record = excluded.record,
-        written_at = excluded.written_at, dropped_at = excluded.dropped_at
-      WHERE dropped_at <= ?`,
+        written_at = excluded.written_at, kept_until = excluded.kept_until
+      WHERE kept_until <= ${counted}`,
     ),
     update: database.prepare(
-      `UPDATE ${table} SET version = ?, record = ?, written_at = ?, dropped_at = ? WHERE key = ? AND version = ?`,
+      `UPDATE ${table} SET version = ?3, record = ?4, written_at = ?1, kept_until = ${counted} + ?5
+      WHERE key = ?2 AND version = ?6`,
     ),
     // Each write drops more than it adds, and never so much that it takes long.
     drop: database.prepare(
-      `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE dropped_at <= ? AND key <> ? LIMIT 10)`,
+      `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE kept_until <= ${counted} AND key <> ?2 LIMIT 10)`,
     ),
   };
 }

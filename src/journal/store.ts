@@ -14,7 +14,10 @@ export interface RecordChange {
   /** Of this write. No two are alike. */
   readonly version: string;
   readonly text: string;
-  /** After so many milliseconds the record may be dropped; `null`: never. */
+  /**
+   * After so many milliseconds the record may be dropped; `null`: never. A store may keep it for longer, or for ever. It
+   * must not drop a record, nor hide it, because a clock that may be set has jumped ahead: the key would count as new.
+   */
   readonly keepFor: number | null;
   /**
    * Whether something is sent, or answered, on the strength of this write: it must not be part of a transaction of

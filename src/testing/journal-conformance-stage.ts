@@ -103,6 +103,11 @@ export async function leftInDoubt(journal: Journal, key: string, when: string): 
   const { state } = standing;
   must(state !== 'begun', `${when}, and the charge could be sent once more`);
   must(state === 'unknown', `${when}, and the key is ${state} instead of unknown, long after the lease`);
+  const entry = await journal.read(key);
+  must(
+    entry?.state === 'unknown' && !entry.inProgress,
+    `${when}, and read shows ${entry?.state} instead of unknown`,
+  );
 }
 
 /** What `resolve` fails with, which has to be a JournalError. */

@@ -29,6 +29,13 @@ async function connected(options: object = {}): Promise<Client> {
   return client;
 }
 
+function poolOf1(): Pool {
+  const own = new Pool({ connectionString: server.url, max: 1 });
+  own.on('error', () => {});
+  onTestFinished(() => own.end());
+  return own;
+}
+
 let keys = 0;
 const newKey = () => `order-${++keys}`;
 
@@ -77,6 +84,53 @@ describe('through the Pool', () => {
     await payments.chargeMobileMoney(charge, { idempotencyKey: key });
     expect(service.requests).toHaveLength(1);
     expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'completed' });
+  });
+
+  test('refuses to charge with a pg before 8.21, which cannot tell; resolve works', async () => {
+    const own = poolOf1();
+    own.on('connect', (client) => {
+      Object.defineProperty(client, 'getTransactionStatus', { value: undefined });
+    });
+    const service = await counting();
+    const journal = postgresJournal(own);
+    const payments = service.client({ journal });
+    for (const statement of ['SELECT 1', 'BEGIN']) {
+      const forgotten = await own.connect();
+      await forgotten.query(statement);
+      forgotten.release();
+      expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: newKey() }))).toMatchObject(
+        {
+          name: 'JournalError',
+          outcome: 'not_sent',
+          retryable: false,
+          message: expect.stringContaining('Upgrade pg to 8.21 or later.'),
+        },
+      );
+    }
+    expect(service.requests).toEqual([]);
+    const key = newKey();
+    const current = postgresJournal(pool);
+    await current.end(await begunClaim(current, key), { state: 'unknown' });
+    await journal.resolve(key, { reference: 'TXN-found' });
+    expect(await current.read(key)).toMatchObject({ state: 'completed' });
+  });
+
+  test('notices a BEGIN that nobody waited for on a connection given back', async () => {
+    const own = poolOf1();
+    const service = await counting();
+    const payments = service.client({ journal: postgresJournal(own) });
+    const key = newKey();
+    const forgotten = await own.connect();
+    const begun = forgotten.query('BEGIN');
+    forgotten.release();
+    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+      refused,
+    );
+    await begun;
+    expect(service.requests).toEqual([]);
+    expect(await postgresJournal(pool).read(key)).toBeNull();
+    await payments.chargeMobileMoney(charge, { idempotencyKey: key });
+    expect(service.requests).toHaveLength(1);
   });
 
   test.each(['ended by the server', 'reset'])(
@@ -205,9 +259,9 @@ describe('through a Client', () => {
   });
 
   test.each([
-    ['that does not tell', {}],
-    ['in pipeline mode', { getTransactionStatus: () => 'I', pipeline: true }],
-  ])('one %s whether it is inside a transaction is refused', async (_which, more) => {
+    ['older than 8.21', {}, 'Upgrade pg to 8.21 or later.'],
+    ['in pipeline mode', { getTransactionStatus: () => 'I', pipeline: true }, 'Give the journal the Pool.'],
+  ])('refuses to charge on a Client that is %s', async (_which, more, instead) => {
     const client = await connected();
     const asked: string[] = [];
     const query = (text: string, values?: unknown[]) => {
@@ -218,7 +272,7 @@ describe('through a Client', () => {
     expect(await failureOf(journal.begin(newKey(), attempt))).toMatchObject({
       name: 'JournalError',
       retryable: false,
-      message: expect.stringContaining('give the journal the Pool'),
+      message: expect.stringContaining(instead),
     });
     expect(asked).toEqual([]);
   });

@@ -62,7 +62,7 @@ describe('migrate', () => {
     const { rows } = await own.query(
       "SELECT indexname FROM pg_indexes WHERE tablename = 'made_at_once' ORDER BY 1",
     );
-    expect(rows).toEqual([{ indexname: 'made_at_once_dropped_at' }, { indexname: 'made_at_once_pkey' }]);
+    expect(rows).toEqual([{ indexname: 'made_at_once_kept_until' }, { indexname: 'made_at_once_pkey' }]);
   });
 
   test('leaves what is recorded as it is', async () => {
@@ -169,19 +169,20 @@ test('what was dropped is deleted, a little at a time, and its key is new; what 
     const { rows } = await pool.query('SELECT key FROM dropping WHERE key LIKE $1', [pattern]);
     return rows.length;
   };
-  const later = (interval: string) =>
-    pool.query('UPDATE dropping SET dropped_at = dropped_at - $1::interval', [interval]);
-  await later('50 seconds');
-  expect(await journal.read('old 29')).toMatchObject({ state: 'rejected' });
-  await later('10 seconds');
-  expect(await journal.read('old 29')).toBeNull();
+  const later = (milliseconds: number) =>
+    pool.query('UPDATE dropping SET kept_until = kept_until - $1', [milliseconds]);
+  await later(7 * 24 * 60 * 60 * 1000 + 30_000);
+  await begunClaim(journal, 'new 0');
   expect(await rows('old %')).toBe(30);
+  await later(30_000);
+  expect(await journal.read('old 29')).toMatchObject({ state: 'rejected' });
   expect(await journal.begin('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
     state: 'begun',
   });
   expect(await rows('old %')).toBe(20);
   await begunClaim(journal, 'new 1');
   await begunClaim(journal, 'new 2');
+  // The one that was begun again.
   expect(await rows('old %')).toBe(1);
   expect(await rows('doubtful %')).toBe(30);
 });

@@ -1,6 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { redisJournal } from '../../src/journal/redis.ts';
 import { journalConformance } from '../../src/testing/index.ts';
 import { attempt, begunClaim } from '../support/attempts.ts';
@@ -110,25 +110,59 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(await journal.begin('aged', attempt)).toMatchObject({ state: 'unknown' });
   });
 
-  test('Redis itself drops what may go, and keeps what is in doubt', async () => {
+  test('drops what may go after the retention, and keeps what is unknown', async () => {
     const client = ioredis();
-    const journal = redisJournal(client, { retention: 60_000 });
-    const left = (key: string) => client.pttl(`payments:journal:${key}`);
-    const claim = await begunClaim(journal, 'dropped');
-    expect(await left('dropped')).toBe(-1);
-    await journal.end(claim, { state: 'not_sent' });
-    expect(await left('dropped')).toBeGreaterThan(0);
-    expect(await left('dropped')).toBeLessThanOrEqual(60_000);
-    const again = await begunClaim(journal, 'dropped');
-    expect(await left('dropped')).toBe(-1);
-    await journal.end(again, { state: 'unknown' });
-    expect(await left('dropped')).toBe(-1);
-    await journal.resolve('dropped', { reference: 'TXN-found' });
-    expect(await left('dropped')).toBeGreaterThan(0);
-    await client.pexpire('payments:journal:dropped', 0);
-    expect(await journal.begin('dropped', { ...attempt, fingerprint: 'other' })).toMatchObject({
+    const journal = redisJournal(client, { prefix: 'dropping:', retention: 60_000 });
+    for (let index = 0; index < 30; index++) {
+      await journal.end(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+      await journal.end(await begunClaim(journal, `unknown ${index}`), { state: 'unknown' });
+    }
+    const begunAgain = await begunClaim(journal, 'old 0');
+    const names = async (pattern: string) => (await client.keys(`dropping:${pattern}`)).length;
+    const later = (milliseconds: number) =>
+      client.hincrby('dropping:{retention}:time', 'counted', milliseconds);
+    const write = async () => {
+      const claim = await begunClaim(journal, crypto.randomUUID());
+      await journal.end(claim, { state: 'not_sent' });
+    };
+    await later(7 * 24 * 60 * 60 * 1000 + 30_000);
+    await write();
+    expect(await names('old *')).toBe(30);
+    await later(30_000);
+    await write();
+    // It is done in the background.
+    const patient = { timeout: 10_000 };
+    await vi.waitFor(async () => expect(await names('old *')).toBeLessThanOrEqual(21), patient);
+    await vi.waitFor(async () => {
+      await write();
+      expect(await names('old *')).toBe(1);
+    }, patient);
+    expect(await names('unknown *')).toBe(30);
+    expect(await journal.end(begunAgain, { state: 'unknown' })).toBe(true);
+    expect(await journal.begin('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
       state: 'begun',
     });
+  });
+
+  test('leaves no expiry to the clock of Redis', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client, { retention: 60_000 });
+    const claim = await begunClaim(journal, 'kept');
+    await client.pexpire('payments:journal:kept', 60_000);
+    await journal.end(claim, { state: 'not_sent' });
+    expect(await client.pttl('payments:journal:kept')).toBe(-1);
+  });
+
+  test('records without a permission to count the time, and keeps what it recorded', async () => {
+    const client = ioredis();
+    const call = (command: string, ...args: (string | number)[]) =>
+      args[1] === '2'
+        ? Promise.reject(new Error('NOPERM No permissions to access a key'))
+        : client.call(command, ...args);
+    const journal = redisJournal({ call }, { retention: 1 });
+    await journal.end(await begunClaim(journal, 'not counted'), { state: 'not_sent' });
+    expect(await client.hexists('payments:journal:not counted', 'kept_until')).toBe(0);
+    expect(await journal.read('not counted')).toMatchObject({ state: 'not_sent' });
   });
 
   test('inside a MULTI on its client, nothing is taken for recorded', async () => {

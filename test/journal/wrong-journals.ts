@@ -5,6 +5,7 @@ import {
   ANSWER,
   CHECKOUT,
   CONFLICT,
+  DIES,
   FOUND,
   FREED,
   NOT_YET,
@@ -24,6 +25,17 @@ const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal =>
 };
 
 export const wrongJournals: Wrong[] = [
+  {
+    what: 'shows a charge whose process has died as begun',
+    open: changed(({ read }) => ({
+      async read(key) {
+        const entry = await read(key);
+        return entry?.state === 'unknown' ? { ...entry, state: 'begun' } : entry;
+      },
+    })),
+    found: DIES,
+    says: 'read shows begun instead of unknown',
+  },
   {
     what: 'takes any input',
     open: changed(({ begin }) => ({

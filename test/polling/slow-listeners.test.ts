@@ -10,8 +10,8 @@ function withSlowListener() {
   const now = performance.now.bind(performance);
   let busy = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => now() + busy);
-  const onEvent = ({ type, reference }: PaymentsEvent) => {
-    if (type === 'wait' && reference?.startsWith('TXN-slow')) busy += 10;
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'wait' && event.reference.startsWith('TXN-slow')) busy += 10;
   };
   const service = scriptedService(inTurn('pending'), { onEvent });
   const slow = { startedAt: Date.now(), initialDelay: 5 * SECOND, timeout: SECOND };

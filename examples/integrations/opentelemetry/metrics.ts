@@ -34,6 +34,9 @@ export function createRecord(meter: Meter, server: Attributes): (event: Payments
   const journal = meter.createCounter('payments.journal', {
     description: 'Calls whose idempotency key was used before, and results that could not be recorded.',
   });
+  const warnings = meter.createCounter('payments.journal.warnings', {
+    description: "Settings of the journal's database with which a record could be lost.",
+  });
 
   return (event) => {
     switch (event.type) {
@@ -51,6 +54,8 @@ export function createRecord(meter: Meter, server: Attributes): (event: Payments
         return waits.record(event.elapsed / 1000, attributesOf(event));
       case 'journal':
         return journal.add(1, attributesOf(event));
+      case 'journal_warning':
+        return warnings.add(1, attributesOf(event));
     }
   };
 }
@@ -73,6 +78,8 @@ function attributesOf(event: PaymentsEvent): Attributes {
       return { 'payments.wait.result': event.result, ...statusIn(event) };
     case 'journal':
       return { 'payments.operation': event.operation, 'payments.journal.result': event.result };
+    case 'journal_warning':
+      return { 'payments.journal.setting': event.setting };
   }
 }
 
