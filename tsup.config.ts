@@ -1,11 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transform } from 'esbuild';
 import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
-type EsbuildOptions = Parameters<NonNullable<Options['esbuildOptions']>>[0];
 
 // Each as a property `entry`: that is where knip looks.
 const schedule = { entry: { schedule: 'src/polling/schedule.ts' } };
@@ -23,20 +21,6 @@ const others = {
 };
 const all = { ...others.entry, ...schedule.entry, ...sandbox.entry };
 
-/** Lines are kept: Node prints the one that threw. */
-function compact(options: EsbuildOptions): void {
-  options.minifyWhitespace = true;
-  options.minifySyntax = true;
-  options.lineLimit = 160;
-}
-
-/** The names of functions stay in stacks. Where somebody bundles the module, what keeps them would keep everything. */
-function shortNames(options: EsbuildOptions): void {
-  compact(options);
-  options.minifyIdentifiers = true;
-  options.keepNames = true;
-}
-
 const shared = {
   external: [/^node:/, 'undici'],
   removeNodeProtocol: false,
@@ -44,7 +28,6 @@ const shared = {
   platform: 'neutral',
   // Splitting leaves imports of files of which nothing is used.
   treeshake: { moduleSideEffects: 'no-external' },
-  esbuildOptions: compact,
 } satisfies Options;
 
 // A CommonJS module cannot wait at its top for an optional peer.
@@ -69,12 +52,8 @@ const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
   },
 });
 
-const smallest = { minify: true, lineLimit: 160, format: 'cjs' } as const;
-
-/** Nobody reads the sandbox or what it bundles. Both module systems load the one file. */
+/** Both module systems load the one file. */
 async function finishSandbox(): Promise<void> {
-  const { code } = await transform(await readFile('dist/sandbox.cjs', 'utf8'), smallest);
-  await writeFile('dist/sandbox.cjs', code);
   await writeFile('dist/sandbox.js', "export { SandboxError, startSandbox } from './sandbox.cjs';\n");
 }
 
@@ -111,7 +90,6 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildOptions: shortNames,
     esbuildPlugins: [requirePeers, beside(/^ky$/, './ky.cjs')],
     // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {
@@ -128,9 +106,5 @@ export default defineConfig([
     entry: { ky: 'node_modules/ky/distribution/index.js' },
     format: 'cjs',
     noExternal: ['ky'],
-    minify: true,
-    esbuildOptions: (options) => {
-      options.lineLimit = smallest.lineLimit;
-    },
   },
 ]);

@@ -1,5 +1,5 @@
 import type { OperationName } from './contract/operation.ts';
-import { brand, type Outcome, PaymentsError } from './errors.ts';
+import { bodyProperty, brand, cutBodyWhenInspected, type Outcome, PaymentsError } from './errors.ts';
 
 /** A fault that the service named for one field. */
 export interface FieldError {
@@ -27,7 +27,10 @@ export class APIError extends PaymentsError {
   declare readonly name: string;
   /** The HTTP status code. */
   readonly status: number;
-  /** The body, parsed where it is JSON, else text; shortened, with key, phone numbers and emails taken out. */
+  /**
+   * The body, parsed if it is JSON, else text; shortened, with key, phone numbers and emails redacted. Where a long one
+   * is printed, only its start is shown.
+   */
   readonly body: unknown;
   /** The service's own words, where it gave any. */
   readonly serviceMessage: string | undefined;
@@ -41,7 +44,7 @@ export class APIError extends PaymentsError {
   constructor(message: string, facts: APIErrorFacts) {
     super(message, facts);
     this.status = facts.status;
-    this.body = facts.body;
+    Object.defineProperty(this, 'body', bodyProperty(facts.body));
     this.serviceMessage = facts.serviceMessage;
     this.fieldErrors = facts.fieldErrors;
     this.requestId = facts.requestId;
@@ -50,6 +53,7 @@ export class APIError extends PaymentsError {
 
   static {
     brand(this, 'APIError', 'api_error');
+    cutBodyWhenInspected(this);
   }
 }
 

@@ -70,7 +70,7 @@ export class PaymentsClient {
    * TransactionMismatchError after. Starting another payment charges nobody twice.
    */
   async initialize(input: InitializeInput, options: CreateOptions = {}): Promise<InitializedPayment> {
-    return this.#create(operations.initialize, input, options);
+    return await this.#create(operations.initialize, input, options);
   }
 
   /**
@@ -91,7 +91,7 @@ export class PaymentsClient {
     input: ChargeMobileMoneyInput,
     options: CreateOptions = {},
   ): Promise<MobileMoneyCharge> {
-    return this.#create(operations.chargeMobileMoney, input, options);
+    return await this.#create(operations.chargeMobileMoney, input, options);
   }
 
   /**
@@ -231,7 +231,7 @@ export class PaymentsClient {
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<Answer<Transaction>> {
     if (this.#waits.closed) throw new ClosedError('verify');
-    return this.#send(prepare(this.#options, operations.verify, input, options));
+    return await this.#send(prepare(this.#options, operations.verify, input, options));
   }
 
   async #create<Input, Request extends Creation, Result extends AnyTransaction>(
@@ -245,6 +245,6 @@ export class PaymentsClient {
     if (idempotencyKey === undefined) return (await this.#send(call)).result;
     const { journal, report } = this.#options;
     const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
-    return atMostOnce(surroundings, idempotencyKey, call);
+    return await atMostOnce(surroundings, idempotencyKey, call);
   }
 }

@@ -47,7 +47,7 @@ export function brand(errorClass: { prototype: PaymentsError }, name: string, co
   brands.set(errorClass, symbol);
   Object.defineProperties(errorClass.prototype, {
     name: { value: name, configurable: true, writable: true },
-    code: { value: code, configurable: true },
+    code: { value: code, configurable: true, writable: true },
     [symbol]: { value: true },
   });
 }
@@ -68,7 +68,8 @@ export function brand(errorClass: { prototype: PaymentsError }, name: string, co
  * ```
  */
 export abstract class PaymentsError extends Error {
-  declare readonly code: PaymentsErrorCode;
+  /** One for each class. An own property and the first, so that an uncaught error and a structured log show it. */
+  readonly code: PaymentsErrorCode;
   /** The method that failed, where one was called. */
   readonly operation: OperationName | undefined;
   /** What may have happened to the money; `null` for a read, which moves none. */
@@ -78,6 +79,7 @@ export abstract class PaymentsError extends Error {
 
   constructor(message: string, { operation, outcome = null, retryable = false, cause }: ErrorFacts = {}) {
     super(message, cause === undefined ? undefined : { cause });
+    this.code = new.target.prototype.code;
     this.operation = operation;
     this.outcome = outcome;
     this.retryable = retryable;
@@ -100,6 +102,41 @@ export abstract class PaymentsError extends Error {
     return { name, code, message, ...Object.fromEntries(Object.entries(this)), cause: causeToJSON(cause) };
   }
 }
+
+const LONGEST_PRINTED_BODY = 500;
+
+/**
+ * The property `body` of an error. A long one is behind a getter: `node` then prints `body: [Getter]` for an uncaught error,
+ * and the rest of it can be read. Whoever reads the property gets it whole; so do `toJSON` and structured logs.
+ */
+export function bodyProperty(body: unknown): PropertyDescriptor {
+  const shared = { enumerable: true, configurable: true };
+  return isLong(body) ? { ...shared, get: () => body } : { ...shared, value: body };
+}
+
+/** Shows the start of a long body where an error is inspected, as by `console.log`. */
+export function cutBodyWhenInspected(errorClass: { prototype: PaymentsError & { readonly body: unknown } }) {
+  const inspected = function (this: PaymentsError & { readonly body: unknown }) {
+    const { body, stack } = this;
+    // The inspecting function goes on with what is returned, with the options that it was given.
+    if (!isLong(body)) return this;
+    const text = textOf(body);
+    return Object.create(Object.getPrototypeOf(this), {
+      ...Object.getOwnPropertyDescriptors(this),
+      // Some runtimes give the stack to the error itself only.
+      stack: { value: stack, configurable: true, writable: true },
+      body: {
+        value: `${text.slice(0, LONGEST_PRINTED_BODY - 50)}… (${text.length} characters)`,
+        enumerable: true,
+      },
+    });
+  };
+  Object.defineProperty(errorClass.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspected });
+}
+
+const isLong = (body: unknown) => textOf(body).length > LONGEST_PRINTED_BODY;
+
+const textOf = (body: unknown) => (typeof body === 'string' ? body : (JSON.stringify(body) ?? ''));
 
 /** An abort's reason may be anything: also what JSON cannot write. */
 function causeToJSON(cause: unknown, depth = 0): unknown {

@@ -1,7 +1,14 @@
 import type { MobileMoneyCharge } from './contract/answer.ts';
 import type { Mismatch, OperationName } from './contract/operation.ts';
 import type { InitializedPayment, Transaction } from './contract/transaction.ts';
-import { brand, type ErrorFacts, type Outcome, PaymentsError } from './errors.ts';
+import {
+  bodyProperty,
+  brand,
+  cutBodyWhenInspected,
+  type ErrorFacts,
+  type Outcome,
+  PaymentsError,
+} from './errors.ts';
 
 /**
  * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
@@ -33,17 +40,21 @@ export class UnexpectedResponseError extends PaymentsError {
   declare readonly code: 'unexpected_response';
   /** The HTTP status code. */
   readonly status: number;
-  /** The body, parsed where it is JSON, else text; shortened, with key, phone numbers and emails taken out. */
+  /**
+   * The body, parsed if it is JSON, else text; shortened, with key, phone numbers and emails redacted. Where a long one
+   * is printed, only its start is shown.
+   */
   readonly body: unknown;
 
   constructor(message: string, { status, body, ...facts }: ErrorFacts & { status: number; body: unknown }) {
     super(message, facts);
     this.status = status;
-    this.body = body;
+    Object.defineProperty(this, 'body', bodyProperty(body));
   }
 
   static {
     brand(this, 'UnexpectedResponseError', 'unexpected_response');
+    cutBodyWhenInspected(this);
   }
 }
 

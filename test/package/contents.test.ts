@@ -66,6 +66,19 @@ test('no file has a source map, or names a path, a host or a user of the machine
   }
 });
 
+test('code is shipped as a person can read it', async () => {
+  const code = (await filesOf(installed)).filter((file) => /^dist\/.+\.c?js$/.test(file));
+  expect(code.length).toBeGreaterThan(20);
+  for (const file of code) {
+    const lines = (await text(file)).split('\n');
+    const longest = Math.max(...lines.map((line) => line.length));
+    const average = lines.reduce((sum, line) => sum + line.length, 0) / lines.length;
+    expect([file, longest < 500, average < 60]).toEqual([file, true, true]);
+    // What keeps names through minification would stand in front of each function.
+    expect([file, lines.some((line) => line.includes('__name('))]).toEqual([file, false]);
+  }
+});
+
 test('every entry point that is named is there, and has been tried', async () => {
   const { exports }: typeof manifest = JSON.parse(await text('package.json'));
   const { './package.json': own, ...rest } = exports;

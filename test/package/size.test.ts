@@ -7,7 +7,8 @@ import { run } from './run.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-test('what goes into a bundle is small, minified and compressed', async () => {
+// The limits here and in .size-limit.json are a tenth above what was measured: they notice a jump.
+test('adds little to a bundle, minified and compressed', async () => {
   const printed = await run(process.execPath, [tool('size-limit/bin.js'), '--json'], here);
   const sizes: { name: string; passed: boolean; size: number }[] = JSON.parse(printed);
   console.log(sizes.map(({ name, size }) => `${name}: ${size} bytes`).join('\n'));
@@ -15,7 +16,7 @@ test('what goes into a bundle is small, minified and compressed', async () => {
   for (const size of sizes) expect(size).toMatchObject({ passed: true });
 });
 
-test('what npm unpacks is at most 515 kB', async () => {
+test('unpacks to less than 820 kB', async () => {
   const installed = join(inject('bare'), 'node_modules/payment-collection-client');
   const found = await readdir(installed, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile());
@@ -24,5 +25,5 @@ test('what npm unpacks is at most 515 kB', async () => {
   );
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   console.log(`${bytes} bytes in ${files.length} files`);
-  expect(bytes).toBeLessThan(515_000);
+  expect(bytes).toBeLessThan(820_000);
 });
