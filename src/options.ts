@@ -45,6 +45,10 @@ export interface FetchInit {
   readonly redirect: 'manual';
   /** Left out where the runtime's fetch knows no cache. */
   readonly cache?: 'no-store';
+  /** On Bun, for a POST: its connection is not reused. Pass it on. */
+  readonly keepalive?: false;
+  /** On Deno, for a POST: a `Deno.HttpClient` that reuses no connection. Pass it on. */
+  readonly client?: object;
 }
 
 /** What is read of a `Response`. */
@@ -103,6 +107,7 @@ export interface PaymentsClientOptions {
   /**
    * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself, and
    * what it throws must be about the request: a refused connection of anything else would pass for a charge not sent.
+   * It must pass on every field of its init: without `client` Deno might send a charge twice, without `keepalive` Bun.
    *
    * @default the global `fetch`, looked up for each request
    * @example fetch: (url, init) => undici.fetch(url, { ...init, dispatcher: proxy })

@@ -40,12 +40,12 @@ export interface UndiciTransport extends Transport {
 
 /**
  * Sends requests through undici's dispatcher, at less than half the CPU of `fetch`: for a process that polls a great
- * deal. Every promise of the client holds the same.
+ * deal. Every promise of the client holds the same. For Node; also tried on Deno 2.9. Bun has no such undici.
  *
  * What replaces `fetch` does not see these requests: MSW, and with it `payment-collection-client/testing`, and a fake
  * `fetch`. In tests leave the transport out. OpenTelemetry's instrumentation of undici does see them.
  *
- * @throws ConfigurationError where an option cannot work.
+ * @throws {ConfigurationError} if an option cannot work, or if the runtime's undici has no dispatcher, as on Bun.
  *
  * @example
  * ```ts
@@ -65,6 +65,11 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
   if (dispatcher !== undefined && typeof dispatcher?.dispatch !== 'function')
     throw new ConfigurationError('dispatcher must be a dispatcher of undici.');
   const used = dispatcher ?? createAgent(connections);
+  // Bun replaces undici by a stub.
+  if (typeof used.dispatch !== 'function')
+    throw new ConfigurationError(
+      'undiciTransport does not work here: the undici of this runtime sends nothing. Leave transport out, so that fetch is used.',
+    );
   const close = async () => {
     if (used !== dispatcher) await used.close();
   };

@@ -1,5 +1,6 @@
 import ky, { NetworkError } from 'ky';
 import type { Fetch, FetchResponse, Transport, TransportAnswer } from '../options.ts';
+import { openSingleUse } from './single-use.ts';
 
 const ONCE = { retry: 0, timeout: false, throwHttpErrors: false } as const;
 
@@ -12,7 +13,13 @@ export function fetchTransport(fetch: Fetch = globalFetch): Transport {
   return {
     exchange: async ({ url, method, headers, body, signal }, answer) => {
       const init = { method, headers, body: body ?? null, signal, redirect: 'manual', ...UNCACHED } as const;
-      await take(await fetch(url, init), answer);
+      if (method === 'GET') return take(await fetch(url, init), answer);
+      const singleUse = openSingleUse();
+      try {
+        await take(await fetch(url, { ...init, ...singleUse.init }), answer);
+      } finally {
+        singleUse.close();
+      }
     },
   };
 }

@@ -10,6 +10,7 @@ import { eitherSignal } from './either-signal.ts';
 import { fetchTransport } from './exchange.ts';
 import { bodyOf, checkedInput } from './request.ts';
 import { delayBeforeRetry } from './retry.ts';
+import { refuseOldRuntime } from './single-use.ts';
 
 /**
  * Checks everything about a call before anything of it is sent.
@@ -25,6 +26,7 @@ export function prepare<Input, Request extends object, Result extends AnyTransac
   if (operation.method === 'GET' && extraBody !== undefined) {
     throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
   }
+  if (operation.method === 'POST' && !client.transport) refuseOldRuntime(operation.name);
   const request = checkedInput(operation, input);
   const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
   return { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };

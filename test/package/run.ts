@@ -4,11 +4,16 @@ import { promisify } from 'node:util';
 const runFile = promisify(execFile);
 
 /** What a program printed. One that fails rejects with all of it, which a compiler says on stdout. */
-export async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  variables: Record<string, string> = {},
+): Promise<string> {
   try {
     const { stdout } = await runFile(command, args, {
       cwd,
-      env: environment(cwd),
+      env: { ...environment(cwd), ...variables },
       timeout: 240_000,
       maxBuffer: 2 ** 26,
     });
