@@ -36,8 +36,6 @@ export class APIError extends PaymentsError {
   readonly serviceMessage: string | undefined;
   /** What the service said about single fields, where it did. */
   readonly fieldErrors: readonly FieldError[];
-  /** The id of the request in the service's logs, where a header gave one: quote it to their support. */
-  readonly requestId: string | undefined;
   /** How long the service asked to wait before the next request, in milliseconds. */
   readonly retryAfter: number | undefined;
 
@@ -47,7 +45,6 @@ export class APIError extends PaymentsError {
     Object.defineProperty(this, 'body', bodyProperty(facts.body));
     this.serviceMessage = facts.serviceMessage;
     this.fieldErrors = facts.fieldErrors;
-    this.requestId = facts.requestId;
     this.retryAfter = facts.retryAfter;
   }
 

@@ -4,7 +4,7 @@ import type { MobileMoneyCharge } from './contract/answer.ts';
 import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './contract/input.ts';
 import type { Operation } from './contract/operation.ts';
 import type { InitializedPayment, Transaction } from './contract/transaction.ts';
-import { ClosedError } from './errors.ts';
+import { ClosedError, ConfigurationError } from './errors.ts';
 import * as operations from './operations.ts';
 import type {
   CreateOptions,
@@ -20,7 +20,7 @@ import { Waits } from './polling/waits.ts';
 import { watch } from './polling/watch.ts';
 import type { ReconcileOptions, WaitOptions } from './polling-options.ts';
 import type { AnyTransaction } from './request-errors.ts';
-import { checkedOptions, resolveOptions } from './resolve-options.ts';
+import { checkedOptions, checkedSignal, resolveOptions } from './resolve-options.ts';
 import type { Answer } from './transport/attempt.ts';
 import { createSend, prepare, type Send } from './transport/transport.ts';
 
@@ -108,7 +108,7 @@ export class PaymentsClient {
    * ```
    */
   async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
-    const { expect, ...rest } = checkedOptions(options);
+    const { expect, ...rest } = ofRead(() => checkedOptions(options));
     return (await this.#read({ reference, expect }, rest)).result;
   }
 
@@ -169,11 +169,13 @@ export class PaymentsClient {
     references: Iterable<string> | AsyncIterable<string>,
     options: ReconcileOptions = {},
   ): AsyncGenerator<Reconciled, void, void> {
-    const { signal, ...rest } = checkedOptions(options);
-    return reconcile(this.#waits, references, signal, (reference) => ({
-      ...this.#wait(reference, rest),
-      oneLook: true,
-    }));
+    return ofRead(() => {
+      const { signal, ...rest } = checkedOptions(options);
+      return reconcile(this.#waits, references, checkedSignal(signal), (reference) => ({
+        ...this.#wait(reference, rest),
+        oneLook: true,
+      }));
+    });
   }
 
   /**
@@ -189,7 +191,7 @@ export class PaymentsClient {
    * ```
    */
   async check(reference: string, options: RequestOptions = {}): Promise<Check> {
-    const once = { ...checkedOptions(options), maxRetries: 0 };
+    const once = { ...ofRead(() => checkedOptions(options)), maxRetries: 0 };
     return checkOf(await this.#read({ reference }, once), this.#options.polling.rules);
   }
 
@@ -226,7 +228,7 @@ export class PaymentsClient {
   }
 
   #wait(reference: string, options: WaitOptions) {
-    return resolveWait(reference, checkedOptions(options), this.#options.polling.rules);
+    return ofRead(() => resolveWait(reference, checkedOptions(options), this.#options.polling.rules));
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<Answer<Transaction>> {
@@ -246,5 +248,15 @@ export class PaymentsClient {
     const { journal, report } = this.#options;
     const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
     return await atMostOnce(surroundings, idempotencyKey, call);
+  }
+}
+
+/** A wrong option of a read says nothing about the money, so its error names the read: its outcome is then `null`. */
+function ofRead<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError) || error.operation !== undefined) throw error;
+    throw new ConfigurationError(error.message, { operation: 'verify' });
   }
 }

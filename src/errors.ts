@@ -37,7 +37,11 @@ export interface ErrorFacts {
   outcome?: Outcome | null;
   retryable?: boolean;
   cause?: unknown;
+  requestId?: string | undefined;
 }
+
+/** A read moves no money: none of its errors may be taken for "not charged". */
+const notSentBy = (operation: OperationName | undefined) => (operation === 'verify' ? null : 'not_sent');
 
 const brands = new WeakMap<object, symbol>();
 
@@ -72,17 +76,27 @@ export abstract class PaymentsError extends Error {
   readonly code: PaymentsErrorCode;
   /** The method that failed, where one was called. */
   readonly operation: OperationName | undefined;
-  /** What may have happened to the money; `null` for a read, which moves none. */
+  /**
+   * What may have happened to the money. Always `null` for a read, which moves none: it says nothing about the payment,
+   * and does not mean that nothing was charged.
+   */
   readonly outcome: Outcome | null;
   /** Whether the same call may be made again without harm, and may then succeed. */
   readonly retryable: boolean;
+  /**
+   * The id of the request: the one that the service sent back, else the `X-Request-Id` that it was sent with. Quote it to
+   * the service's support. Not there if the error is not about one request.
+   */
+  declare readonly requestId: string | undefined;
 
-  constructor(message: string, { operation, outcome = null, retryable = false, cause }: ErrorFacts = {}) {
+  constructor(message: string, facts: ErrorFacts = {}) {
+    const { operation, outcome = null, retryable = false, cause, requestId } = facts;
     super(message, cause === undefined ? undefined : { cause });
     this.code = new.target.prototype.code;
     this.operation = operation;
     this.outcome = outcome;
     this.retryable = retryable;
+    if (requestId !== undefined) this.requestId = requestId;
   }
 
   static {
@@ -153,13 +167,16 @@ function causeToJSON(cause: unknown, depth = 0): unknown {
   }
 }
 
-/** An option, a key or an address cannot work. Nothing was sent. The message says what to do. */
+/**
+ * An option, a key or an address cannot work. Nothing was sent. The message says what to do. `outcome` is `not_sent`, or
+ * `null` for a read.
+ */
 export class ConfigurationError extends PaymentsError {
   declare readonly name: 'ConfigurationError';
   declare readonly code: 'configuration_error';
 
   constructor(message: string, facts: Omit<ErrorFacts, 'outcome'> = {}) {
-    super(message, { ...facts, outcome: 'not_sent' });
+    super(message, { ...facts, outcome: notSentBy(facts.operation) });
   }
 
   static {
@@ -174,7 +191,10 @@ export interface InputIssue {
   code: string;
 }
 
-/** The input breaks a rule of SPEC.md, 4. Nothing was sent. `issues` names every fault at once. */
+/**
+ * The input breaks a rule of SPEC.md, 4. Nothing was sent. `issues` names every fault at once. `outcome` is `not_sent`,
+ * or `null` for a read.
+ */
 export class InvalidInputError extends PaymentsError {
   declare readonly name: 'InvalidInputError';
   declare readonly code: 'invalid_input';
@@ -184,7 +204,7 @@ export class InvalidInputError extends PaymentsError {
     const list = issues
       .map(({ path, message }) => (path ? `${shownName(path)} ${message}` : message))
       .join('; ');
-    super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: 'not_sent' });
+    super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: notSentBy(operation) });
     this.issues = issues;
   }
 
@@ -210,13 +230,16 @@ export class IdempotencyConflictError extends PaymentsError {
   }
 }
 
-/** The client was closed: the wait ended, or the call was not begun. Nothing was sent. */
+/**
+ * The client was closed: the wait ended, or the call was not begun. Nothing was sent. `outcome` is `not_sent`, or `null`
+ * for a read.
+ */
 export class ClosedError extends PaymentsError {
   declare readonly name: 'ClosedError';
   declare readonly code: 'closed';
 
   constructor(operation?: OperationName) {
-    super('The client is closed.', { operation, outcome: 'not_sent' });
+    super('The client is closed.', { operation, outcome: notSentBy(operation) });
   }
 
   static {

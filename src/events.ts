@@ -9,6 +9,8 @@ export interface RequestEvent {
   attempt: number;
   /** The transaction, where the request names one. */
   reference?: string;
+  /** The `X-Request-Id` that it is sent with. Its `response` event has the same. */
+  requestId: string;
 }
 
 /** A request ended: with an answer, or without one (`status` is `null`). */
@@ -21,7 +23,10 @@ export interface ResponseEvent {
   status: number | null;
   /** From the request to the end of the body, in milliseconds. */
   duration: number;
-  requestId?: string;
+  /** The `X-Request-Id` that the request was sent with. */
+  requestId: string;
+  /** The id that the service sent back, if it is another one. */
+  serviceRequestId?: string;
   /** Why the call did not succeed with this answer; `aborted` where the caller's signal ended a read. */
   error?: PaymentsErrorCode | 'aborted';
 }
@@ -165,10 +170,11 @@ function lineFor(event: PaymentsEvent): string {
 function sentenceFor(event: Exclude<PaymentsEvent, JournalWarningEvent>): string {
   switch (event.type) {
     case 'request':
-      return `try ${event.attempt}: sending`;
+      return `try ${event.attempt}: sending, request id ${event.requestId}`;
     case 'response': {
       const answer = event.status === null ? 'no answer' : `answer ${event.status}`;
-      const id = event.requestId ? `, request id ${event.requestId}` : '';
+      const other = event.serviceRequestId ? ` (the service's ${event.serviceRequestId})` : '';
+      const id = `, request id ${event.requestId}${other}`;
       return `try ${event.attempt}: ${answer} after ${Math.round(event.duration)} ms${because(event.error)}${id}`;
     }
     case 'retry':

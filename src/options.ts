@@ -27,8 +27,12 @@ export interface TransportAnswer {
 
 /**
  * What sends requests, one at a time for each call. It sends each at most once, follows no redirect, and takes the time
- * it needs: timeouts, retries and limits are the client's. It rejects with the runtime's own error, whose `code` and
- * `syscall` may prove that nothing was sent.
+ * it needs: timeouts, retries and limits are the client's.
+ *
+ * It rejects with the runtime's own error. With a transport of your own, an error proves that nothing was sent only if
+ * its `code` says so (`ECONNREFUSED`, `ENOTFOUND`, a refused certificate) and it names host and port of the request's
+ * address: in `port`, and in `host`, `hostname` or `address`. Anything else is `unknown`: it might come from another
+ * request that your code makes.
  */
 export interface Transport {
   /** Resolves once the whole answer was given to `answer`, or as much of it as is wanted. */
@@ -105,8 +109,13 @@ export interface PaymentsClientOptions {
    */
   maxRetries?: number | undefined;
   /**
-   * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself, and
-   * what it throws must be about the request: a refused connection of anything else would pass for a charge not sent.
+   * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself.
+   *
+   * What it throws proves that nothing was sent only if it names host and port of the base URL, as Node's errors do for
+   * `127.0.0.1` and `localhost`. Anything else is `unknown`: it might come from another request that your code makes.
+   * The same holds for a global `fetch` that is not Node's own (Next.js and some monitoring tools replace it), and for a
+   * global dispatcher with interceptors. `undiciTransport()` keeps the proof there.
+   *
    * It must pass on every field of its init: without `client` Deno might send a charge twice, without `keepalive` Bun.
    *
    * @default the global `fetch`, looked up for each request

@@ -70,10 +70,15 @@ export class OutcomeUnknownError extends PaymentsError {
 
   constructor(
     message: string,
-    facts: { operation: OperationName; cause: unknown; reference?: string | undefined },
+    facts: Pick<ErrorFacts, 'requestId'> & {
+      operation: OperationName;
+      cause: unknown;
+      reference?: string | undefined;
+    },
   ) {
-    super(message, { operation: facts.operation, cause: facts.cause, outcome: 'unknown' });
-    this.reference = facts.reference;
+    const { operation, cause, reference, requestId } = facts;
+    super(message, { operation, cause, outcome: 'unknown', requestId });
+    this.reference = reference;
   }
 
   static {
@@ -98,7 +103,7 @@ export class TransactionMismatchError extends PaymentsError {
   constructor(
     transaction: AnyTransaction,
     mismatches: readonly Mismatch[],
-    facts: { operation: OperationName; outcome: Outcome | null },
+    facts: { operation: OperationName; outcome: Outcome | null; requestId?: string | undefined },
   ) {
     const list = mismatches.map(
       ({ field, expected, actual }) => `${field} is ${actual} where ${expected} was asked for`,

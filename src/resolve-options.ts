@@ -163,6 +163,11 @@ export function checkedKey(key: unknown): string {
   }
   if (typeof key !== 'string')
     throw new ConfigurationError('apiKey must be a string, or a function that gives one.');
+  if (/^\s*["'`\u201c\u2018].*["'`\u201d\u2019]\s*$/s.test(key)) {
+    throw new ConfigurationError(
+      'The API key is in quotation marks. Some loaders of .env files leave them on: take them off. Nothing was sent.',
+    );
+  }
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigurationError(
       'The API key has a space, a line break or a character that is not ASCII. Keys read from a file often end in a ' +

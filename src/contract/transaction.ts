@@ -16,8 +16,8 @@ function open<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodMiniObjec
 const amount = z.string().check(z.regex(/^\d{1,30}(?:\.\d{1,30})?$/));
 const currency = z.string().check(z.regex(/^[A-Za-z]{3}$/));
 
-/** Absent, null and empty mean the same, and a payment is not lost over the form of a time. */
-const paidAt = z.pipe(
+/** Absent, null and empty mean the same, and a payment is not lost over a field that does not say whether it is paid. */
+const textOrNull = z.pipe(
   z.optional(z.unknown()),
   z.transform((value): string | null => (typeof value === 'string' && value !== '' ? value : null)),
 );
@@ -27,9 +27,10 @@ const verified = {
   /** Decimal text. Hold it against the order with `expect`, which compares decimals exactly. */
   amount,
   currency,
-  customer_email: z.string(),
+  /** `null` if the service gave none. */
+  customer_email: textOrNull,
   /** An ISO 8601 time with an offset, or `null` where the service gave none. `status` alone says whether it is paid. */
-  paid_at: paidAt,
+  paid_at: textOrNull,
 };
 
 const isKnown = (status: string) => transactionStatuses.some((known) => known === status);

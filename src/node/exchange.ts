@@ -11,7 +11,9 @@ export function exchange(
   answer: TransportAnswer,
 ): Promise<void> {
   const { origin, pathname, search } = new URL(url);
-  const outgoing = { origin, path: pathname + search, method, headers, body: body ?? null };
+  // Over HTTP/2 undici sends a POST again by itself. Its Agent heeds this; a Pool, a Client and undici 7 do not.
+  const version = { allowH2: false };
+  const outgoing = { origin, path: pathname + search, method, headers, body: body ?? null, ...version };
   return new Promise((resolve, reject) => {
     dispatcher.dispatch(outgoing, handlerOf(signal, answer, resolve, reject));
   });
@@ -49,6 +51,8 @@ function handlerOf(
     },
     onResponseStart(controller, status, fields) {
       if (status < 200) return;
+      // An unsolicited response was waiting on the connection: it is not to this request.
+      if (!connection) throw new Error('A response came before its request was sent.');
       const get = (name: string) => field(fields, name);
       answer.head(status, { get });
       packed = unpacking(get('content-encoding'), take, () => controller.resume(), end);

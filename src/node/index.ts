@@ -7,6 +7,7 @@
 import type { Dispatcher } from 'undici';
 import { ConfigurationError } from '../errors.ts';
 import type { Transport } from '../options.ts';
+import { markOwnConnections } from '../transport/own-connections.ts';
 import { exchange } from './exchange.ts';
 import { Agent } from './undici.ts';
 
@@ -24,6 +25,13 @@ export interface UndiciTransportOptions {
   /**
    * A dispatcher of your own, such as undici's `EnvHttpProxyAgent`, which stays yours to close. It must not send a
    * request again by itself, and must not follow redirects.
+   *
+   * Do not let it speak HTTP/2: undici then sends a POST again after REFUSED_STREAM and GOAWAY, which the client cannot
+   * see. Give it `allowH2: false`, since undici 8 speaks HTTP/2 by default. Its `Agent` is asked for HTTP/1.1 with each
+   * request, but a `Pool`, a `Client` and a dispatcher around them are not bound by that.
+   *
+   * An error of it proves that nothing was sent only if it names host and port of the base URL: anything else might come
+   * from a proxy or an interceptor, and is `unknown`.
    *
    * @default an `Agent` of the transport's own, which uses no proxy
    */
@@ -73,8 +81,9 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
   const close = async () => {
     if (used !== dispatcher) await used.close();
   };
+  const send: Transport['exchange'] = (request, answer) => exchange(used, request, answer);
   return {
-    exchange: (request, answer) => exchange(used, request, answer),
+    exchange: dispatcher ? send : markOwnConnections(send, () => true),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -29,7 +29,7 @@ export type Ending = { transaction: Transaction } | { transaction?: undefined; r
 function endingOf(wait: Wait, { answer, error }: Outcome): Ending {
   if (!answer) return { reason: error };
   const transaction = copyOf(answer.result);
-  const wrong = contradiction(wait, transaction);
+  const wrong = contradiction(wait, transaction, answer.requestId);
   return wrong ? { reason: wrong } : { transaction };
 }
 
@@ -41,11 +41,16 @@ export function copyOf(transaction: Transaction): Transaction {
 function contradiction(
   { request, poll }: Wait,
   transaction: Transaction,
+  requestId: string,
 ): TransactionMismatchError | undefined {
   if (!request.expect) return undefined;
   const mismatches = verify.mismatches(transaction, { reference: poll.reference, expect: request.expect });
   if (mismatches.length === 0) return undefined;
-  return new TransactionMismatchError(transaction, mismatches, { operation: 'verify', outcome: null });
+  return new TransactionMismatchError(transaction, mismatches, {
+    operation: 'verify',
+    outcome: null,
+    requestId,
+  });
 }
 
 /** Whether anybody waits for it whose time is not over. Those whose time is are told of that in a moment. */

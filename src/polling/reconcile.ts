@@ -1,7 +1,6 @@
 import type { Transaction } from '../contract/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
 import { shielded } from '../events.ts';
-import { checkedSignal } from '../resolve-options.ts';
 import { endingAtOnce } from './ending-at-once.ts';
 import type { Wait, WaitRequest } from './wait.ts';
 import type { Waits } from './waits.ts';
@@ -35,7 +34,7 @@ async function* resultsOf(
   onBegin: (leave: () => void) => void,
 ): AsyncGenerator<Reconciled, void, void> {
   if (waits.closed) throw new ClosedError('verify');
-  checkedSignal(signal)?.throwIfAborted();
+  signal?.throwIfAborted();
   const source = iteratorOf(references);
   const ready: Reconciled[] = [];
   const asking = new Set<Wait>();

@@ -8,9 +8,11 @@ import { checkedKey, isTestKey } from '../resolve-options.ts';
 import { Aborted, TimedOut, within } from './deadline.ts';
 import { requestIdIn } from './error-answer.ts';
 import { unexpectedFault } from './failures.ts';
+import { hasOwnConnections } from './own-connections.ts';
 import { noticeClosedConnections } from './pending-closes.ts';
 import { Received } from './received.ts';
 import { headersOf, pathOf, textField } from './request.ts';
+import { newRequestId, REQUEST_ID } from './request-id.ts';
 import { retryAfterIn } from './retry.ts';
 import { settle } from './settle.ts';
 
@@ -19,8 +21,16 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
   operation: Operation<Input, Request, Result>;
   request: Request;
   body: string | undefined;
-  /** Called before each request leaves; where it throws, nothing is sent. */
-  beforeSending?: (() => void) | undefined;
+  /** Called before each request leaves, with its id; if it throws, nothing is sent. */
+  beforeSending?: ((requestId: string) => void) | undefined;
+}
+
+/** What a client remembers of its latest requests. */
+export interface Recent {
+  /** The newest first. */
+  readonly apiKeys: string[];
+  /** Those that the client made. */
+  readonly requestIds: Set<string>;
 }
 
 /** A result, and what its answer said about asking again. */
@@ -28,6 +38,8 @@ export interface Answer<Result> {
   result: Result;
   /** The answer's Retry-After, in milliseconds. */
   retryAfter: number | undefined;
+  /** The `X-Request-Id` that the request was sent with, as it may be printed and stored. */
+  requestId: string;
   /** Takes out what may be neither printed nor stored: the key that was used, and the customer's phone and email. */
   redact: () => Redact;
 }
@@ -44,58 +56,76 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   client: ResolvedOptions,
   call: Call<Input, Request, Result>,
   attempt: number,
-  recentKeys: string[],
+  recent: Recent,
 ): Promise<Answer<Result>> {
   const { operation, request, body, signal, timeout } = call;
   signal?.throwIfAborted();
   const apiKey = await currentKey(client.apiKey, operation.name, call);
-  remember(apiKey, recentKeys);
+  rememberKey(apiKey, recent.apiKeys);
   if (body !== undefined) await noticeClosedConnections();
   signal?.throwIfAborted();
-  call.beforeSending?.();
+
+  const redactor = () => {
+    const keys = [...new Set([apiKey, ...recent.apiKeys])];
+    return createRedact(keys, textField(request, 'phone'), textField(request, 'customer_email'));
+  };
+  const { sentId, requestId } = identify(call.headers, recent, redactor);
+  call.beforeSending?.(requestId);
 
   const subject = subjectOf(call);
-  const headers = headersOf(call.headers, apiKey, body !== undefined);
+  const headers = headersOf(call.headers, sentId, apiKey, body !== undefined);
   const url = `${client.baseUrl}/${pathOf(operation, subject.reference)}`;
   const received = new Received();
   const began = performance.now();
   let thrown: unknown;
   let handedOn = false;
-  client.report({ type: 'request', ...subject, attempt });
+  let isOwn = false;
+  client.report({ type: 'request', ...subject, attempt, requestId });
   try {
     await within(timeout, signal, async (end) => {
       handedOn = true;
+      isOwn = hasOwnConnections(transport);
       await transport.exchange({ method: operation.method, url, headers, body, signal: end }, received);
     });
   } catch (fault) {
     thrown = inspectable(fault) ?? new Error('fetch failed without saying why');
   }
 
+  const { status } = received;
+  const returnedId = received.headers.get(REQUEST_ID);
   const facts = {
     operation: operation.name,
     // A listener may have aborted at the last moment.
-    outcome: operation.method === 'GET' || !handedOn ? null : ('unknown' as const),
+    outcome: handedOn ? outcomeOf(operation) : null,
     timeout,
     testMode: isTestKey(apiKey),
-    get redact() {
-      const keys = [...new Set([apiKey, ...recentKeys])];
-      return createRedact(keys, textField(request, 'phone'), textField(request, 'customer_email'));
+    url,
+    hasOwnConnections: isOwn,
+    isOfEarlierRequest: returnedId !== sentId && recent.requestIds.has(returnedId ?? ''),
+    get redact(): Redact {
+      return redactor();
+    },
+    get serviceRequestId(): string | undefined {
+      return returnedId === sentId ? undefined : requestIdIn(received.headers, facts);
+    },
+    get requestId(): string {
+      return facts.serviceRequestId ?? requestId;
     },
   };
-  const { status } = received;
-  const requestId = requestIdIn(received.headers, facts);
+  const { serviceRequestId } = facts;
   const ended = {
     type: 'response' as const,
     ...subject,
     attempt,
     status,
     duration: performance.now() - began,
-    ...(requestId === undefined ? {} : { requestId }),
+    requestId,
+    ...(serviceRequestId === undefined ? {} : { serviceRequestId }),
   };
   try {
     const result = settle(operation, request, facts, received, thrown);
     client.report(ended);
-    return { result, retryAfter: retryAfterIn(received.headers), redact: () => facts.redact };
+    return { result, retryAfter: retryAfterIn(received.headers), requestId, redact: redactor };
   } catch (error) {
     // A bug of ours, met while an answer is read, must not hide that a charge may exist.
     const isOurs = error instanceof PaymentsError || thrown instanceof Aborted;
@@ -105,8 +135,18 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   }
 }
 
+const outcomeOf = ({ method }: { method: string }) => (method === 'GET' ? null : ('unknown' as const));
+
+/** The id that a request is sent with, the caller's own or a new one, and the same as it may be printed. */
+function identify(headers: Readonly<Record<string, string>>, recent: Recent, redactor: () => Redact) {
+  const own = headers[REQUEST_ID];
+  if (own !== undefined) return { sentId: own, requestId: redactor()(own) };
+  const requestId = newRequestId(recent.requestIds);
+  return { sentId: requestId, requestId };
+}
+
 /** An answer may still be about the key that was just replaced. */
-function remember(apiKey: string, recentKeys: string[]): void {
+function rememberKey(apiKey: string, recentKeys: string[]): void {
   if (recentKeys.includes(apiKey)) return;
   recentKeys.unshift(apiKey);
   recentKeys.splice(3);

@@ -1,5 +1,6 @@
 import ky, { NetworkError } from 'ky';
 import type { Fetch, FetchResponse, Transport, TransportAnswer } from '../options.ts';
+import { isNodesOwnFetch, markOwnConnections } from './own-connections.ts';
 import { openSingleUse } from './single-use.ts';
 
 const ONCE = { retry: 0, timeout: false, throwHttpErrors: false } as const;
@@ -9,26 +10,29 @@ const UNCACHED =
   typeof Request === 'function' && 'cache' in Request.prototype ? ({ cache: 'no-store' } as const) : {};
 
 /** The transport that is used where none is given: through fetch, the caller's or else the global one. */
-export function fetchTransport(fetch: Fetch = globalFetch): Transport {
-  return {
-    exchange: async ({ url, method, headers, body, signal }, answer) => {
-      const init = { method, headers, body: body ?? null, signal, redirect: 'manual', ...UNCACHED } as const;
-      if (method === 'GET') return take(await fetch(url, init), answer);
-      const singleUse = openSingleUse();
-      try {
-        await take(await fetch(url, { ...init, ...singleUse.init }), answer);
-      } finally {
-        singleUse.close();
-      }
-    },
+export function fetchTransport(fetch?: Fetch): Transport {
+  const send = fetch ?? globalFetch;
+  const exchange: Transport['exchange'] = async ({ url, method, headers, body, signal }, answer) => {
+    const init = { method, headers, body: body ?? null, signal, redirect: 'manual', ...UNCACHED } as const;
+    if (method === 'GET') return take(await send(url, init), answer);
+    const singleUse = openSingleUse();
+    try {
+      await take(await send(url, { ...init, ...singleUse.init }), answer);
+    } finally {
+      singleUse.close();
+    }
   };
+  return { exchange: fetch ? exchange : markOwnConnections(exchange, isNodesOwnFetch) };
 }
 
 /** Address and options go past ky, which would copy and join them again and again: a fifth of the cost of a call. */
-const globalFetch: Fetch = (url, init) =>
-  ky(url, { ...ONCE, fetch: () => globalThis.fetch(url, init) }).catch((error: unknown) => {
+const globalFetch: Fetch = (url, init) => {
+  // Read before ky's first pause: what was found to be Node's own is what sends.
+  const { fetch } = globalThis;
+  return ky(url, { ...ONCE, fetch: () => fetch(url, init) }).catch((error: unknown) => {
     throw error instanceof NetworkError ? error.cause : error;
   });
+};
 
 async function take(response: FetchResponse, answer: TransportAnswer): Promise<void> {
   // A browser hides a redirect's status behind 0.

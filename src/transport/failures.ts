@@ -1,6 +1,5 @@
 import { type APIError, apiErrorClass } from '../api-errors.ts';
 import type { OperationName } from '../contract/operation.ts';
-import { referenceSchema } from '../contract/reference.ts';
 import type { Outcome, PaymentsError } from '../errors.ts';
 import { orNothing } from '../or-nothing.ts';
 import { printable } from '../printable.ts';
@@ -12,7 +11,8 @@ import {
   UnexpectedResponseError,
 } from '../request-errors.ts';
 import { TimedOut } from './deadline.ts';
-import { fieldErrorsIn, requestIdIn, serviceMessageIn } from './error-answer.ts';
+import { fieldErrorsIn, serviceMessageIn } from './error-answer.ts';
+import { doubtAbout, referenceIn } from './named-transaction.ts';
 import { wasNeverSent } from './never-sent.ts';
 import type { Received } from './received.ts';
 import { retryAfterIn } from './retry.ts';
@@ -24,7 +24,15 @@ export interface CallFacts {
   outcome: 'unknown' | null;
   timeout: number;
   testMode: boolean;
-  redact: Redact;
+  /** Where the request went. */
+  url: string;
+  /** Whether an error can only be about the request itself: see `own-connections.ts`. */
+  hasOwnConnections: boolean;
+  /** The response bears the `X-Request-Id` of an earlier request of this client. */
+  isOfEarlierRequest: boolean;
+  readonly redact: Redact;
+  /** The id under which the service's logs know the request. */
+  readonly requestId: string;
 }
 
 const isRead = ({ outcome }: CallFacts) => outcome === null;
@@ -35,7 +43,7 @@ function inDoubt(facts: CallFacts, fault: PaymentsError, reference?: string): Pa
 }
 
 function doubt(
-  { operation }: CallFacts,
+  { operation, requestId }: CallFacts,
   cause: unknown,
   why: string,
   reference?: string,
@@ -45,7 +53,7 @@ function doubt(
     operation === 'initialize'
       ? `A payment may have been started, but no customer was sent to it: ${look}, or start another.`
       : `A charge may exist. Do not charge again and do not cancel the order before you know: ${look}.`;
-  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference });
+  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference, requestId });
 }
 
 export function afterAbort(facts: CallFacts, reason: unknown): unknown {
@@ -54,42 +62,70 @@ export function afterAbort(facts: CallFacts, reason: unknown): unknown {
 }
 
 export function noWholeAnswer(facts: CallFacts, thrown: unknown, status: number | null): PaymentsError {
-  const { operation, outcome, redact } = facts;
+  const { operation, outcome, redact, requestId } = facts;
   const retryable = isRead(facts);
   if (thrown instanceof TimedOut) {
     const message = `${operation}: no whole answer came within ${facts.timeout} ms.`;
-    return inDoubt(facts, new RequestTimeoutError(message, { operation, outcome, retryable }));
+    return inDoubt(facts, new RequestTimeoutError(message, { operation, outcome, retryable, requestId }));
   }
   const cause = printable(thrown, redact);
-  if (status === null && wasNeverSent(thrown)) {
+  if (status === null && wasNeverSent(thrown, facts.hasOwnConnections ? undefined : new URL(facts.url))) {
     const message = `${operation}: no connection to the service could be made, so nothing was sent (${deepest(cause)}).`;
     return new ConnectionError(message, {
       operation,
       outcome: outcome && 'not_sent',
       retryable: true,
       cause,
+      requestId,
     });
   }
   const message = `${operation}: the connection failed before a whole answer came (${deepest(cause)}).`;
-  return inDoubt(facts, new ConnectionError(message, { operation, outcome, retryable, cause }));
+  return inDoubt(facts, new ConnectionError(message, { operation, outcome, retryable, cause, requestId }));
 }
 
-export function afterErrorStatus(facts: CallFacts, received: Received, status: number): PaymentsError {
+/** The client errors of RFC 9110 and of IANA's registry. 408 says that the service waited, not that it refused. */
+const REFUSALS = new Set([
+  ...[400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 413, 414, 415, 416, 417],
+  ...[421, 422, 423, 424, 425, 426, 428, 429, 431, 451],
+]);
+
+/** `isWhole`: the response did not break off. */
+export function afterErrorStatus(
+  facts: CallFacts,
+  received: Received,
+  status: number,
+  isWhole: boolean,
+): PaymentsError {
   if (status < 400) return unexpectedAnswer(facts, received, status, 'a redirect, which is never followed');
   if (isRead(facts)) {
     const passing = status >= 500 || [408, 425, 429].includes(status);
     return apiError(facts, received, status, null, passing);
   }
-  if (status < 500 && status !== 408) return apiError(facts, received, status, 'rejected', status === 429);
-  return inDoubt(facts, apiError(facts, received, status, 'unknown', false));
+  if (!REFUSALS.has(status)) {
+    const reference = referenceIn(received, facts.redact);
+    return inDoubt(facts, apiError(facts, received, status, 'unknown', false), reference);
+  }
+  return afterRefusal(facts, received, status, isWhole, status === 429);
 }
 
-/** `status: false`. Where it names a transaction all the same, it is no proof that none exists. */
+/** `status: false`. */
 export function refusal(facts: CallFacts, received: Received, status: number): PaymentsError {
-  const reference = referenceIn(received.json);
   if (isRead(facts)) return apiError(facts, received, status, null, false);
-  if (!reference) return apiError(facts, received, status, 'rejected', false);
-  return inDoubt(facts, apiError(facts, received, status, 'unknown', false), reference);
+  return afterRefusal(facts, received, status, true, false);
+}
+
+/** Of a POST: it was rejected only if nothing in the response says that a transaction exists all the same. */
+function afterRefusal(
+  facts: CallFacts,
+  received: Received,
+  status: number,
+  isWhole: boolean,
+  retryable: boolean,
+): PaymentsError {
+  const why = doubtAbout(received, isWhole);
+  if (why === undefined) return apiError(facts, received, status, 'rejected', retryable);
+  const cause = apiError(facts, received, status, 'unknown', false);
+  return doubt(facts, cause, `${cause.message} ${why}`, referenceIn(received, facts.redact));
 }
 
 export function unexpectedAnswer(
@@ -98,21 +134,43 @@ export function unexpectedAnswer(
   status: number,
   fault: string,
 ): PaymentsError {
-  const { operation, outcome, redact } = facts;
+  const { operation, outcome, redact, requestId } = facts;
   const retryable = isRead(facts) && status < 300;
   const size = received.truncated ? ', longer than any of the service' : '';
   const body = redact.body(received);
   const message = `${operation}: the service answered ${status} with ${fault}${size}.${liveOnly(facts)}`;
-  const error = new UnexpectedResponseError(message, { operation, outcome, retryable, status, body });
-  return inDoubt(facts, error, referenceIn(received.json));
+  const error = new UnexpectedResponseError(message, {
+    operation,
+    outcome,
+    retryable,
+    status,
+    body,
+    requestId,
+  });
+  return isRead(facts) ? error : inDoubt(facts, error, referenceIn(received, redact));
+}
+
+/**
+ * A POST got the response to an earlier request: a service sent one too many over a connection that is used again, or a
+ * cache gave an old one. It tells nothing of this request, and the transaction in it is another one.
+ */
+export function earlierAnswer(facts: CallFacts, received: Received, status: number): PaymentsError {
+  const { operation, outcome, redact, requestId } = facts;
+  const message = `${operation}: the response has the X-Request-Id of an earlier request.`;
+  const body = redact.body(received);
+  const seen = { status, body, requestId };
+  return inDoubt(
+    facts,
+    new UnexpectedResponseError(message, { operation, outcome, retryable: false, ...seen }),
+  );
 }
 
 /** What was thrown is not shown: it may quote what was read. */
 export function unexpectedFault(facts: CallFacts, { status }: Received): PaymentsError {
-  const { operation, outcome } = facts;
+  const { operation, outcome, requestId } = facts;
   const message = `${operation}: the client itself failed while it read the answer.`;
   const retryable = isRead(facts);
-  const seen = { status: status ?? 0, body: undefined };
+  const seen = { status: status ?? 0, body: undefined, requestId };
   return inDoubt(facts, new UnexpectedResponseError(message, { operation, outcome, retryable, ...seen }));
 }
 
@@ -121,6 +179,17 @@ function liveOnly({ testMode, operation }: CallFacts): string {
   return testMode && operation === 'chargeMobileMoney' ? hint : '';
 }
 
+/** What a 404 most often means. */
+function likelyMistake(facts: CallFacts, status: number): string {
+  if (status !== 404) return '';
+  if (isRead(facts)) return ' Is the reference of another account or mode?';
+  const { pathname } = new URL(facts.url);
+  const path = pathname.length > LONGEST_PATH ? `…${pathname.slice(-LONGEST_PATH)}` : pathname;
+  return ` baseUrl includes the version prefix, such as /api/v1; the path was ${path}.`;
+}
+
+const LONGEST_PATH = 80;
+
 function apiError(
   facts: CallFacts,
   received: Received,
@@ -128,14 +197,14 @@ function apiError(
   outcome: Outcome | null,
   retryable: boolean,
 ): APIError {
-  const { operation, redact } = facts;
+  const { operation, redact, requestId } = facts;
   // A body that cannot be read does not hide what the status says.
   const body = orNothing(() => redact.body(received));
   const serviceMessage = orNothing(() => serviceMessageIn(body));
   const said = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
   const rejected = outcome === 'rejected' ? ' Nothing was charged by this call.' : '';
   return new (apiErrorClass(status))(
-    `${operation}: the service answered ${status}${said}.${rejected}${liveOnly(facts)}`,
+    `${operation}: the service answered ${status}${said}.${rejected}${likelyMistake(facts, status)}${liveOnly(facts)}`,
     {
       operation,
       outcome,
@@ -144,19 +213,10 @@ function apiError(
       body,
       serviceMessage,
       fieldErrors: orNothing(() => fieldErrorsIn(body)) ?? [],
-      requestId: requestIdIn(received.headers, facts),
+      requestId,
       retryAfter: retryAfterIn(received.headers),
     },
   );
-}
-
-/** The reference in an answer that is otherwise unusable. */
-function referenceIn(body: unknown): string | undefined {
-  if (typeof body !== 'object' || body === null || !('data' in body)) return undefined;
-  const { data } = body;
-  if (typeof data !== 'object' || data === null || !('reference' in data)) return undefined;
-  const reference = referenceSchema.safeParse(data.reference);
-  return reference.success ? reference.data : undefined;
 }
 
 function deepest(error: Error): string {

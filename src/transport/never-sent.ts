@@ -36,18 +36,56 @@ const CERTIFICATE_REFUSED = new Set([
 /**
  * Whether an error proves that no request left this process. Only what is known to prove it counts: a reset, also one
  * in the TLS handshake, proves nothing, and neither does an error without a code.
+ *
+ * @param url the address of the request, if code of the merchant sent it: that code might have connected elsewhere too,
+ * so only an error that names this host and this port counts
  */
-export function wasNeverSent(error: unknown, depth = 0): boolean {
+export function wasNeverSent(error: unknown, url?: URL, depth = 0): boolean {
   if (!isError(error) || depth > 8) return false;
   // Several addresses were tried: the error bears the code of one of them, but each has to be proof.
   if ('errors' in error && Array.isArray(error.errors)) {
-    return error.errors.length > 0 && error.errors.every((member) => wasNeverSent(member, depth + 1));
+    return error.errors.length > 0 && error.errors.every((member) => wasNeverSent(member, url, depth + 1));
   }
-  if ('syscall' in error && error.syscall === 'connect') return true;
+  const isConnect = 'syscall' in error && error.syscall === 'connect';
   // Fetch refuses some ports by itself, and says so without a code.
-  if (error.message === 'bad port') return true;
-  if (!('code' in error)) return wasNeverSent(error.cause, depth + 1);
+  const isBadPort = error.message === 'bad port';
+  if (!(isConnect || isBadPort || 'code' in error)) return wasNeverSent(error.cause, url, depth + 1);
+  if (url && !isAbout(error, url)) return false;
+  return isConnect || isBadPort || ('code' in error && isProof(error.code));
+}
+
+function isProof(code: unknown): boolean {
+  return typeof code === 'string' && (NO_CONNECTION.has(code) || CERTIFICATE_REFUSED.has(code));
+}
+
+/**
+ * Whether an error names this host and this port. A name may resolve to any address, so an address is matched only if
+ * the URL has that very address, or a name of this machine.
+ */
+function isAbout(error: object, { hostname, port, protocol }: URL): boolean {
+  const expectedPort = port || (protocol === 'https:' ? '443' : '80');
+  if (!('port' in error && String(error.port) === expectedPort)) return false;
+  const names = [
+    'hostname' in error ? error.hostname : undefined,
+    'host' in error ? error.host : undefined,
+  ].filter((name) => name !== undefined);
+  const addresses = 'address' in error && error.address !== undefined ? [error.address] : [];
+  if (names.length + addresses.length === 0) return false;
   return (
-    typeof error.code === 'string' && (NO_CONNECTION.has(error.code) || CERTIFICATE_REFUSED.has(error.code))
+    names.every((name) => hostnameOf(name) === hostname) &&
+    addresses.every((address) => isAddressOf(hostnameOf(address), hostname))
   );
+}
+
+function isAddressOf(address: string | undefined, hostname: string): boolean {
+  if (address === hostname) return true;
+  const isLocalhost = hostname === 'localhost' || hostname.endsWith('.localhost');
+  return isLocalhost && (address === '127.0.0.1' || address === '[::1]');
+}
+
+/** As a URL writes it: in lower case, and an IPv6 address in brackets. */
+function hostnameOf(host: unknown): string | undefined {
+  if (typeof host !== 'string') return undefined;
+  const address = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`;
+  return URL.canParse(address) ? new URL(address).hostname : undefined;
 }

@@ -2,6 +2,7 @@ import type * as z from 'zod/mini';
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { type InputIssue, InvalidInputError } from '../errors.ts';
 import { version } from '../version.ts';
+import { REQUEST_ID } from './request-id.ts';
 
 /** What the caller gave, checked and made ready to send; all its faults are reported together. */
 export function checkedInput<Input, Request extends object, Result>(
@@ -77,12 +78,14 @@ export function pathOf(operation: { path: string }, reference: string | undefine
 
 export function headersOf(
   own: Readonly<Record<string, string>>,
+  requestId: string,
   apiKey: string,
   hasBody: boolean,
 ): Record<string, string> {
   return {
     accept: 'application/json',
     'user-agent': `payment-collection-client/${version}`,
+    [REQUEST_ID]: requestId,
     ...own,
     authorization: `Bearer ${apiKey}`,
     ...(hasBody ? { 'content-type': 'application/json' } : {}),

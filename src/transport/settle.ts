@@ -5,6 +5,7 @@ import {
   afterAbort,
   afterErrorStatus,
   type CallFacts,
+  earlierAnswer,
   noWholeAnswer,
   refusal,
   unexpectedAnswer,
@@ -25,8 +26,8 @@ export function settle<Input, Request extends object, Result extends AnyTransact
   const { status } = received;
   if (thrown instanceof Aborted) throw afterAbort(facts, thrown.reason);
   if (status === null) throw noWholeAnswer(facts, thrown, status);
-  // The status line of an error tells enough: its body may be cut short.
-  if (status < 200 || status > 299) throw afterErrorStatus(facts, received, status);
+  if (operation.method === 'POST' && facts.isOfEarlierRequest) throw earlierAnswer(facts, received, status);
+  if (status < 200 || status > 299) throw afterErrorStatus(facts, received, status, thrown === undefined);
   if (thrown !== undefined) throw noWholeAnswer(facts, thrown, status);
 
   const body = received.json;

@@ -2,9 +2,9 @@ import { RateLimitError } from '../api-errors.ts';
 import type { Operation } from '../contract/operation.ts';
 import { ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
 import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
-import type { AnyTransaction } from '../request-errors.ts';
+import { type AnyTransaction, OutcomeUnknownError } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
-import { type Answer, type Call, subjectOf, tryOnce } from './attempt.ts';
+import { type Answer, type Call, type Recent, subjectOf, tryOnce } from './attempt.ts';
 import { sleep } from './deadline.ts';
 import { eitherSignal } from './either-signal.ts';
 import { fetchTransport } from './exchange.ts';
@@ -47,16 +47,17 @@ export function createSend(
   onRateLimited: (retryAfter?: number) => void,
 ): Send {
   const transport = client.transport ?? fetchTransport(client.fetch);
-  const recentKeys: string[] = [];
+  const recent: Recent = { apiKeys: [], requestIds: new Set() };
   return (given) => {
-    const beforeSending = () => {
+    const beforeSending = (requestId: string) => {
       if (closing.aborted) throw new ClosedError(given.operation.name);
-      given.beforeSending?.();
+      given.beforeSending?.(requestId);
     };
     const call = { ...given, beforeSending };
     return retrying(client, closing, call, (attempt) =>
-      tryOnce(transport, client, call, attempt, recentKeys).catch((error) => {
-        if (error instanceof RateLimitError) onRateLimited(error.retryAfter);
+      tryOnce(transport, client, call, attempt, recent).catch((error) => {
+        const fault = error instanceof OutcomeUnknownError ? error.cause : error;
+        if (fault instanceof RateLimitError) onRateLimited(fault.retryAfter);
         throw error;
       }),
     );

@@ -20,6 +20,9 @@ const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, tim
 const never = () => new Promise<never>(() => {});
 const fault = (code: string) => Object.assign(new Error('down'), { code });
 
+/** It names host and port of the service, or it would prove nothing of a fetch that is not the runtime's. */
+const refused = Object.assign(fault('ECONNREFUSED'), { hostname: 'payments.example', port: 443 });
+
 /** What is heard of a request once its answer is due. */
 const said: Record<Answer, (reference: string) => Response | Promise<Response>> = {
   made: (reference) => Response.json(answers.chargeMobileMoney({ reference })),
@@ -30,7 +33,7 @@ const said: Record<Answer, (reference: string) => Response | Promise<Response>> 
   'made, never answered': never,
   refused: () => Response.json({}, { status: 422 }),
   'rate limited': () => Response.json({}, { status: 429 }),
-  'no connection': () => Promise.reject(new TypeError('fetch failed', { cause: fault('ECONNREFUSED') })),
+  'no connection': () => Promise.reject(new TypeError('fetch failed', { cause: refused })),
 };
 
 /** Two keys, a database, a service and a person, and everything that goes wrong between processes that charge. */

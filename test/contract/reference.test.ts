@@ -73,7 +73,7 @@ test.each(bad)('a reference that is %s is refused before anything is sent', asyn
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({
     operation: 'verify',
-    outcome: 'not_sent',
+    outcome: null,
     issues: [{ path: 'reference' }],
   });
   expect(service.requests).toEqual([]);

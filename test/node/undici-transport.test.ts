@@ -43,13 +43,14 @@ test('a request carries what one through fetch carries, and nothing that undici 
     for (const operation of ['initialize', 'chargeMobileMoney', 'verify'] as const)
       await calls[operation](client);
   }
-  const own = ['host', 'connection', 'accept', 'user-agent', 'authorization', 'x-shop'];
+  const own = ['host', 'connection', 'accept', 'user-agent', 'authorization', 'x-request-id', 'x-shop'];
   const ofBody = ['content-type', 'content-length'];
   for (const [index, { headers, ...request }] of service.requests.entries()) {
     const { headers: fetched, ...same } = byFetch.requests[index] ?? { headers: {} };
     expect(request).toEqual(same);
     expect(Object.keys(headers).sort()).toEqual([...own, ...(request.body ? ofBody : [])].sort());
-    expect(fetched).toMatchObject({ ...headers, host: expect.anything() });
+    const others = { host: expect.anything(), 'x-request-id': expect.stringMatching(/^[\da-f-]{36}$/) };
+    expect(fetched).toMatchObject({ ...headers, ...others });
   }
   expect(service.requests).toHaveLength(3);
 });

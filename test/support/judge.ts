@@ -20,6 +20,12 @@ export const REFERENCE = 'TXN-8f2c61d0';
 export const operationNames = ['initialize', 'chargeMobileMoney', 'verify'] as const;
 export type OperationName = (typeof operationNames)[number];
 
+/** RFC 9110 and IANA's registry, without 408. */
+export const registeredRefusals = Array.from({ length: 52 }, (_, index) => 400 + index).filter(
+  (status) =>
+    (status < 418 || status > 420) && ![408, 427, 430].includes(status) && (status < 432 || status > 450),
+);
+
 export type Ended = { value: unknown } | { error: unknown };
 
 /** Calls one operation, about the payment that the canned answers are about, and tells how it ended. */
@@ -108,7 +114,8 @@ function judgePost({ status, body, breaksFetch }: Answer, error: PaymentsError):
     expect(error).toBeInstanceOf(APIError);
     expect(error).toMatchObject({ status, outcome: 'rejected', retryable: status === 429 });
     if (status < 300) expect(JSON.parse(body)).toMatchObject({ status: false });
-    else expect(status >= 400 && status < 500 && status !== 408).toBe(true);
+    else expect(registeredRefusals).toContain(status);
+    expect(body).not.toMatch(/TXN-\S/i);
     return;
   }
   expect(error).toBeInstanceOf(OutcomeUnknownError);
@@ -120,8 +127,9 @@ function judgePost({ status, body, breaksFetch }: Answer, error: PaymentsError):
   }
   expect(cause).toMatchObject({ status, outcome: 'unknown', retryable: false });
   if (status >= 500) expect(cause).toBeInstanceOf(ServerError);
-  else if (status === 408) expect(cause).toBeInstanceOf(APIError);
+  else if (status >= 400) expect(cause).toBeInstanceOf(APIError);
   else if (status >= 300) expect(cause).toBeInstanceOf(UnexpectedResponseError);
   else expect(cause instanceof UnexpectedResponseError || cause instanceof APIError).toBe(true);
-  expect(status < 400 || status === 408 || status >= 500).toBe(true);
+  const isRefused = registeredRefusals.includes(status);
+  if (isRefused) expect(breaksFetch || /TXN-\S/i.test(body)).toBe(true);
 }

@@ -77,7 +77,7 @@ test.each<[string, () => string | Promise<string>]>([
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({
       operation: 'verify',
-      outcome: 'not_sent',
+      outcome: null,
       retryable: true,
       cause: { name: 'Error', message: 'the vault is sealed' },
     });

@@ -1,6 +1,7 @@
 import dns from 'node:dns';
 import { createServer as createTcpServer } from 'node:net';
 import tls from 'node:tls';
+import { Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConnectionError, type PaymentsClient } from '../../src/index.ts';
 import { calls, posts, REFERENCE } from '../support/calls.ts';
@@ -179,15 +180,27 @@ const proof = [
   'DEPTH_ZERO_SELF_SIGNED_CERT UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ].flatMap((codes) => codes.split(' '));
 
-test.each(proof)('a fetch that fails with the code %s proves that no connection was made', async (code) => {
-  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: coded(code) }));
-  await expectNotSent(clientOf('https://payments.example/api/v1')({ fetch }), code);
+/** Makes the connections of Node's own fetch fail with this, as those of its own dispatcher do. */
+function connectionsFailWith(error: Error) {
+  const before = getGlobalDispatcher();
+  class Agent extends Dispatcher {
+    override dispatch(_: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+      handler.onResponseError?.(Object(null), error);
+      return true;
+    }
+  }
+  setGlobalDispatcher(new Agent());
+  onTestFinished(() => setGlobalDispatcher(before));
+}
+
+test.each(proof)('proves that nothing was sent by the code %s of Node', async (code) => {
+  connectionsFailWith(coded(code));
+  await expectNotSent(clientOf('https://payments.example/api/v1')(), code);
 });
 
-test('a connection that was reset while it was made (syscall connect) was not made', async () => {
-  const reset = Object.assign(coded('ECONNRESET'), { syscall: 'connect' });
-  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause: reset }));
-  await expectNotSent(clientOf('https://payments.example/api/v1')({ fetch }), 'ECONNRESET');
+test('proves that nothing was sent by a reset while connecting', async () => {
+  connectionsFailWith(Object.assign(coded('ECONNRESET'), { syscall: 'connect' }));
+  await expectNotSent(clientOf('https://payments.example/api/v1')(), 'ECONNRESET');
 });
 
 test.each<[string, unknown]>([

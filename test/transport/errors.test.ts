@@ -13,6 +13,7 @@ import {
   UnexpectedResponseError,
 } from '../../src/index.ts';
 import { calls, posts, REFERENCE } from '../support/calls.ts';
+import { registeredRefusals } from '../support/judge.ts';
 import { charge, failureOf, json, payment, startService } from '../support/service.ts';
 
 const named = [
@@ -24,11 +25,9 @@ const named = [
   [405, APIError, 'APIError', 'api_error'],
   [409, ConflictError, 'ConflictError', 'conflict'],
   [413, APIError, 'APIError', 'api_error'],
-  [418, APIError, 'APIError', 'api_error'],
   [422, InvalidRequestError, 'InvalidRequestError', 'invalid_request'],
   [425, APIError, 'APIError', 'api_error'],
   [429, RateLimitError, 'RateLimitError', 'rate_limited'],
-  [499, APIError, 'APIError', 'api_error'],
 ] as const;
 
 const startFailing = (status: number) =>
@@ -75,22 +74,31 @@ describe.each(named)('%i', (status, errorClass, name, code) => {
 });
 
 /** Fetch itself deals with 407 and 421, before anybody else sees them. */
-const otherRejections = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
+const client4xx = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
   (status) => ![407, 408, 421].includes(status),
 );
 
-test('every 4xx other than 408 says rejected on a POST, and none but 429 says that it may be sent again', async () => {
+test('says rejected on a POST after a registered 4xx, unknown after others', async () => {
   let status = 400;
   const service = await startService((response) => json(response, status, {}));
-  for (status of otherRejections) {
+  for (status of client4xx) {
     const failure = await failureOf(service.client().chargeMobileMoney(charge));
-    expect(failure).toBeInstanceOf(APIError);
-    expect(failure).toMatchObject({ status, outcome: 'rejected', retryable: status === 429 });
+    if (registeredRefusals.includes(status)) {
+      expect(failure).toBeInstanceOf(APIError);
+      expect(failure).toMatchObject({ status, outcome: 'rejected', retryable: status === 429 });
+    } else {
+      expect(failure).toBeInstanceOf(OutcomeUnknownError);
+      expect(failure).toMatchObject({
+        outcome: 'unknown',
+        retryable: false,
+        cause: { name: 'APIError', status },
+      });
+    }
   }
-  expect(service.requests).toHaveLength(otherRejections.length);
+  expect(service.requests).toHaveLength(client4xx.length);
 });
 
-const doubtful = [408, 500, 501, 502, 503, 504, 505, 507, 511, 520, 522, 524, 530, 599];
+const doubtful = [408, 418, 499, 500, 501, 502, 503, 504, 505, 507, 511, 520, 522, 524, 530, 599];
 
 test.each(doubtful)(
   '%i on a charge is OutcomeUnknownError, with the APIError as its cause',
@@ -106,7 +114,7 @@ test.each(doubtful)(
       retryable: false,
       reference: undefined,
       cause: {
-        name: status === 408 ? 'APIError' : 'ServerError',
+        name: status < 500 ? 'APIError' : 'ServerError',
         operation: 'chargeMobileMoney',
         outcome: 'unknown',
         retryable: false,
@@ -119,7 +127,9 @@ test.each(doubtful)(
   },
 );
 
-test.each(doubtful)('%i on verify is the APIError itself, and may be retried', async (status) => {
+const temporary = doubtful.filter((status) => status === 408 || status >= 500);
+
+test.each(temporary)('%i on verify is the APIError itself, and may be retried', async (status) => {
   const service = await startFailing(status);
   const failure = await failureOf(service.client().verify(REFERENCE));
   expect(failure).toBeInstanceOf(status === 408 ? APIError : ServerError);

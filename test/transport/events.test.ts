@@ -19,6 +19,7 @@ const recordingLogger = () => {
   return { lines, logger };
 };
 
+const requestId = expect.stringMatching(/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/);
 const duration = expect.toSatisfy((value) => typeof value === 'number' && value >= 0);
 
 test('onEvent gets one object per request and one per response', async () => {
@@ -28,8 +29,16 @@ test('onEvent gets one object per request and one per response', async () => {
   );
   await service.client({ onEvent }).initialize(payment);
   expect(events).toEqual([
-    { type: 'request', operation: 'initialize', attempt: 1 },
-    { type: 'response', operation: 'initialize', attempt: 1, status: 201, duration, requestId: 'req-7' },
+    { type: 'request', operation: 'initialize', attempt: 1, requestId },
+    {
+      type: 'response',
+      operation: 'initialize',
+      attempt: 1,
+      status: 201,
+      duration,
+      requestId,
+      serviceRequestId: 'req-7',
+    },
   ]);
 });
 
@@ -42,11 +51,11 @@ test('a read names its reference in every event; a retry says its delay and why'
   await service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE);
   const subject = { operation: 'verify', reference: REFERENCE };
   expect(events).toEqual([
-    { type: 'request', ...subject, attempt: 1 },
-    { type: 'response', ...subject, attempt: 1, status: 503, duration, error: 'server_error' },
+    { type: 'request', ...subject, attempt: 1, requestId },
+    { type: 'response', ...subject, attempt: 1, status: 503, duration, requestId, error: 'server_error' },
     { type: 'retry', ...subject, attempt: 1, delay: 5, error: 'server_error' },
-    { type: 'request', ...subject, attempt: 2 },
-    { type: 'response', ...subject, attempt: 2, status: 200, duration },
+    { type: 'request', ...subject, attempt: 2, requestId },
+    { type: 'response', ...subject, attempt: 2, status: 200, duration, requestId },
   ]);
 });
 
@@ -55,13 +64,14 @@ test('a request that got no answer ends with a response event without a status',
   const service = await startRawService((socket) => socket.resetAndDestroy());
   await failureOf(service.client({ onEvent }).chargeMobileMoney(charge));
   expect(events).toEqual([
-    { type: 'request', operation: 'chargeMobileMoney', attempt: 1 },
+    { type: 'request', operation: 'chargeMobileMoney', attempt: 1, requestId },
     {
       type: 'response',
       operation: 'chargeMobileMoney',
       attempt: 1,
       status: null,
       duration,
+      requestId,
       error: 'outcome_unknown',
     },
   ]);
@@ -159,13 +169,19 @@ test('the logger gets one line per event, each one string without a line break',
       : json(response, 200, answers.verify()),
   );
   await service.client({ logger, maxRetries: 1 }).verify(REFERENCE);
-  const ms = (line: unknown) => String(line).replace(/after \d+ ms/, 'after N ms');
+  const ms = (line: unknown) =>
+    String(line)
+      .replace(/after \d+ ms/, 'after N ms')
+      .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/, 'ID');
   expect(lines.map(([level, line, ...more]) => [level, ms(line), ...more])).toEqual([
-    ['debug', 'payments: verify TXN-8f2c61d0, try 1: sending'],
-    ['warn', 'payments: verify TXN-8f2c61d0, try 1: answer 503 after N ms (server_error), request id req-7'],
+    ['debug', 'payments: verify TXN-8f2c61d0, try 1: sending, request id ID'],
+    [
+      'warn',
+      "payments: verify TXN-8f2c61d0, try 1: answer 503 after N ms (server_error), request id ID (the service's req-7)",
+    ],
     ['warn', 'payments: verify TXN-8f2c61d0, try 1: server_error, trying again in 0 ms'],
-    ['debug', 'payments: verify TXN-8f2c61d0, try 2: sending'],
-    ['debug', 'payments: verify TXN-8f2c61d0, try 2: answer 200 after N ms'],
+    ['debug', 'payments: verify TXN-8f2c61d0, try 2: sending, request id ID'],
+    ['debug', 'payments: verify TXN-8f2c61d0, try 2: answer 200 after N ms, request id ID'],
   ]);
 });
 

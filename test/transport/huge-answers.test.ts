@@ -44,7 +44,7 @@ const opening = (operation: OperationName) => `${json(operation).slice(0, -1)},"
 
 const expected = {
   200: { initialize: 'outcome_unknown', chargeMobileMoney: 'outcome_unknown', verify: 'unexpected_response' },
-  400: { initialize: 'invalid_request', chargeMobileMoney: 'invalid_request', verify: 'invalid_request' },
+  400: { initialize: 'outcome_unknown', chargeMobileMoney: 'outcome_unknown', verify: 'invalid_request' },
   500: { initialize: 'outcome_unknown', chargeMobileMoney: 'outcome_unknown', verify: 'server_error' },
 } as const;
 

@@ -72,14 +72,15 @@ describe('a charge with a test key is sent all the same; any error that comes ba
   });
 });
 
-test('the status line of an error is enough: 401 with a body that breaks off is still AuthenticationError, rejected', async () => {
+test('shows the 401 whose body breaks off, and does not call it rejected', async () => {
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro');
     setImmediate(() => socket.resetAndDestroy());
   });
   const failure = await failureOf(service.client().chargeMobileMoney(charge));
-  expect(failure).toBeInstanceOf(AuthenticationError);
-  expect(failure).toMatchObject({ status: 401, outcome: 'rejected' });
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toMatchObject({ outcome: 'unknown', retryable: false, cause: { status: 401 } });
+  expect(failure).toHaveProperty('cause', expect.any(AuthenticationError));
 });
 
 test('RateLimitError says in milliseconds how long the service asked to wait', async () => {
@@ -88,9 +89,9 @@ test('RateLimitError says in milliseconds how long the service asked to wait', a
   expect(failure).toMatchObject({ retryAfter: 7_000, retryable: true, outcome: 'rejected' });
 });
 
-test('an error without Retry-After or a request id has neither', async () => {
+test('leaves retryAfter out of an error without Retry-After', async () => {
   const failure = await chargeFailure(await startAnswering(429, ''));
-  expect(failure).toMatchObject({ retryAfter: undefined, requestId: undefined, fieldErrors: [] });
+  expect(failure).toMatchObject({ retryAfter: undefined, fieldErrors: [] });
 });
 
 test('what the service says about a phone number or an email is no phone number and no email, and is shown', async () => {

@@ -78,7 +78,7 @@ describe('a transaction', () => {
       reference: string;
       amount: string;
       currency: string;
-      customer_email: string;
+      customer_email: string | null;
       paid_at: string | null;
     }
     expectTypeOf<Flat<SuccessfulTransaction>>().toEqualTypeOf<Flat<Fields & { status: 'success' }>>();
