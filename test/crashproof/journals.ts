@@ -68,13 +68,13 @@ async function poolAt(connectionString: string) {
   return new Pool({ connectionString, max: 4 });
 }
 
-/** A journal with the mistake that comes first to mind: whoever died is taken to have sent nothing. */
+/** A journal with the mistake that comes first to mind: a process that died is taken to have sent nothing. */
 function forgetful(journal: Journal): Journal {
   return {
     ...journal,
     async begin(key, attempt) {
       const entry = await journal.read(key);
-      if (entry?.state === 'begun' && !entry.inProgress)
+      if (entry?.state === 'unknown' && entry.reference === undefined)
         await journal.resolve(key, 'not_charged').catch(() => {});
       return journal.begin(key, attempt);
     },

@@ -61,7 +61,7 @@ function keysInDoubt({ folder, seed }: Desk): Set<string> {
 
 async function resolutionOf({ journal, service, lease }: Desk, doubts: Map<string, Doubt>, key: string) {
   const entry = await journal.read(key);
-  const inDoubt = entry?.state === 'unknown' || (entry?.state === 'begun' && !entry.inProgress);
+  const inDoubt = entry?.state === 'unknown';
   const requests = service.requestsFor(key);
   const doubt = doubts.get(key);
   if (!inDoubt || service.isBusyWith(key)) {

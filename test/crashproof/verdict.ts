@@ -63,7 +63,7 @@ function count(endings: Endings, entry: JournalEntry | null): void {
 
 function untrueRecord(entry: JournalEntry | null, charges: readonly Charge[]): (string | false)[] {
   if (!entry) return ['the journal has no record'];
-  const { state, inProgress } = entry;
+  const { state } = entry;
   const [charge] = charges;
   if (state === 'completed') {
     const { reference, amount } = entry.result;
@@ -72,7 +72,7 @@ function untrueRecord(entry: JournalEntry | null, charges: readonly Charge[]): (
       amount !== charge?.amount && `${amount} is recorded, the service has ${charge?.amount}`,
     ];
   }
-  if (state === 'begun') return [inProgress && 'still in progress, with no worker left'];
+  if (state === 'begun') return ['still in progress, with no worker left'];
   return [state !== 'unknown' && charges.length > 0 && `${state} is recorded, and there is a charge`];
 }
 

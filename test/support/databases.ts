@@ -74,8 +74,8 @@ export async function startPostgres(): Promise<DatabaseServer> {
 /** Whether Debian's redis-server is on the PATH. Where it is not, the tests that need it say that they are skipped. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** Redis, from Debian, keeping everything on disk at once. */
-export async function startRedis(): Promise<DatabaseServer> {
+/** Redis, from Debian, keeping everything on disk at once, unless `settings` say otherwise. */
+export async function startRedis(settings: string[] = []): Promise<DatabaseServer> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'payments-redis-'));
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
@@ -87,6 +87,7 @@ export async function startRedis(): Promise<DatabaseServer> {
     '--dir',
     folder,
     ...durable,
+    ...settings,
   ]);
   const ready = Promise.withResolvers<void>();
   let said = '';
