@@ -21,8 +21,10 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
   operation: Operation<Input, Request, Result>;
   request: Request;
   body: string | undefined;
-  /** Called before each request leaves, with its id; if it throws, nothing is sent. */
-  beforeSending?: ((requestId: string) => void) | undefined;
+  /** The call's key as it may be printed, if it has one. */
+  idempotencyKey?: string | undefined;
+  /** Called before each request leaves, with what it carries; if it throws, nothing is sent. */
+  beforeSending?: ((sending: { apiKey: string; requestId: string }) => void) | undefined;
 }
 
 /** What a client remembers of its latest requests. */
@@ -60,7 +62,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
 ): Promise<Answer<Result>> {
   const { operation, request, body, signal, timeout } = call;
   signal?.throwIfAborted();
-  const apiKey = await currentKey(client.apiKey, operation.name, call);
+  const apiKey = await currentKey(client, operation.name, call);
   rememberKey(apiKey, recent.apiKeys);
   if (body !== undefined) await noticeClosedConnections();
   signal?.throwIfAborted();
@@ -70,7 +72,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     return createRedact(keys, textField(request, 'phone'), textField(request, 'customer_email'));
   };
   const { sentId, requestId } = identify(call.headers, recent, redactor);
-  call.beforeSending?.(requestId);
+  call.beforeSending?.({ apiKey, requestId });
 
   const subject = subjectOf(call);
   const headers = headersOf(call.headers, sentId, apiKey, body !== undefined);
@@ -99,6 +101,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     outcome: handedOn ? outcomeOf(operation) : null,
     timeout,
     testMode: isTestKey(apiKey),
+    idempotencyKey: call.idempotencyKey,
     url,
     hasOwnConnections: isOwn,
     isOfEarlierRequest: returnedId !== sentId && recent.requestIds.has(returnedId ?? ''),
@@ -153,14 +156,14 @@ function rememberKey(apiKey: string, recentKeys: string[]): void {
 }
 
 /** A key may come from anywhere and take its time, so it is bounded like a request. Nothing has been sent yet. */
-async function currentKey(
-  apiKey: ResolvedOptions['apiKey'],
+export async function currentKey(
+  { apiKey, requiredMode }: Pick<ResolvedOptions, 'apiKey' | 'requiredMode'>,
   operation: OperationName,
-  { timeout, signal }: ResolvedRequestOptions,
+  { timeout, signal }: Pick<ResolvedRequestOptions, 'timeout' | 'signal'>,
 ): Promise<string> {
   if (typeof apiKey === 'string') return apiKey;
   try {
-    return checkedKey(await within(timeout, signal, async () => apiKey()));
+    return checkedKey(await within(timeout, signal, async () => apiKey()), requiredMode);
   } catch (fault) {
     const error = inspectable(fault);
     if (error instanceof Aborted) throw error.reason;

@@ -1,7 +1,7 @@
 import { RateLimitError } from '../api-errors.ts';
 import type { Operation } from '../contract/operation.ts';
 import { ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
-import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import type { ResolvedOptions, ResolvedRequestOptions, UnkeyedOptions } from '../options.ts';
 import { type AnyTransaction, OutcomeUnknownError } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
 import { type Answer, type Call, type Recent, subjectOf, tryOnce } from './attempt.ts';
@@ -21,7 +21,7 @@ export function prepare<Input, Request extends object, Result extends AnyTransac
   client: ResolvedOptions,
   operation: Operation<Input, Request, Result>,
   input: Input,
-  { extraBody, ...options }: Omit<CreateOptions, 'idempotencyKey'>,
+  { extraBody, ...options }: UnkeyedOptions,
 ): Call<Input, Request, Result> {
   if (operation.method === 'GET' && extraBody !== undefined) {
     throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
@@ -49,9 +49,9 @@ export function createSend(
   const transport = client.transport ?? fetchTransport(client.fetch);
   const recent: Recent = { apiKeys: [], requestIds: new Set() };
   return (given) => {
-    const beforeSending = (requestId: string) => {
+    const beforeSending: Call<unknown, object, unknown>['beforeSending'] = (sending) => {
       if (closing.aborted) throw new ClosedError(given.operation.name);
-      given.beforeSending?.(requestId);
+      given.beforeSending?.(sending);
     };
     const call = { ...given, beforeSending };
     return retrying(client, closing, call, (attempt) =>

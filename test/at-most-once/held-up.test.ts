@@ -23,6 +23,15 @@ const jumps: [string, (by: number) => void][] = [
 
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 
+/** A key is asked for before the claim, and again before each request: `then` comes with the second. */
+function onceClaimed(then: () => unknown): () => Promise<string> {
+  let asked = 0;
+  return async () => {
+    if (++asked === 2) await then();
+    return 'sk_live_4vK9qLm2Xw7RtZ';
+  };
+}
+
 describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jump) => {
   test('while the journal answered: it sends nothing', async () => {
     const shared = sharedStore();
@@ -47,10 +56,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('while it got its API key: it sends nothing', async () => {
     const shared = sharedStore();
     const service = await serve();
-    const apiKey = () => {
-      jump(LEASE);
-      return 'sk_live_4vK9qLm2Xw7RtZ';
-    };
+    const apiKey = onceClaimed(() => jump(LEASE));
     const failure = await failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
     expect(service.requests).toEqual([]);
@@ -70,10 +76,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('for less than a lease: it sends', async () => {
     const shared = sharedStore();
     const service = await serve();
-    const apiKey = () => {
-      jump(LEASE - 5_000);
-      return 'sk_live_4vK9qLm2Xw7RtZ';
-    };
+    const apiKey = onceClaimed(() => jump(LEASE - 5_000));
     await charged(service.client({ journal: shared.journal(), apiKey }));
     expect(service.requests).toHaveLength(1);
   });
@@ -84,11 +87,11 @@ test('a claim that cannot be renewed for a lease, or that was settled, sends not
   const shared = sharedStore();
   const service = await serve();
   const asked = Promise.withResolvers<void>();
-  const key = Promise.withResolvers<string>();
-  const apiKey = () => {
+  const key = Promise.withResolvers<void>();
+  const apiKey = onceClaimed(() => {
     asked.resolve();
     return key.promise;
-  };
+  });
   const call = failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
   await asked.promise;
   // Somebody settles it by a clock that runs ahead, and its next renewal learns of that.
@@ -96,7 +99,7 @@ test('a claim that cannot be renewed for a lease, or that was settled, sends not
   await shared.journal().resolve(KEY, 'not_charged');
   vi.advanceTimersByTime(4_000);
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-  key.resolve('sk_live_4vK9qLm2Xw7RtZ');
+  key.resolve();
   expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
   expect(service.requests).toEqual([]);
   expect(shared.states(KEY)).toEqual(['begun', 'not_charged']);
@@ -123,7 +126,7 @@ describe('a charge that was settled by somebody before its answer came', () => {
       const failure = await failureOf(call);
       expect(failure).toBeInstanceOf(OutcomeUnknownError);
       expect(failure).toMatchObject({ reference: 'TXN-mine', outcome: 'unknown', retryable: false });
-      expect(failure).toHaveProperty('message', expect.stringContaining('settled otherwise'));
+      expect(failure).toHaveProperty('message', expect.stringContaining('resolved otherwise'));
       expect(service.requests).toHaveLength(1);
       expect(shared.states(KEY)).toEqual([
         'begun',

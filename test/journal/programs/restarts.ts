@@ -10,6 +10,7 @@ const client =
 const journal = postgresJournal(client);
 const attempt = {
   operation: 'chargeMobileMoney',
+  service: 'a service',
   fingerprint: 'c0ffee',
   amount: '25.50',
   currency: 'GHS',
