@@ -55,7 +55,7 @@ test('a deadline after a slow listener is kept to the moment', async () => {
   expect(await settled(wait)).toMatchObject({ at: 2_500, error: { code: 'wait_timeout' } });
 });
 
-test('a wait that begins in the event of another, its own deadline passed, is asked nothing for', async () => {
+test('a wait that begins in the event of another, its own deadline passed, is asked for once', async () => {
   const startedAt = Date.now();
   let begun = false;
   const { client, seen } = scriptedService(inTurn('pending'), {
@@ -68,6 +68,6 @@ test('a wait that begins in the event of another, its own deadline passed, is as
   timed(client.waitForFinalStatus('TXN-first', { startedAt, timeout: SECOND, initialDelay: 0 }));
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(begun).toBe(true);
-  expect(new Set(seen.map(({ reference }) => reference))).toEqual(new Set(['TXN-first']));
+  expect(seen.filter(({ reference }) => reference === 'TXN-late')).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
 });

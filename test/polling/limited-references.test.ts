@@ -1,0 +1,161 @@
+import { expect, test, vi } from 'vitest';
+import { MINUTE, SECOND, useFakeClock } from '../support/fake-clock.ts';
+import { type Said, scriptedService } from '../support/scripted-service.ts';
+
+useFakeClock();
+
+/** Of this test's own, so that no figure depends on a default. */
+const schedule = { initialDelay: 5_000, minDelay: 4_000, maxDelay: 4_000, timeout: 5 * MINUTE };
+const LATENCY = 50;
+
+const refusal = (seconds: number) =>
+  new Response('', { status: 429, headers: { 'retry-after': String(seconds) } });
+
+const median = (list: number[]) => list.toSorted((a, b) => a - b)[list.length >> 1];
+
+interface Crowd {
+  /** Whether the service refuses a request that comes at `now`, and for how many seconds it says so. */
+  refuses(reference: string, now: number): number | undefined;
+  /** References that nobody approves, and where they stand among the others. */
+  bad?: number;
+  order?: 'first' | 'last' | 'mixed';
+}
+
+/** 500 payments that are approved one after another, and how long after that their waits hear of it. */
+async function crowd({ refuses, bad = 0, order = 'mixed' }: Crowd) {
+  const count = 500;
+  const began = performance.now();
+  const since = () => performance.now() - began;
+  const approvedAt = (index: number) => 5 * SECOND + ((index * 37) % count) * 80;
+  const { client, seen } = scriptedService(
+    (reference): Said => {
+      const seconds = refuses(reference, since());
+      if (seconds !== undefined) return refusal(seconds);
+      const index = Number(reference.slice('TXN-'.length));
+      return since() < approvedAt(index) ? 'pending' : 'success';
+    },
+    { latency: LATENCY, polling: schedule },
+  );
+  const delays: number[] = [];
+  const good = Array.from({ length: count }, (_, index) => () => {
+    client.waitForFinalStatus(`TXN-${index}`).then(
+      () => delays.push(since() - approvedAt(index)),
+      () => delays.push(Number.POSITIVE_INFINITY),
+    );
+  });
+  const others = Array.from({ length: bad }, (_, index) => () => {
+    client.waitForFinalStatus(`TXN-bad${index}`).catch(() => {});
+  });
+  const apart = Math.ceil(count / Math.max(1, bad));
+  const starts = {
+    first: [...others, ...good],
+    last: [...good, ...others],
+    mixed: good.flatMap((start, index) => [
+      start,
+      ...others.slice(index / apart, index % apart === 3 ? index / apart + 1 : 0),
+    ]),
+  };
+  for (const start of starts[order]) start();
+  await vi.advanceTimersByTimeAsync(schedule.timeout + SECOND);
+  client.close();
+  const isBad = ({ reference }: { reference: string }) => reference.startsWith('TXN-bad');
+  return {
+    median: median(delays) ?? 0,
+    most: Math.max(...delays),
+    requests: seen.length,
+    asked: seen.filter(isBad).length,
+    delays,
+  };
+}
+
+const limitedByReference = (seconds: number) => (reference: string) =>
+  reference.startsWith('TXN-bad') ? seconds : undefined;
+
+test.each([
+  [1, 60],
+  [1, 5],
+  [20, 1],
+  [20, 5],
+  [20, 60],
+])('delays no other wait if %d references are refused for %d s', async (bad, seconds) => {
+  const usual = await crowd({ refuses: () => undefined });
+  for (const order of ['first', 'last', 'mixed'] as const) {
+    const seen = await crowd({ refuses: limitedByReference(seconds), bad, order });
+    expect(seen.delays).toHaveLength(500);
+    expect(seen.median).toBeLessThan(1.15 * usual.median);
+    expect(seen.most).toBeLessThan(usual.most + 5 * SECOND);
+    // Each of them waits as long as it was told to.
+    expect(seen.asked).toBeLessThanOrEqual(bad * (1 + Math.ceil((5 * MINUTE) / (seconds * SECOND))));
+  }
+});
+
+/** A service that takes so many requests in each window, and then none until it ends. */
+function limitedByKey(most: number, seconds: number) {
+  let windowEnds = 0;
+  let taken = 0;
+  return (_: string, now: number) => {
+    if (now >= windowEnds) {
+      windowEnds = now + seconds * SECOND;
+      taken = 0;
+    }
+    return ++taken > most ? Math.ceil((windowEnds - now) / SECOND) : undefined;
+  };
+}
+
+/** A service that takes so many in a second, and then none for a while. */
+function blockingTheKey(perSecond: number, seconds: number) {
+  let blockedUntil = 0;
+  let tokens = perSecond;
+  let last = 0;
+  return (_: string, now: number) => {
+    tokens = Math.min(perSecond, tokens + ((now - last) / SECOND) * perSecond);
+    last = now;
+    if (now >= blockedUntil && tokens >= 1) {
+      tokens--;
+      return undefined;
+    }
+    blockedUntil = Math.max(blockedUntil, now + seconds * SECOND);
+    return seconds;
+  };
+}
+
+// What a client that stops for every 429 took, measured before references could be refused alone.
+test.each([
+  ['100 in 30 s', () => limitedByKey(100, 30), 80_005, 649],
+  ['300 in 10 s', () => limitedByKey(300, 10), 5_666, 1_355],
+  ['20 in 1 s, else none for 5 s', () => blockingTheKey(20, 5), 24_436, 762],
+])('hears as soon as before from a service that limits a key: %s', async (_, refuses, before, requests) => {
+  const seen = await crowd({ refuses: refuses() });
+  expect(seen.median).toBeLessThan(1.1 * before);
+  expect(seen.requests).toBeLessThan(1.05 * requests);
+});
+
+/** How many requests 100 waits make in so many seconds to a service that refuses all. */
+async function refusedAll(perSecond: number, seconds: number, latency: number) {
+  const { client, seen } = scriptedService(() => refusal(seconds), {
+    latency,
+    polling: { ...schedule, maxRequestsPerSecond: perSecond, timeout: 20 * MINUTE },
+  });
+  for (let index = 0; index < 100; index++) client.waitForFinalStatus(`TXN-${index}`).catch(() => {});
+  await vi.advanceTimersByTimeAsync(10 * MINUTE);
+  client.close();
+  return [2, 5, 10].map((minutes) => seen.filter(({ at }) => at <= minutes * MINUTE).length);
+}
+
+// Of 2, 5 and 10 minutes: what a client that stops for every 429 sent, measured before there were probes.
+test.each([
+  [50, 1, 0, [126, 306, 606]],
+  [50, 1, 150, [118, 275, 536]],
+  [50, 5, 0, [30, 66, 126]],
+  [50, 5, 150, [38, 73, 131]],
+  [50, 60, 0, [8, 11, 16]],
+  [50, 60, 150, [14, 19, 24]],
+  [10, 5, 0, [25, 61, 121]],
+  [10, 60, 0, [3, 6, 11]],
+])(
+  'sends no more than before if all is refused: %d/s, %d s, %d ms',
+  async (perSecond, seconds, latency, before) => {
+    const sent = await refusedAll(perSecond, seconds, latency);
+    for (const [index, count] of sent.entries()) expect(count).toBeLessThanOrEqual(before[index] ?? 0);
+  },
+);
