@@ -1,5 +1,4 @@
 import { createShop, type Shop } from '../../shop/shop.ts';
-import { uncachedFetch } from './uncached-fetch.ts';
 
 declare global {
   var shop: Shop | undefined;
@@ -10,6 +9,6 @@ declare global {
  * the first request, since `next build` has no API key.
  */
 export function theShop(): Shop {
-  globalThis.shop ??= createShop({ fetch: uncachedFetch });
+  globalThis.shop ??= createShop();
   return globalThis.shop;
 }
