@@ -160,7 +160,7 @@ export interface PaymentsClientOptions {
   journal?: Journal | undefined;
   /**
    * Allow the client in a browser. The secret key is then in the hands of everyone who opens the page: for test keys
-   * in a demonstration, never for a shop.
+   * in a demonstration, never for a shop. A browser might also send a charge twice by itself.
    *
    * @default false
    */
