@@ -5,7 +5,6 @@ export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   /** Of pg 8.21 or later. Without it no charge is recorded. */
   getTransactionStatus?(): string | null;
-  /** The journal listens for a connection that breaks while it is idle. */
   on?(event: 'error', listener: () => void): unknown;
 }
 
@@ -14,7 +13,6 @@ export interface PostgresPool {
   readonly idleCount: number;
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
   connect(callback: (error: unknown, client: PooledPostgresClient | undefined) => void): void;
-  /** The journal listens for a connection that breaks while it is idle. */
   on?(event: 'error', listener: () => void): unknown;
 }
 
