@@ -104,7 +104,7 @@ export function howToResolve(
   idempotencyKey: string,
   reference: string | undefined,
 ): string {
-  const look = reference ? `Verify ${reference}` : 'Look it up at the service';
+  const look = reference ? `Verify ${reference}` : 'Look it up';
   const found = operation === 'initialize' ? '{ reference, checkout_url }' : '{ reference }';
   return `${look}, then journal.resolve(${quotedKey(idempotencyKey)}, ${found} or 'not_charged').`;
 }

@@ -95,8 +95,8 @@ function unreadable({ operation, idempotencyKey, key }: Subject, reference: stri
 
 function conflict({ operation, idempotencyKey, key }: Subject): IdempotencyConflictError {
   return new IdempotencyConflictError(
-    `${operation}: idempotencyKey ${key} was used with other input, and may have charged. Nothing was sent now. For ` +
-      `another order, use another key. If journal.read shows it unknown: ${howToResolve(operation, idempotencyKey, undefined)}`,
+    `${operation}: key ${key} was used with other input and may have charged. Nothing was sent. One key per charge. ` +
+      `${howToResolve(operation, idempotencyKey, undefined)}`,
     { operation, idempotencyKey },
   );
 }

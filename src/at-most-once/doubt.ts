@@ -16,7 +16,7 @@ export function inDoubt(
   reference?: string,
 ): OutcomeUnknownError {
   return new OutcomeUnknownError(
-    `${operation}: an earlier call under idempotencyKey ${key} ${mayHave(operation)}. Nothing was sent now. ` +
+    `${operation}: an earlier call under idempotencyKey ${key} ${mayHave(operation)}. Nothing was sent. ` +
       howToResolve(operation, idempotencyKey, reference),
     { operation, cause: undefined, reference, idempotencyKey },
   );

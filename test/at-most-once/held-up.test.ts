@@ -3,7 +3,7 @@ import { JournalError, OutcomeUnknownError } from '../../src/index.ts';
 import type { Resolution } from '../../src/journal/index.ts';
 import { clockJumps } from '../support/fake-clock.ts';
 import { answers, failureOf, json, startService } from '../support/service.ts';
-import { fakeClocks, until } from './clocks.ts';
+import { fakeClocks, pass, turns, until } from './clocks.ts';
 import { heldService } from './held-service.ts';
 import { changed, sharedStore } from './journals.ts';
 import { charged, KEY } from './keyed-calls.ts';
@@ -103,6 +103,48 @@ test('a claim that cannot be renewed for a lease, or that was settled, sends not
   expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
   expect(service.requests).toEqual([]);
   expect(shared.states(KEY)).toEqual(['begun', 'not_charged']);
+});
+
+test('counts the lease from when a renewal was requested, not from its response', async () => {
+  fakeClocks();
+  const shared = sharedStore();
+  const journal = shared.journal();
+  const service = await serve();
+  const written = Promise.withResolvers<void>();
+  const response = Promise.withResolvers<void>();
+  let renewals = 0;
+  const slow = changed(journal, {
+    // The database writes the first renewal at once, and responds late. It never gets another one.
+    renew: async (claim) => {
+      if (++renewals > 1) return new Promise(() => {});
+      const renewed = await journal.renew(claim);
+      written.resolve();
+      await response.promise;
+      return renewed;
+    },
+  });
+  const asked = Promise.withResolvers<void>();
+  const key = Promise.withResolvers<void>();
+  const apiKey = onceClaimed(() => {
+    asked.resolve();
+    return key.promise;
+  });
+  const call = failureOf(charged(service.client({ journal: slow, apiKey })));
+  await asked.promise;
+  await pass(4_000);
+  await written.promise;
+  await pass(5_000);
+  response.resolve();
+  await pass(5_000);
+  // 14 s after the claim and 10.7 s after the one renewal, the lease has expired: a person resolves the key.
+  await shared.journal().resolve(KEY, 'not_charged');
+  await charged(service.client({ journal: shared.journal(), apiKey: 'sk_live_4vK9qLm2Xw7RtZ' }));
+  key.resolve();
+  await turns();
+  await pass(6_000);
+  expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
+  expect(renewals).toBe(2);
+  expect(service.requests).toHaveLength(1);
 });
 
 describe('a charge that was settled by somebody before its answer came', () => {
