@@ -1,16 +1,18 @@
 import { atMostOnce } from './at-most-once/at-most-once.ts';
-import type { Creation } from './at-most-once/attempt.ts';
-import type { MobileMoneyCharge } from './contract/answer.ts';
+import { type Creation, givenKey } from './at-most-once/attempt.ts';
+import type { InitializedPayment, MobileMoneyCharge } from './contract/answer.ts';
 import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './contract/input.ts';
-import type { Operation } from './contract/operation.ts';
-import type { InitializedPayment, Transaction } from './contract/transaction.ts';
+import type { CreateOperation } from './contract/operation.ts';
+import type { Transaction } from './contract/transaction.ts';
 import { ClosedError } from './errors.ts';
 import * as operations from './operations.ts';
 import type {
   CreateOptions,
+  KeyedOptions,
   PaymentsClientOptions,
   RequestOptions,
   ResolvedOptions,
+  UnkeyedOptions,
   VerifyOptions,
 } from './options.ts';
 import { type Check, checkOf } from './polling/check.ts';
@@ -69,6 +71,14 @@ export class PaymentsClient {
    * @throws InvalidInputError before anything is sent; OutcomeUnknownError, APIError, ConnectionError or
    * TransactionMismatchError after. Starting another payment charges nobody twice.
    */
+  initialize(input: InitializeInput, options?: UnkeyedOptions): Promise<InitializedPayment>;
+  /**
+   * Starts at most one payment for each `idempotencyKey`: see {@link KeyedOptions.idempotencyKey}.
+   *
+   * @throws also JournalError, IdempotencyConflictError, and OutcomeUnknownError if an earlier call under the key was
+   * never resolved.
+   */
+  initialize(input: InitializeInput, options: KeyedOptions): Promise<InitializedPayment>;
   async initialize(input: InitializeInput, options: CreateOptions = {}): Promise<InitializedPayment> {
     return this.#create(operations.initialize, input, options);
   }
@@ -78,15 +88,24 @@ export class PaymentsClient {
    * only. The result is `processing`: wait for the final status by its `reference`.
    *
    * @throws InvalidInputError before anything is sent; OutcomeUnknownError where a charge may exist all the same (do not
-   * charge again); APIError or ConnectionError where none does; TransactionMismatchError where another sum was charged.
-   * With an `idempotencyKey` also JournalError, where it could not be recorded and so was not sent, and
-   * IdempotencyConflictError; OutcomeUnknownError then also where an earlier call under the key was never settled.
+   * charge again); APIError or ConnectionError where none does; TransactionMismatchError where another sum was charged;
+   * ConfigurationError if the client has a `journal`: give an `idempotencyKey`, or `null` for none on purpose.
+   */
+  chargeMobileMoney(input: ChargeMobileMoneyInput, options?: UnkeyedOptions): Promise<MobileMoneyCharge>;
+  /**
+   * Charges at most once for each `idempotencyKey`, also over a crash: a PIN prompt appears on the phone. The same key
+   * again sends nothing and gives the recorded result, with `replayed: true`. The client needs a `journal`.
+   *
+   * @throws as without a key; also JournalError if the call could not be recorded and so was not sent,
+   * IdempotencyConflictError, and OutcomeUnknownError if an earlier call under the key was never resolved.
    *
    * @example
    * ```ts
-   * const charge = await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}` });
+   * // A second try after a declined payment is another charge: order-17/2.
+   * const charge = await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
    * ```
    */
+  chargeMobileMoney(input: ChargeMobileMoneyInput, options: KeyedOptions): Promise<MobileMoneyCharge>;
   async chargeMobileMoney(
     input: ChargeMobileMoneyInput,
     options: CreateOptions = {},
@@ -235,16 +254,16 @@ export class PaymentsClient {
   }
 
   async #create<Input, Request extends Creation, Result extends AnyTransaction>(
-    operation: Operation<Input, Request, Result>,
+    operation: CreateOperation<Input, Request, Result>,
     input: Input,
     options: CreateOptions,
   ): Promise<Result> {
     if (this.#waits.closed) throw new ClosedError(operation.name);
-    const { idempotencyKey, ...rest } = checkedOptions(options);
+    const { idempotencyKey: _, ...rest } = checkedOptions(options);
+    const key = givenKey(options, operation.name, this.#options.journal !== undefined);
     const call = prepare(this.#options, operation, input, rest);
-    if (idempotencyKey === undefined) return (await this.#send(call)).result;
-    const { journal, report } = this.#options;
-    const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
-    return atMostOnce(surroundings, idempotencyKey, call);
+    if (key === null) return (await this.#send(call)).result;
+    const surroundings = { client: this.#options, send: this.#send, closing: this.#closing.signal };
+    return atMostOnce(surroundings, key, { ...call, operation });
   }
 }

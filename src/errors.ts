@@ -157,15 +157,20 @@ export class InvalidInputError extends PaymentsError {
 }
 
 /**
- * An idempotency key was used before, with other input. Nothing was sent. Use a key of its own for each thing that is
- * paid for; where the first input was refused and no charge exists, `journal.resolve(key, 'not_charged')` frees the key.
+ * An idempotency key was used before with other input, and a charge of that call may exist: `outcome` is `unknown`. This
+ * call sent nothing. Use a key of its own for each thing that is paid for. A key whose outcome is unknown is resolved by
+ * `journal.resolve(key, { reference })` or `journal.resolve(key, 'not_charged')`.
  */
 export class IdempotencyConflictError extends PaymentsError {
   declare readonly name: 'IdempotencyConflictError';
   declare readonly code: 'idempotency_conflict';
 
-  constructor(message: string, operation: OperationName) {
-    super(message, { operation, outcome: 'not_sent' });
+  /** The key of the call, as it was given, but for a phone number or an email in it. */
+  readonly idempotencyKey: string;
+
+  constructor(message: string, facts: { operation: OperationName; idempotencyKey: string }) {
+    super(message, { operation: facts.operation, outcome: 'unknown' });
+    this.idempotencyKey = facts.idempotencyKey;
   }
 
   static {

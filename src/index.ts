@@ -16,7 +16,12 @@ export {
   ServerError,
 } from './api-errors.ts';
 export { PaymentsClient } from './client.ts';
-export type { MobileMoneyCharge } from './contract/answer.ts';
+export type {
+  InitializedPayment,
+  MobileMoneyCharge,
+  RecognisedCharge,
+  UnrecognisedCharge,
+} from './contract/answer.ts';
 export {
   type ChargeMobileMoneyInput,
   chargeMobileMoneyInputSchema,
@@ -32,7 +37,6 @@ export { referenceSchema } from './contract/reference.ts';
 export {
   type AbandonedTransaction,
   type FailedTransaction,
-  type InitializedPayment,
   initializedPaymentSchema,
   type PendingTransaction,
   type ProcessingTransaction,
@@ -70,11 +74,13 @@ export type {
   Fetch,
   FetchInit,
   FetchResponse,
+  KeyedOptions,
   PaymentsClientOptions,
   RequestOptions,
   Transport,
   TransportAnswer,
   TransportRequest,
+  UnkeyedOptions,
   VerifyOptions,
 } from './options.ts';
 export type { Check } from './polling/check.ts';

@@ -1,10 +1,12 @@
 import {
   chargeMobileMoneyAnswerSchema,
   initializeAnswerSchema,
+  recordedChargeSchema,
+  recordedPaymentSchema,
   verifyAnswerSchema,
 } from './contract/answer.ts';
 import { chargeMobileMoneyInputSchema, initializeInputSchema, verifyInputSchema } from './contract/input.ts';
-import type { Mismatch, Operation } from './contract/operation.ts';
+import type { CreateOperation, Mismatch, Operation } from './contract/operation.ts';
 import { sameAmount } from './money.ts';
 
 /** SPEC.md, 4.1 and 4.2: what the service takes where no currency is given. */
@@ -33,24 +35,32 @@ function describe<Input, Request extends object, Result>(operation: Operation<In
   return operation;
 }
 
+function describeCreate<Input, Request extends object, Result>(
+  operation: CreateOperation<Input, Request, Result>,
+) {
+  return operation;
+}
+
 /** SPEC.md, 4.1. */
-export const initialize = describe({
+export const initialize = describeCreate({
   name: 'initialize',
   method: 'POST',
   path: 'transactions/initialize',
   input: initializeInputSchema,
   answer: initializeAnswerSchema,
+  recorded: recordedPaymentSchema,
   mismatches: (payment, { amount, currency = DEFAULT_CURRENCY }) =>
     moneyMismatches(payment, { amount, currency }),
 });
 
 /** SPEC.md, 4.2. */
-export const chargeMobileMoney = describe({
+export const chargeMobileMoney = describeCreate({
   name: 'chargeMobileMoney',
   method: 'POST',
   path: 'transactions/charge-mobile-money',
   input: chargeMobileMoneyInputSchema,
   answer: chargeMobileMoneyAnswerSchema,
+  recorded: recordedChargeSchema,
   mismatches: (charge, { amount, currency = DEFAULT_CURRENCY }) =>
     moneyMismatches(charge, { amount, currency }),
 });

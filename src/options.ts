@@ -73,7 +73,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 export interface PaymentsClientOptions {
   /**
    * The merchant's secret key (SPEC.md, 5), or a function that gives it: asked for each request, so that a key can be
-   * rotated while the client is in use.
+   * rotated while the client is in use. A call with an `idempotencyKey` asks once more before it claims the key.
    *
    * @default the environment variable `PAYMENTS_API_KEY`
    * @example apiKey: () => secrets.get('payments-key')
@@ -87,6 +87,14 @@ export interface PaymentsClientOptions {
    * @example baseUrl: 'https://payments.example/api/v1'
    */
   baseUrl?: string | undefined;
+  /**
+   * Guards against the wrong key: `live` refuses a key `sk_test_…`, `test` refuses any other, with a
+   * `ConfigurationError` and before anything is sent.
+   *
+   * @default none: any key will do
+   * @example mode: 'live'
+   */
+  mode?: 'live' | 'test' | undefined;
   /**
    * How long one try of a request may take: connecting, headers and the whole body together.
    *
@@ -128,7 +136,9 @@ export interface PaymentsClientOptions {
   polling?: PollingOptions | undefined;
   /**
    * Where charges with an `idempotencyKey` are recorded, so that each is made at most once, also over a crash:
-   * `memoryJournal` of `payment-collection-client/journal`, or that of `/journal/sqlite`, `/postgres` or `/redis`.
+   * `memoryJournal` of `payment-collection-client/journal`, or that of `/journal/sqlite`, `/postgres` or `/redis`. Each
+   * `chargeMobileMoney` then needs an `idempotencyKey`, or `null` for none on purpose. A journal belongs to the base
+   * URL and mode that use it first: a client of another one gets a `ConfigurationError`.
    *
    * @default none: `idempotencyKey` is refused
    * @example journal: postgresJournal(pool)
@@ -166,27 +176,39 @@ export interface VerifyOptions extends RequestOptions {
   expect?: Expectation | undefined;
 }
 
-/** What a call that creates something takes last. */
-export interface CreateOptions extends RequestOptions {
+/** What a call that creates something takes last, without an `idempotencyKey`. */
+export interface UnkeyedOptions extends RequestOptions {
   /**
    * Fields that the service may have added since this version: sent as they are, beside those of the input.
    *
    * @example extraBody: { callback_url: 'https://shop.example/paid' }
    */
   extraBody?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What a call that creates something takes last, with an `idempotencyKey`. */
+export interface KeyedOptions extends UnkeyedOptions {
   /**
    * At most one charge for each key, also over a crash: the same key again gives the recorded result and sends nothing.
-   * The client needs a `journal` for it. One key stands for one thing that is paid for; put no personal data into it.
+   * The client needs a `journal` for it. One key stands for one charge: a second try after a declined payment needs
+   * another key. Put no personal data into it. `null` is a call without a key, on purpose; `undefined` is refused.
    *
-   * @example idempotencyKey: `order-${order.id}`
+   * @example idempotencyKey: `order-${order.id}/1`
    */
-  idempotencyKey?: string | undefined;
+  idempotencyKey: string | null;
 }
+
+/** What a call that creates something takes last. */
+export interface CreateOptions extends UnkeyedOptions, Partial<Pick<KeyedOptions, 'idempotencyKey'>> {}
+
+/** What a key's shape says of its mode: SPEC.md, 5, shows no live key. */
+export type Mode = 'test' | 'unknown';
 
 /** The client's options, checked, with every default filled in. */
 export interface ResolvedOptions {
   readonly apiKey: string | (() => string | Promise<string>);
-  readonly mode: 'test' | 'unknown';
+  readonly mode: Mode;
+  readonly requiredMode: 'live' | 'test' | undefined;
   readonly baseUrl: string;
   readonly timeout: number;
   readonly maxRetries: number;

@@ -1,6 +1,6 @@
-import type { MobileMoneyCharge } from './contract/answer.ts';
+import type { InitializedPayment, MobileMoneyCharge } from './contract/answer.ts';
 import type { Mismatch, OperationName } from './contract/operation.ts';
-import type { InitializedPayment, Transaction } from './contract/transaction.ts';
+import type { Transaction } from './contract/transaction.ts';
 import { brand, type ErrorFacts, type Outcome, PaymentsError } from './errors.ts';
 
 /**
@@ -50,24 +50,51 @@ export class UnexpectedResponseError extends PaymentsError {
 /**
  * A POST may have reached the service, and no answer tells what became of it. **A charge may exist.** Do not charge
  * again and do not cancel the order: find out first. `cause` says what went wrong; an abort's reason is one such cause.
+ * With an `idempotencyKey`, tell the journal what you found: `journal.resolve(key, { reference })` or
+ * `journal.resolve(key, 'not_charged')`.
  */
 export class OutcomeUnknownError extends PaymentsError {
   declare readonly name: 'OutcomeUnknownError';
   declare readonly code: 'outcome_unknown';
   /** The transaction's reference, where the unusable answer still named one: verify it. */
   readonly reference: string | undefined;
+  /** The key of the call, if it had one: resolve it. As it was given, but for a phone number or an email in it. */
+  readonly idempotencyKey: string | undefined;
 
   constructor(
     message: string,
-    facts: { operation: OperationName; cause: unknown; reference?: string | undefined },
+    facts: {
+      operation: OperationName;
+      cause: unknown;
+      reference?: string | undefined;
+      idempotencyKey?: string | undefined;
+    },
   ) {
     super(message, { operation: facts.operation, cause: facts.cause, outcome: 'unknown' });
     this.reference = facts.reference;
+    this.idempotencyKey = facts.idempotencyKey;
   }
 
   static {
     brand(this, 'OutcomeUnknownError', 'outcome_unknown');
   }
+}
+
+/** A key as a message shows it: a long one would leave no room for what to do. */
+export function quotedKey(idempotencyKey: string): string {
+  const characters = [...idempotencyKey];
+  return JSON.stringify(characters.length > 40 ? `${characters.slice(0, 39).join('')}…` : idempotencyKey);
+}
+
+/** What to do about a key whose outcome is unknown. */
+export function howToResolve(
+  operation: OperationName,
+  idempotencyKey: string,
+  reference: string | undefined,
+): string {
+  const look = reference ? `Verify ${reference}` : 'Look it up';
+  const found = operation === 'initialize' ? '{ reference, checkout_url }' : '{ reference }';
+  return `${look}, then journal.resolve(${quotedKey(idempotencyKey)}, ${found} or 'not_charged').`;
 }
 
 /** Any result that names a transaction. */

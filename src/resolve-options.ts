@@ -4,6 +4,7 @@ import { createReport } from './events.ts';
 import type { Journal } from './journal/journal.ts';
 import { LONGEST_TIMER } from './longest-timer.ts';
 import type {
+  Mode,
   PaymentsClientOptions,
   RequestOptions,
   ResolvedOptions,
@@ -14,7 +15,7 @@ import { resolvePolling } from './polling-options.ts';
 /** Checks the client's options once and fills in every default. */
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
   checkKinds(options);
-  const { apiKey, baseUrl, onEvent, logger, fetch, transport, polling, journal, ...others } = options;
+  const { apiKey, baseUrl, mode, onEvent, logger, fetch, transport, polling, journal, ...others } = options;
   const { dangerouslyAllowBrowser, ...rest } = others;
   if (isBrowser() && dangerouslyAllowBrowser !== true) {
     throw new ConfigurationError(
@@ -24,8 +25,9 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
   }
   const key = apiKey ?? environment('PAYMENTS_API_KEY');
   return {
-    apiKey: typeof key === 'function' ? key : checkedKey(key),
-    mode: typeof key === 'string' && isTestKey(key) ? 'test' : 'unknown',
+    apiKey: typeof key === 'function' ? key : checkedKey(key, mode),
+    mode: typeof key === 'string' ? modeOf(key) : 'unknown',
+    requiredMode: mode,
     baseUrl: checkedBaseUrl(baseUrl ?? environment('PAYMENTS_BASE_URL')),
     ...resolveShared(rest, { timeout: 30_000, maxRetries: 2, headers: {} }),
     fetch,
@@ -40,7 +42,9 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
 function checkKinds(options: PaymentsClientOptions): void {
   if (!isPlain(options))
     throw new ConfigurationError('The options must be a plain object, such as { apiKey, baseUrl }.');
-  const { fetch, onEvent, logger, polling, journal } = options;
+  const { mode, fetch, onEvent, logger, polling, journal } = options;
+  if (mode !== undefined && mode !== 'live' && mode !== 'test')
+    throw new ConfigurationError("mode must be 'live' or 'test', or left out.");
   if (fetch !== undefined && typeof fetch !== 'function')
     throw new ConfigurationError('fetch must be a function.');
   if (onEvent !== undefined && typeof onEvent !== 'function')
@@ -154,8 +158,8 @@ export function checkedHeaders(headers: Readonly<Record<string, string>>): Recor
   return Object.fromEntries(entries);
 }
 
-/** Checks the form of a key. No message shows any of it. */
-export function checkedKey(key: unknown): string {
+/** Checks the form of a key, and its mode against the option `mode`. No message shows any of it. */
+export function checkedKey(key: unknown, requiredMode?: 'live' | 'test'): string {
   if (key === undefined || key === '') {
     throw new ConfigurationError(
       'There is no API key. Pass apiKey, or set the environment variable PAYMENTS_API_KEY.',
@@ -169,8 +173,18 @@ export function checkedKey(key: unknown): string {
         'line break: trim it. Leave out "Bearer".',
     );
   }
+  if (requiredMode === 'live' && isTestKey(key))
+    throw new ConfigurationError(
+      "The API key is a test key (sk_test_…), but mode is 'live'. Nothing was sent. Give the live key.",
+    );
+  if (requiredMode === 'test' && !isTestKey(key))
+    throw new ConfigurationError(
+      "The API key is no test key (sk_test_…), but mode is 'test'. Nothing was sent. Give a test key.",
+    );
   return key;
 }
+
+export const modeOf = (key: string): Mode => (isTestKey(key) ? 'test' : 'unknown');
 
 /** SPEC.md, 5: the shape of a test key is shown, that of a live key is not. */
 export function isTestKey(key: string): boolean {

@@ -1,7 +1,8 @@
-import type { Operation, OperationName } from '../contract/operation.ts';
+import type { CreateOperation, OperationName } from '../contract/operation.ts';
 import { ConfigurationError, InvalidInputError } from '../errors.ts';
 import type { Attempt } from '../journal/record.ts';
 import { DEFAULT_CURRENCY } from '../operations.ts';
+import type { CreateOptions } from '../options.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import type { Call } from '../transport/attempt.ts';
 
@@ -16,18 +17,20 @@ export type CreationCall<Input, Request extends Creation, Result extends AnyTran
   Input,
   Request,
   Result
-> & { operation: Operation<Input, Request, Result> };
+> & { operation: CreateOperation<Input, Request, Result> };
 
-/** What the journal is told of a call: whose input it was can be recognised, and cannot be read. */
+/** What the journal is told of a call: whose input it was can be recognised, and cannot be read. `service`: its digest. */
 export async function attemptOf<Input, Request extends Creation, Result extends AnyTransaction>(
   key: string,
   { operation, request, body }: CreationCall<Input, Request, Result>,
+  service: string,
 ): Promise<Attempt> {
   if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
   const { amount, currency = DEFAULT_CURRENCY } = request;
   const sent: object = { ...JSON.parse(body ?? '{}'), currency };
   return {
     operation: operation.name,
+    service,
     // The key is the salt: equal inputs under two keys do not look alike.
     fingerprint: await sha256(written(operation.name, [key, operation.name, sent])),
     amount: amount.toFixed(2),
@@ -53,9 +56,33 @@ function canonical(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, canonical(item)]));
 }
 
-async function sha256(text: string): Promise<string> {
+/** In hexadecimal. */
+export async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/**
+ * The key that a call was given; `null` for none. A key that is missing by mistake would silently charge twice.
+ *
+ * @throws ConfigurationError if the call does not say which it means
+ */
+export function givenKey(
+  options: CreateOptions,
+  operation: OperationName,
+  hasJournal: boolean,
+): string | null {
+  const { idempotencyKey } = options;
+  if (idempotencyKey !== undefined) return idempotencyKey;
+  const hint = 'Nothing was sent. Give one, such as "order-17/1", or null for none on purpose.';
+  if (Object.hasOwn(options, 'idempotencyKey'))
+    throw new ConfigurationError(`${operation}: idempotencyKey is undefined. ${hint}`, { operation });
+  if (hasJournal && operation === 'chargeMobileMoney')
+    throw new ConfigurationError(
+      `${operation}: a client with a journal needs an idempotencyKey for each charge. ${hint}`,
+      { operation },
+    );
+  return null;
 }
 
 /** @throws ConfigurationError where a key could not be kept by every database, or is none */

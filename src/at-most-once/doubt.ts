@@ -1,41 +1,52 @@
 import type { OperationName } from '../contract/operation.ts';
-import { OutcomeUnknownError } from '../request-errors.ts';
+import { howToResolve, OutcomeUnknownError } from '../request-errors.ts';
 
 /** The call that an error is about. */
 export interface Subject {
   readonly operation: OperationName;
-  /** The idempotency key as it may be printed. */
+  /** As it may be printed. */
+  readonly idempotencyKey: string;
+  /** The same as a message shows it: quoted, and not too long. */
   readonly key: string;
 }
 
 /** What the record of a key leaves open, and how somebody closes it. */
-export function inDoubt({ operation, key }: Subject, what: string, reference?: string): OutcomeUnknownError {
-  const look = reference ? `Verify ${reference}` : "Look for it in the service's records";
-  const settle =
-    operation === 'initialize'
-      ? `{ reference, checkout_url }), or with 'not_charged' to start another payment.`
-      : `{ reference }), or with 'not_charged' where you are sure that there is none.`;
+export function inDoubt(
+  { operation, idempotencyKey, key }: Subject,
+  reference?: string,
+): OutcomeUnknownError {
   return new OutcomeUnknownError(
-    `${operation}, idempotencyKey ${key}: ${what} ${whatMayBe(operation)} ${look}, then settle the key: journal.resolve(${key}, ${settle}`,
-    { operation, cause: undefined, reference },
+    `${operation}: an earlier call under idempotencyKey ${key} ${mayHave(operation)}. Nothing was sent. ` +
+      howToResolve(operation, idempotencyKey, reference),
+    { operation, cause: undefined, reference, idempotencyKey },
   );
 }
 
-/** There is a record, and nobody can say what it tells of. Nor can it be settled by whoever cannot read it. */
+/** The charge was made, and somebody resolved its key otherwise before its response came. */
+export function resolvedOtherwise(
+  { operation, idempotencyKey, key }: Subject,
+  reference: string,
+): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${operation}: the service made ${reference}, but idempotencyKey ${key} was resolved otherwise meanwhile. Two ` +
+      `charges may exist: verify ${reference}, and compare it with journal.read.`,
+    { operation, cause: undefined, reference, idempotencyKey },
+  );
+}
+
+/** There is a record, and nobody can say what it tells of. Nor can it be resolved by a process that cannot read it. */
 export function notUnderstood(
-  { operation, key }: Subject,
+  { operation, idempotencyKey, key }: Subject,
   why: string,
   cause: Error | undefined,
 ): OutcomeUnknownError {
   return new OutcomeUnknownError(
-    `${operation}, idempotencyKey ${key}: ${why} Nothing was sent. ${whatMayBe(operation)} Read the key with the version ` +
-      "of this package that wrote it, or look in the service's records.",
-    { operation, cause },
+    `${operation}, idempotencyKey ${key}: ${why} Nothing was sent. An earlier call ${mayHave(operation)}: look it up ` +
+      'at the service.',
+    { operation, cause, idempotencyKey },
   );
 }
 
-function whatMayBe(operation: OperationName): string {
-  return operation === 'initialize'
-    ? 'A payment may have been started.'
-    : 'A charge may exist: do not charge under another key and do not cancel the order before you know.';
+function mayHave(operation: OperationName): string {
+  return operation === 'initialize' ? 'may have started a payment' : 'may have charged';
 }

@@ -19,6 +19,7 @@ const standingSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('completed'), result: z.object({ reference }) }),
   z.object({ state: z.literal('unknown'), reference: z.optional(reference) }),
   z.object({ state: z.literal('conflict') }),
+  z.object({ state: z.literal('other_service'), service: z.string() }),
 ]);
 
 /** The journal was asked, and what it holds of the key is not understood: it may tell of a charge. */

@@ -1,27 +1,28 @@
-import type { Operation } from '../contract/operation.ts';
+import type { CreateOperation } from '../contract/operation.ts';
 import type { Redact } from '../redact.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { textField } from '../transport/request.ts';
 import { fitting, LONGEST_KEPT } from './fitting.ts';
 
 /**
- * What a later call needs of a result, or `undefined` where that cannot be kept. The service may repeat phone and email
- * in its message, in other fields and in the address of the checkout page; what tells the transaction is kept as it is.
+ * What a later call needs of a result, or `undefined` if that cannot be kept. The service may repeat phone and email in
+ * its message, in other fields and in the address of the checkout page. What tells the transaction is kept as it is. The
+ * message is not kept: it tells of a prompt that a replay does not send.
  */
 export function recordable<Input, Request extends object, Result>(
-  call: { operation: Operation<Input, Request, Result>; request: Request },
+  call: { operation: CreateOperation<Input, Request, Result>; request: Request },
   result: AnyTransaction,
   redact: Redact,
 ): { reference: string } | undefined {
   const { reference, amount, currency, ...others } = result;
   const isCharge = call.operation.name === 'chargeMobileMoney';
   const status = isCharge && 'status' in others ? { status: others.status } : {};
-  const page = isCharge ? {} : { checkout_url: pageWithout(call.request, others, redact) };
+  const page = isCharge ? {} : { checkout_url: pageWithoutSecrets(call.request, others, redact) };
   const foreign = {
     raw_status: undefined,
-    message: undefined,
     ...others,
-    ...(isCharge ? {} : { checkout_url: undefined }),
+    replayed: undefined,
+    ...(isCharge ? { message: undefined } : { checkout_url: undefined }),
   };
   const clean = Object(redact.body({ text: '', json: fitting(foreign) }));
   const kept = { ...clean, ...page, reference, amount, currency, ...status };
@@ -35,11 +36,12 @@ const STAND_INS = [
 ] as const;
 
 /**
- * The address of a checkout page, without the customer's own email. An `@` of somebody else (`/@shop`, the address of a
- * help desk) belongs to the way to the page: it is hidden from `redact`, which takes out any email, wherever `redact` is
- * seen to know the customer's own without it.
+ * The address of a checkout page; `undefined` if it holds the customer's own email or a key. It must not be stored then,
+ * and would not lead to the page without them. An `@` of somebody else (`/@shop`, the address of a help desk) belongs to
+ * the address: it is hidden from `redact`, which takes out any email, wherever `redact` is seen to know the customer's
+ * own without it.
  */
-function pageWithout(request: object, result: object, redact: Redact): string | undefined {
+function pageWithoutSecrets(request: object, result: object, redact: Redact): string | undefined {
   const address = textField(result, 'checkout_url') ?? '';
   if (address.length > LONGEST_KEPT) return undefined;
   const email = textField(request, 'customer_email') ?? '';
@@ -47,21 +49,21 @@ function pageWithout(request: object, result: object, redact: Redact): string | 
     const own = email.replaceAll('@', standIn);
     return redact(own) !== own && !address.includes(standIn);
   });
-  if (!serves) return redact(address);
-  const hidden = STAND_INS.reduce((text, [sign, standIn]) => text.replaceAll(sign, standIn), address);
-  return STAND_INS.reduce((text, [sign, standIn]) => text.replaceAll(standIn, sign), redact(hidden));
+  const searched = serves
+    ? STAND_INS.reduce((text, [sign, standIn]) => text.replaceAll(sign, standIn), address)
+    : address;
+  return redact(searched) === searched ? address : undefined;
 }
 
 /**
- * A recorded result, typed as it was when the answer came; `undefined` where it is none of this operation, or not of
- * the amount and currency that are asked for.
+ * A recorded result as a replay; `undefined` if it is none of this operation, or not of the amount and currency that
+ * are asked for.
  */
 export function resultFrom<Input, Request extends object, Result>(
-  { operation, request }: { operation: Operation<Input, Request, Result>; request: Request },
+  { operation, request }: { operation: CreateOperation<Input, Request, Result>; request: Request },
   recorded: object,
 ): Result | undefined {
-  const message = 'message' in recorded ? recorded.message : undefined;
-  const answer = operation.answer.safeParse({ status: true, message, data: recorded });
-  if (!answer.success || operation.mismatches(answer.data, request).length > 0) return undefined;
-  return answer.data;
+  const result = operation.recorded.safeParse(recorded);
+  if (!result.success || operation.mismatches(result.data, request).length > 0) return undefined;
+  return result.data;
 }

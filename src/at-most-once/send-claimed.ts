@@ -1,14 +1,16 @@
-import { PaymentsError } from '../errors.ts';
+import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
 import type { Claim, Journal } from '../journal/journal.ts';
 import type { Ending } from '../journal/record.ts';
+import type { Mode } from '../options.ts';
 import { orNothing } from '../or-nothing.ts';
 import type { AnyTransaction } from '../request-errors.ts';
+import { modeOf } from '../resolve-options.ts';
 import type { Answer } from '../transport/attempt.ts';
 import { within } from '../transport/deadline.ts';
 import type { Send } from '../transport/transport.ts';
 import type { Creation, CreationCall } from './attempt.ts';
-import { inDoubt, type Subject } from './doubt.ts';
+import { resolvedOtherwise, type Subject } from './doubt.ts';
 import { HeldClaim } from './held-claim.ts';
 import type { Moment } from './moment.ts';
 import { PATIENCE } from './patience.ts';
@@ -19,11 +21,13 @@ interface Surroundings {
   send: Send;
   subject: Subject;
   tell: (result: JournalEvent['result'], reference?: string) => void;
+  /** The mode that the claim is for. */
+  mode: Mode;
 }
 
 /** Sends under a claim, and records how it ended before the caller hears of it. */
 export async function sendClaimed<Input, Request extends Creation, Result extends AnyTransaction>(
-  { journal, send, subject, tell }: Surroundings,
+  { journal, send, subject, tell, mode }: Surroundings,
   claim: Claim,
   begunAt: Moment,
   call: CreationCall<Input, Request, Result>,
@@ -32,7 +36,11 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
   const held = new HeldClaim(journal, claim, begunAt);
   let answer: Answer<Result>;
   try {
-    answer = await send({ ...call, beforeSending: () => held.check(name) });
+    const beforeSending = (apiKey: string) => {
+      held.check(name);
+      if (modeOf(apiKey) !== mode) throw modeChanged(subject);
+    };
+    answer = await send({ ...call, idempotencyKey: subject.idempotencyKey, beforeSending });
   } catch (error) {
     const recorded = await held.end(endingOf(error, call.signal));
     if (recorded === 'failed') tell('not_recorded');
@@ -50,10 +58,18 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
   if (recorded === 'failed') tell('not_recorded', reference);
   if (recorded === 'lost' && !(await holds(journal, claim.key, reference))) {
     tell('in_doubt', reference);
-    const what = `The service took it as ${reference}, but the key had been settled otherwise meanwhile.`;
-    throw inDoubt(subject, what, reference);
+    throw resolvedOtherwise(subject, reference);
   }
   return result;
+}
+
+/** A charge of one mode must not be recorded in the journal of the other. */
+function modeChanged({ operation, key }: Subject): ConfigurationError {
+  return new ConfigurationError(
+    `${operation}: apiKey gave a key of another mode (test or not) than when idempotencyKey ${key} was claimed. ` +
+      'Nothing was sent. Use one client and one journal for each mode.',
+    { operation },
+  );
 }
 
 /** Only what proves that no charge exists lets the key be used again. */

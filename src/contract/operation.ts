@@ -23,3 +23,10 @@ export interface Operation<Input, Request extends object, Result> {
   /** Holds a readable answer against the request. */
   readonly mismatches: (result: Result, request: Request) => Mismatch[];
 }
+
+/** An operation that creates a transaction: a journal can record its result. */
+export interface CreateOperation<Input, Request extends object, Result>
+  extends Operation<Input, Request, Result> {
+  /** Reads a recorded result as a replay. */
+  readonly recorded: z.ZodMiniType<Result>;
+}

@@ -115,13 +115,6 @@ export type Transaction =
   | AbandonedTransaction
   | UnrecognisedTransaction;
 
-/**
- * A payment that was started: send the customer to `checkout_url`, keep `reference`.
- *
- * @interface
- */
-export type InitializedPayment = z.output<typeof initializedPaymentSchema>;
-
 /** The status as the service wrote it. */
 export function rawStatus(transaction: Transaction): string {
   return transaction.status === 'unrecognised' ? transaction.raw_status : transaction.status;

@@ -4,6 +4,7 @@ import { JournalError } from './journal-error.ts';
 import type { Attempt, Ending, JournalRecord } from './record.ts';
 import { type Found, newVersion, ownerOf, readRecord, writeRecord } from './records.ts';
 import { type Resolution, settled } from './resolution.ts';
+import { createServiceOf } from './service.ts';
 import type { JournalStore } from './store.ts';
 
 /** What every journal takes. */
@@ -38,7 +39,10 @@ export type Standing =
   | { readonly state: 'in_progress'; readonly version: string }
   | { readonly state: 'completed'; readonly result: { readonly reference: string } }
   | { readonly state: 'unknown'; readonly reference: string | undefined }
-  | { readonly state: 'conflict' };
+  /** The key was used with other input, and a charge of that may exist. */
+  | { readonly state: 'conflict' }
+  /** The journal belongs to another service or mode than `attempt.service`, and recorded nothing. */
+  | { readonly state: 'other_service'; readonly service: string };
 
 /** What a journal holds about a key, for people and their tools. */
 export type JournalEntry = JournalRecord & {
@@ -48,14 +52,17 @@ export type JournalEntry = JournalRecord & {
 
 /**
  * What was charged, and what may have been: the record that makes `idempotencyKey` hold through a crash. The client
- * calls `begin`, `renew` and `end`, and `read` where its claim was lost; `resolve` and `read` are for you. One journal
- * belongs to one service and one mode. A journal on a database of your own is {@link createJournal} over a
+ * calls `begin`, `renew` and `end`, and `read` where its claim was lost; `resolve` and `read` are for you. A journal
+ * belongs to the service and mode that use it first, and keeps a digest of them. A journal on a database of your own is {@link createJournal} over a
  * {@link JournalStore}.
  */
 export interface Journal {
   /** @see JournalOptions.lease */
   readonly lease: number;
-  /** Records that `attempt` is about to be sent, or says why it must not be. */
+  /**
+   * Records that `attempt` is about to be sent, or says why it must not be. `attempt.service` is a digest of base URL
+   * and mode: the first one that is given is kept for ever, and any other is refused as `other_service`.
+   */
   begin(key: string, attempt: Attempt): Promise<Standing>;
   /** Says that whoever holds the claim is alive, or `null` where the claim no longer holds. */
   renew(claim: Claim): Promise<Claim | null>;
@@ -95,6 +102,7 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
   const inProgress = ({ record, age }: Found) => record.state === 'begun' && age < lease;
 
+  const serviceOf = createServiceOf(store);
   const write = (
     key: string,
     record: JournalRecord,
@@ -123,10 +131,12 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
   return {
     lease,
 
-    begin(key, attempt) {
+    async begin(key, attempt) {
+      const service = await serviceOf(attempt.service);
+      if (service !== attempt.service) return { state: 'other_service', service };
       const owner = crypto.randomUUID();
       let expected: string | null = null;
-      return untilOneCounts(async () => {
+      return untilOneCounts<Standing>(async () => {
         const version = newVersion(owner);
         const claim = { key, version, attempt };
         if (await write(key, begun(attempt), expected, version)) return { state: 'begun', claim };
@@ -186,8 +196,8 @@ const begun = (attempt: Attempt): JournalRecord => ({ format: 1, ...attempt, sta
 
 /** What the record of a key means for an attempt; `undefined` where it may be sent. */
 function standingOf({ record, version }: Found, attempt: Attempt, inProgress: boolean): Standing | undefined {
-  if (record.state === 'not_charged') return undefined;
-  if (record.fingerprint !== attempt.fingerprint) return { state: 'conflict' };
+  const isProvenFree = ['not_sent', 'rejected', 'not_charged'].includes(record.state);
+  if (!isProvenFree && record.fingerprint !== attempt.fingerprint) return { state: 'conflict' };
   switch (record.state) {
     case 'completed':
       return { state: 'completed', result: record.result };
@@ -197,6 +207,7 @@ function standingOf({ record, version }: Found, attempt: Attempt, inProgress: bo
       return inProgress ? { state: 'in_progress', version } : { state: 'unknown', reference: undefined };
     case 'not_sent':
     case 'rejected':
+    case 'not_charged':
       return undefined;
   }
 }

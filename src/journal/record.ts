@@ -5,6 +5,8 @@ const known = {
   /** The form of this record, for versions to come. */
   format: z.literal(1),
   operation: z.enum(['initialize', 'chargeMobileMoney']),
+  /** A digest of the base URL and the mode that it was meant for. */
+  service: z.string(),
   /** A digest of the whole input: the same for the same input under the same key. */
   fingerprint: z.string(),
   /** With two decimals. */
@@ -18,7 +20,7 @@ export const journalRecordSchema = z.discriminatedUnion('state', [
   z.object({ ...known, state: z.literal('begun') }),
   /** The service took it. */
   z.object({ ...known, state: z.literal('completed'), result: z.looseObject({ reference: z.string() }) }),
-  /** It is proven that no charge exists: the same input may be sent again. */
+  /** It is proven that no charge exists: the key may be used again, with any input. */
   z.object({ ...known, state: z.enum(['not_sent', 'rejected']) }),
   /** A charge may exist. Nothing is sent until somebody settles it. */
   z.object({ ...known, state: z.literal('unknown'), reference: z.optional(z.string()) }),
@@ -34,7 +36,7 @@ export const journalRecordSchema = z.discriminatedUnion('state', [
 export type JournalRecord = z.output<typeof journalRecordSchema>;
 
 /** What is about to be sent. */
-export type Attempt = Pick<JournalRecord, 'operation' | 'fingerprint' | 'amount' | 'currency'>;
+export type Attempt = Pick<JournalRecord, 'operation' | 'service' | 'fingerprint' | 'amount' | 'currency'>;
 
 /** How an attempt ended. */
 export type Ending =

@@ -3,7 +3,7 @@ import { printable } from '../printable.ts';
 import { withoutSecrets } from '../redact.ts';
 import { JournalError } from './journal-error.ts';
 import { type JournalRecord, journalRecordSchema } from './record.ts';
-import type { JournalStore, StoredRecord } from './store.ts';
+import type { JournalStore, RecordChange, StoredRecord } from './store.ts';
 
 /** A record that was found, and what replacing it takes. */
 export interface Found {
@@ -33,7 +33,7 @@ export function ownerOf(version: string): string {
  * is not understood, and a charge may be what it tells of.
  */
 export async function readRecord(store: JournalStore, key: string): Promise<Found | null> {
-  const stored = await storedOf(store, key);
+  const stored = await readStored(store, key);
   if (!stored) return null;
   const { version, text, age } = stored;
   const record = journalRecordSchema.safeParse(orNothing(() => JSON.parse(String(text))));
@@ -58,20 +58,24 @@ export async function writeRecord(
 ): Promise<boolean> {
   const inDoubt = record.state === 'begun' || record.state === 'unknown';
   const keepFor = inDoubt || retention === Number.POSITIVE_INFINITY ? null : whole(retention);
+  return writeText(store, key, { expected, version, text: JSON.stringify(record), keepFor, binding });
+}
+
+/** @throws JournalError if the store fails, and does not show that the write was done */
+export async function writeText(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
   try {
-    const change = { expected, version, text: JSON.stringify(record), keepFor, binding };
     return (await store.write(key, change)) === true;
   } catch (fault) {
     // What a store refuses does not count, even where it is there: in a transaction that is not committed, say.
     if (fault instanceof JournalError) throw fault;
     // The write may have been done and only its answer lost.
-    const found = await storedOf(store, key).catch(() => null);
-    if (found?.version === version) return true;
+    const found = await readStored(store, key).catch(() => null);
+    if (found?.version === change.version) return true;
     throw unreachable('written', fault);
   }
 }
 
-async function storedOf(store: JournalStore, key: string): Promise<StoredRecord | null> {
+export async function readStored(store: JournalStore, key: string): Promise<StoredRecord | null> {
   try {
     return await store.read(key);
   } catch (fault) {

@@ -12,8 +12,8 @@ export type Resolution = { reference: string; checkout_url?: string | undefined 
 
 /** The record once it is settled, or `null` where it says so already. */
 export function settled(record: JournalRecord, resolution: Resolution): JournalRecord | null {
-  const { format, operation, fingerprint, amount, currency } = record;
-  const known = { format, operation, fingerprint, amount, currency };
+  const { format, operation, service, fingerprint, amount, currency } = record;
+  const known = { format, operation, service, fingerprint, amount, currency };
   if (resolution === 'not_charged') {
     if (record.state === 'completed') {
       throw new JournalError(

@@ -25,9 +25,9 @@ export const claimCases: readonly Play[] = [
       for (const journal of [one, other, await stage.handle()]) {
         const entry = await journal.read(key);
         must(entry !== null, 'a handle does not see what was begun');
-        const { state, inProgress, operation, fingerprint, amount, currency } = entry;
+        const { state, inProgress, operation, service, fingerprint, amount, currency } = entry;
         must(state === 'begun' && inProgress, `a handle sees ${state} instead of a charge in progress`);
-        const seen = JSON.stringify({ operation, fingerprint, amount, currency });
+        const seen = JSON.stringify({ operation, service, fingerprint, amount, currency });
         must(seen === JSON.stringify(charge), `a handle sees another attempt: ${seen}`);
         await stands(journal, key, 'in_progress', 'somebody had begun it');
       }
@@ -123,23 +123,32 @@ export const claimCases: readonly Play[] = [
     },
   },
   {
-    name: 'other input under the same key is a conflict',
+    name: 'other input is a conflict while a charge may exist',
     async play(stage) {
       const journal = await stage.handle();
       const key = stage.key();
       const conflict = (when: string) => stands(journal, key, 'conflict', when, otherInput);
-      const first = await claimed(journal, key);
+      const claim = await claimed(journal, key);
       await conflict('the charge in progress has other input');
-      await journal.end(first, { state: 'not_sent' });
-      await conflict('the charge that was not sent had other input');
-      const second = await claimed(journal, key);
-      await journal.end(second, { state: 'rejected' });
-      await conflict('the charge that was rejected had other input');
-      const third = await claimed(journal, key);
-      await journal.end(third, { state: 'unknown', reference: undefined });
+      await journal.end(claim, { state: 'unknown', reference: undefined });
       await conflict('the charge in doubt had other input');
       await journal.resolve(key, { reference: 'TXN-found' });
       await conflict('the charge that was made had other input');
+    },
+  },
+  {
+    name: 'another service or mode than the first is refused, and not recorded',
+    async play(stage) {
+      const journal = await stage.handle();
+      await claimed(journal, stage.key());
+      const other = { ...charge, service: 'digest-of-another-service' };
+      const key = stage.key();
+      for (const handle of [journal, await stage.handle()]) {
+        const { service } = await stands(handle, key, 'other_service', 'another service had used it', other);
+        must(service === charge.service, `the journal says that it belongs to ${service}`);
+        must((await handle.read(key)) === null, 'something was recorded of a charge that was refused');
+      }
+      await claimed(journal, key);
     },
   },
 ];

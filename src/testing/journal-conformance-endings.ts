@@ -1,7 +1,16 @@
 import type { Claim, Journal } from '../journal/journal.ts';
 import type { Ending } from '../journal/record.ts';
 import { oneOfMany } from './journal-conformance-claims.ts';
-import { charge, claimed, leftInDoubt, must, type Play, SHORT, stands } from './journal-conformance-stage.ts';
+import {
+  charge,
+  claimed,
+  leftInDoubt,
+  must,
+  otherInput,
+  type Play,
+  SHORT,
+  stands,
+} from './journal-conformance-stage.ts';
 
 const completed: Ending = { state: 'completed', result: { reference: 'TXN-made' } };
 
@@ -61,6 +70,9 @@ export const endingCases: readonly Play[] = [
           await ends(owner, await claimed(owner, key), { state });
           await oneOfMany(handles, key, `began what was ${state}`);
         }
+        const key = stage.key();
+        await ends(owner, await claimed(owner, key), { state });
+        await oneOfMany(handles, key, `began what was ${state} with other input`, otherInput);
       }
     },
   },

@@ -55,6 +55,7 @@ export class JournalStage {
 
 export const charge: Attempt = {
   operation: 'chargeMobileMoney',
+  service: 'digest-of-the-service',
   fingerprint: 'fingerprint-of-the-charge',
   amount: '25.50',
   currency: 'GHS',

@@ -27,7 +27,8 @@ export interface JournalCase {
  * other input, settling, odd keys and results. A journal over a `JournalStore` of yours is fit for use once it passes.
  *
  * No case touches the keys of another one, so that one storage does for all, and nothing has to be emptied. A case takes
- * up to two seconds; they may run side by side.
+ * up to two seconds; they may run side by side. Give the cases a storage of their own (table, file or prefix): it then
+ * belongs to their service, and no client can use it.
  *
  * @example
  * ```ts

@@ -19,8 +19,10 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
   operation: Operation<Input, Request, Result>;
   request: Request;
   body: string | undefined;
-  /** Called before each request leaves; where it throws, nothing is sent. */
-  beforeSending?: (() => void) | undefined;
+  /** The call's key as it may be printed, if it has one. */
+  idempotencyKey?: string | undefined;
+  /** Called before each request leaves, with the API key that it carries; if it throws, nothing is sent. */
+  beforeSending?: ((apiKey: string) => void) | undefined;
 }
 
 /** A result, and what its answer said about asking again. */
@@ -48,11 +50,11 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
 ): Promise<Answer<Result>> {
   const { operation, request, body, signal, timeout } = call;
   signal?.throwIfAborted();
-  const apiKey = await currentKey(client.apiKey, operation.name, call);
+  const apiKey = await currentKey(client, operation.name, call);
   remember(apiKey, recentKeys);
   if (body !== undefined) await noticeClosedConnections();
   signal?.throwIfAborted();
-  call.beforeSending?.();
+  call.beforeSending?.(apiKey);
 
   const subject = subjectOf(call);
   const headers = headersOf(call.headers, apiKey, body !== undefined);
@@ -77,6 +79,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     outcome: operation.method === 'GET' || !handedOn ? null : ('unknown' as const),
     timeout,
     testMode: isTestKey(apiKey),
+    idempotencyKey: call.idempotencyKey,
     get redact() {
       const keys = [...new Set([apiKey, ...recentKeys])];
       return createRedact(keys, textField(request, 'phone'), textField(request, 'customer_email'));
@@ -113,14 +116,14 @@ function remember(apiKey: string, recentKeys: string[]): void {
 }
 
 /** A key may come from anywhere and take its time, so it is bounded like a request. Nothing has been sent yet. */
-async function currentKey(
-  apiKey: ResolvedOptions['apiKey'],
+export async function currentKey(
+  { apiKey, requiredMode }: Pick<ResolvedOptions, 'apiKey' | 'requiredMode'>,
   operation: OperationName,
-  { timeout, signal }: ResolvedRequestOptions,
+  { timeout, signal }: Pick<ResolvedRequestOptions, 'timeout' | 'signal'>,
 ): Promise<string> {
   if (typeof apiKey === 'string') return apiKey;
   try {
-    return checkedKey(await within(timeout, signal, async () => apiKey()));
+    return checkedKey(await within(timeout, signal, async () => apiKey()), requiredMode);
   } catch (fault) {
     const error = inspectable(fault);
     if (error instanceof Aborted) throw error.reason;

@@ -7,6 +7,7 @@ import { printable } from '../printable.ts';
 import type { Redact } from '../redact.ts';
 import {
   ConnectionError,
+  howToResolve,
   OutcomeUnknownError,
   RequestTimeoutError,
   UnexpectedResponseError,
@@ -24,6 +25,8 @@ export interface CallFacts {
   outcome: 'unknown' | null;
   timeout: number;
   testMode: boolean;
+  /** The key of the call, if it has one, as it may be printed. */
+  idempotencyKey: string | undefined;
   redact: Redact;
 }
 
@@ -35,11 +38,16 @@ function inDoubt(facts: CallFacts, fault: PaymentsError, reference?: string): Pa
 }
 
 function doubt(
-  { operation }: CallFacts,
+  { operation, idempotencyKey }: CallFacts,
   cause: unknown,
   why: string,
   reference?: string,
 ): OutcomeUnknownError {
+  if (idempotencyKey !== undefined) {
+    const made = operation === 'initialize' ? 'A payment may have been started.' : 'A charge may exist.';
+    const message = `${why} ${made} ${howToResolve(operation, idempotencyKey, reference)}`;
+    return new OutcomeUnknownError(message, { operation, cause, reference, idempotencyKey });
+  }
   const look = reference ? `verify ${reference}` : "look for it in the service's records";
   const advice =
     operation === 'initialize'

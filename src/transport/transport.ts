@@ -1,7 +1,7 @@
 import { RateLimitError } from '../api-errors.ts';
 import type { Operation } from '../contract/operation.ts';
 import { ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
-import type { CreateOptions, ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import type { ResolvedOptions, ResolvedRequestOptions, UnkeyedOptions } from '../options.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
 import { type Answer, type Call, subjectOf, tryOnce } from './attempt.ts';
@@ -20,7 +20,7 @@ export function prepare<Input, Request extends object, Result extends AnyTransac
   client: ResolvedOptions,
   operation: Operation<Input, Request, Result>,
   input: Input,
-  { extraBody, ...options }: Omit<CreateOptions, 'idempotencyKey'>,
+  { extraBody, ...options }: UnkeyedOptions,
 ): Call<Input, Request, Result> {
   if (operation.method === 'GET' && extraBody !== undefined) {
     throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
@@ -47,9 +47,9 @@ export function createSend(
   const transport = client.transport ?? fetchTransport(client.fetch);
   const recentKeys: string[] = [];
   return (given) => {
-    const beforeSending = () => {
+    const beforeSending = (apiKey: string) => {
       if (closing.aborted) throw new ClosedError(given.operation.name);
-      given.beforeSending?.();
+      given.beforeSending?.(apiKey);
     };
     const call = { ...given, beforeSending };
     return retrying(client, closing, call, (attempt) =>

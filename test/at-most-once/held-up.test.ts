@@ -3,7 +3,7 @@ import { JournalError, OutcomeUnknownError } from '../../src/index.ts';
 import type { Resolution } from '../../src/journal/index.ts';
 import { clockJumps } from '../support/fake-clock.ts';
 import { answers, failureOf, json, startService } from '../support/service.ts';
-import { fakeClocks, until } from './clocks.ts';
+import { fakeClocks, pass, turns, until } from './clocks.ts';
 import { heldService } from './held-service.ts';
 import { changed, sharedStore } from './journals.ts';
 import { charged, KEY } from './keyed-calls.ts';
@@ -22,6 +22,15 @@ const jumps: [string, (by: number) => void][] = [
 ];
 
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+
+/** A key is asked for before the claim, and again before each request: `then` comes with the second. */
+function onceClaimed(then: () => unknown): () => Promise<string> {
+  let asked = 0;
+  return async () => {
+    if (++asked === 2) await then();
+    return 'sk_live_4vK9qLm2Xw7RtZ';
+  };
+}
 
 describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jump) => {
   test('while the journal answered: it sends nothing', async () => {
@@ -47,10 +56,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('while it got its API key: it sends nothing', async () => {
     const shared = sharedStore();
     const service = await serve();
-    const apiKey = () => {
-      jump(LEASE);
-      return 'sk_live_4vK9qLm2Xw7RtZ';
-    };
+    const apiKey = onceClaimed(() => jump(LEASE));
     const failure = await failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
     expect(service.requests).toEqual([]);
@@ -70,10 +76,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('for less than a lease: it sends', async () => {
     const shared = sharedStore();
     const service = await serve();
-    const apiKey = () => {
-      jump(LEASE - 5_000);
-      return 'sk_live_4vK9qLm2Xw7RtZ';
-    };
+    const apiKey = onceClaimed(() => jump(LEASE - 5_000));
     await charged(service.client({ journal: shared.journal(), apiKey }));
     expect(service.requests).toHaveLength(1);
   });
@@ -84,11 +87,11 @@ test('a claim that cannot be renewed for a lease, or that was settled, sends not
   const shared = sharedStore();
   const service = await serve();
   const asked = Promise.withResolvers<void>();
-  const key = Promise.withResolvers<string>();
-  const apiKey = () => {
+  const key = Promise.withResolvers<void>();
+  const apiKey = onceClaimed(() => {
     asked.resolve();
     return key.promise;
-  };
+  });
   const call = failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
   await asked.promise;
   // Somebody settles it by a clock that runs ahead, and its next renewal learns of that.
@@ -96,10 +99,52 @@ test('a claim that cannot be renewed for a lease, or that was settled, sends not
   await shared.journal().resolve(KEY, 'not_charged');
   vi.advanceTimersByTime(4_000);
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-  key.resolve('sk_live_4vK9qLm2Xw7RtZ');
+  key.resolve();
   expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
   expect(service.requests).toEqual([]);
   expect(shared.states(KEY)).toEqual(['begun', 'not_charged']);
+});
+
+test('counts the lease from when a renewal was requested, not from its response', async () => {
+  fakeClocks();
+  const shared = sharedStore();
+  const journal = shared.journal();
+  const service = await serve();
+  const written = Promise.withResolvers<void>();
+  const response = Promise.withResolvers<void>();
+  let renewals = 0;
+  const slow = changed(journal, {
+    // The database writes the first renewal at once, and responds late. It never gets another one.
+    renew: async (claim) => {
+      if (++renewals > 1) return new Promise(() => {});
+      const renewed = await journal.renew(claim);
+      written.resolve();
+      await response.promise;
+      return renewed;
+    },
+  });
+  const asked = Promise.withResolvers<void>();
+  const key = Promise.withResolvers<void>();
+  const apiKey = onceClaimed(() => {
+    asked.resolve();
+    return key.promise;
+  });
+  const call = failureOf(charged(service.client({ journal: slow, apiKey })));
+  await asked.promise;
+  await pass(4_000);
+  await written.promise;
+  await pass(5_000);
+  response.resolve();
+  await pass(5_000);
+  // 14 s after the claim and 10.7 s after the one renewal, the lease has expired: a person resolves the key.
+  await shared.journal().resolve(KEY, 'not_charged');
+  await charged(service.client({ journal: shared.journal(), apiKey: 'sk_live_4vK9qLm2Xw7RtZ' }));
+  key.resolve();
+  await turns();
+  await pass(6_000);
+  expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
+  expect(renewals).toBe(2);
+  expect(service.requests).toHaveLength(1);
 });
 
 describe('a charge that was settled by somebody before its answer came', () => {
@@ -123,7 +168,7 @@ describe('a charge that was settled by somebody before its answer came', () => {
       const failure = await failureOf(call);
       expect(failure).toBeInstanceOf(OutcomeUnknownError);
       expect(failure).toMatchObject({ reference: 'TXN-mine', outcome: 'unknown', retryable: false });
-      expect(failure).toHaveProperty('message', expect.stringContaining('settled otherwise'));
+      expect(failure).toHaveProperty('message', expect.stringContaining('resolved otherwise'));
       expect(service.requests).toHaveLength(1);
       expect(shared.states(KEY)).toEqual([
         'begun',

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { PaymentsClientOptions, PaymentsEvent } from '../../src/index.ts';
 import { OutcomeUnknownError } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
-import { answers, failureOf, json, startService } from '../support/service.ts';
+import { expectNoSecrets } from '../support/secrets.ts';
+import { API_KEY, answers, charge, EMAIL, failureOf, json, PHONE, startService } from '../support/service.ts';
 import { kinds } from './journals.ts';
 import { charged, KEY, keyed, posts } from './keyed-calls.ts';
 
@@ -96,6 +97,7 @@ describe.each(kinds)('with a journal in %s, a charge in doubt', (_kind, handles)
       amount: '25.50',
       currency: 'GHS',
       message: '',
+      replayed: true,
     });
     expect(service.requests).toHaveLength(1);
   });
@@ -121,6 +123,7 @@ test('a payment by checkout page that is settled is given with its page', async 
     checkout_url,
     amount: '25.50',
     currency: 'GHS',
+    replayed: true,
   });
   expect(service.requests).toHaveLength(1);
 });
@@ -145,18 +148,52 @@ describe('what is said of a charge in doubt', () => {
     const { failure } = await telling('chargeMobileMoney', 'TXN-seen');
     for (const part of [
       'idempotencyKey "order-17"',
-      'nothing was sent now',
-      'do not charge under another key',
+      'may have charged',
+      'Nothing was sent',
       'Verify TXN-seen',
-      'journal.resolve("order-17", { reference }',
-      "'not_charged'",
+      'journal.resolve("order-17", { reference } or \'not_charged\')',
     ])
       expect(failure).toHaveProperty('message', expect.stringContaining(part));
+    expect(failure).toHaveProperty('idempotencyKey', KEY);
+    expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+  });
+
+  test.each(posts)('tells how to resolve %s at once, in the error of the call itself', async (operation) => {
+    const service = await startService((response) => response.destroy());
+    const journal = memoryJournal();
+    const idempotencyKey = `order 17 of ${EMAIL}, ${PHONE}`;
+    const failure = await failureOf(keyed[operation](service.client({ journal }), { idempotencyKey }));
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    const shown =
+      operation === 'initialize' ? /^order 17 of \[REDACTED\]/ : /^order 17 of \[REDACTED\], \[REDACTED\]$/;
+    expect(failure).toHaveProperty('idempotencyKey', expect.stringMatching(shown));
+    expect(failure).toHaveProperty(
+      'message',
+      expect.stringContaining('journal.resolve("order 17 of [REDACTED]'),
+    );
+    expectNoSecrets(failure, { key: API_KEY, email: EMAIL });
+    expect(JSON.parse(JSON.stringify(failure))).toHaveProperty('idempotencyKey');
+  });
+
+  test('names the reference that the unusable response named, at once', async () => {
+    const data = { reference: 'TXN-seen' };
+    const service = await startService((response) => json(response, 200, { status: true, data }));
+    const failure = await failureOf(charged(service.client({ journal: memoryJournal() })));
+    expect(failure).toMatchObject({ reference: 'TXN-seen', idempotencyKey: KEY });
+    expect(String(failure)).toContain('Verify TXN-seen, then journal.resolve("order-17", { reference }');
+  });
+
+  test('has no key where the call had none', async () => {
+    const service = await startService((response) => response.destroy());
+    const client = service.client({ journal: memoryJournal() });
+    const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: null }));
+    expect(failure).toMatchObject({ outcome: 'unknown', idempotencyKey: undefined });
+    expect(String(failure)).not.toContain('journal');
   });
 
   test('says of a payment by checkout page that its page is needed too', async () => {
     const { failure } = await telling('initialize');
-    for (const part of ["Look for it in the service's records", '{ reference, checkout_url }'])
+    for (const part of ['Look it up, then', '{ reference, checkout_url }'])
       expect(failure).toHaveProperty('message', expect.stringContaining(part));
   });
 

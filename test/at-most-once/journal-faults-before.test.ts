@@ -48,7 +48,7 @@ describe('where the intent cannot be recorded', () => {
     const shared = sharedStore();
     const write = vi.fn<JournalStore['write']>(async (...step) => {
       await shared.store.write(...step);
-      if (write.mock.calls.length === 1) await down();
+      if (write.mock.calls.length === 2) await down();
       return true;
     });
     const journal = createJournal({ ...shared.store, write });
@@ -61,13 +61,15 @@ describe('where the intent cannot be recorded', () => {
     fakeClocks();
     const service = await serve();
     const shared = sharedStore();
-    const write: JournalStore['write'] = async (...step) => {
-      await shared.store.write(...step);
-      return down();
-    };
-    const failure = await failureOf(
-      charged(service.client({ journal: createJournal({ read: down, write }) })),
-    );
+    const broken = createJournal({
+      // The journal knows its service: what is lost is the claim.
+      read: (key) => (key === KEY ? down() : shared.store.read(key)),
+      async write(key, change) {
+        const written = await shared.store.write(key, change);
+        return key === KEY ? down() : written;
+      },
+    });
+    const failure = await failureOf(charged(service.client({ journal: broken })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
     const again = failureOf(charged(service.client({ journal: shared.journal() })));
     await turns();
@@ -92,7 +94,7 @@ describe('a journal that does not answer', () => {
     await pass(16_000);
     expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
     wake();
-    await until(() => shared.writes.length === 2);
+    await until(() => shared.states(KEY).length === 2);
     expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
     expect(service.requests).toEqual([]);
   });
@@ -116,7 +118,7 @@ describe('a journal that does not answer', () => {
       if (by === 'abort') expect(await call).toBe(abort.signal.reason);
       else expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent' });
       wake();
-      await until(() => shared.writes.length === 2);
+      await until(() => shared.states(KEY).length === 2);
       expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
       expect(service.requests).toEqual([]);
     },

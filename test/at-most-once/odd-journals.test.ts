@@ -135,7 +135,8 @@ test('a record that cannot be read is never charged on, and never said to be no 
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
     expect(String(failure)).toContain('a newer version of this package may have written it');
-    expect(String(failure)).toContain('Nothing was sent. A charge may exist');
+    expect(String(failure)).toContain('Nothing was sent. An earlier call may have charged');
+    expect(failure).toMatchObject({ idempotencyKey: KEY });
     expect(told).toMatchObject([{ type: 'journal', result: 'in_doubt', idempotencyKey: KEY }]);
   }
   expect(service.requests).toHaveLength(1);

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import type { ChargeMobileMoneyInput, CreateOptions } from '../../src/index.ts';
 import { IdempotencyConflictError } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
+import { closedPort } from '../support/raw-service.ts';
 import { answers, charge, EMAIL, failureOf, json, PHONE, payment, startService } from '../support/service.ts';
 import { kinds } from './journals.ts';
-import { KEY } from './keyed-calls.ts';
+import { KEY, replayOf } from './keyed-calls.ts';
 
 type Given = [input: Partial<ChargeMobileMoneyInput>, options?: CreateOptions];
 
@@ -39,7 +40,13 @@ test.each(others)(
     await send(first ?? [{}]);
     const failure = await failureOf(send(other));
     expect(failure).toBeInstanceOf(IdempotencyConflictError);
-    expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent', retryable: false });
+    expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    expect(failure).toMatchObject({
+      operation: 'chargeMobileMoney',
+      outcome: 'unknown',
+      idempotencyKey: KEY,
+      retryable: false,
+    });
     expect(service.requests).toHaveLength(1);
   },
 );
@@ -79,11 +86,11 @@ test.each(same)('%s is the same input: the result is given', async (_what, again
   const send = ([input, options]: Given) =>
     client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
   const result = await send(first ?? [{}]);
-  expect(await send(again)).toEqual(result);
+  expect(await send(again)).toEqual(replayOf(result));
   expect(service.requests).toHaveLength(1);
 });
 
-test.each(['rejected', 'unknown', 'begun'])('other input is refused while the first is %s', async (state) => {
+test.each(['unknown', 'begun'])('other input is refused while the first is %s', async (state) => {
   const other = { ...charge, amount: 30 };
   const journal = memoryJournal();
   const answered = Promise.withResolvers<void>();
@@ -91,7 +98,7 @@ test.each(['rejected', 'unknown', 'begun'])('other input is refused while the fi
   const service = await startService(async (response) => {
     arrived.resolve();
     if (state === 'begun') await answered.promise;
-    json(response, state === 'rejected' ? 422 : 500, {});
+    json(response, 500, {});
   });
   const client = service.client({ journal });
   const first = failureOf(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
@@ -104,10 +111,48 @@ test.each(['rejected', 'unknown', 'begun'])('other input is refused while the fi
   expect(service.requests).toHaveLength(1);
 });
 
+test.each(kinds)(
+  'sends the corrected input of a rejected call under its key (%s)',
+  async (_kind, handles) => {
+    const service = await startService((response, _request, count) =>
+      count === 1 ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
+    );
+    const handle = handles();
+    const client = service.client({ journal: handle() });
+    await failureOf(client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY }));
+    const results = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        service.client({ journal: handle() }).chargeMobileMoney(charge, { idempotencyKey: KEY }),
+      ),
+    );
+    expect(results.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(service.requests.map(({ body }) => JSON.parse(body).phone)).toEqual(['0244123', PHONE]);
+    // From now on a charge exists, and the first input is another one.
+    const conflict = client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY });
+    expect(await failureOf(conflict)).toBeInstanceOf(IdempotencyConflictError);
+    expect(service.requests).toHaveLength(2);
+  },
+);
+
+test('sends other input under a key whose call found no connection', async () => {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const port = await closedPort();
+  let reachable = false;
+  const client = service.client({
+    journal: memoryJournal(),
+    fetch: (url, init) => fetch(reachable ? url : `http://127.0.0.1:${port}`, init),
+  });
+  const other = { ...charge, phone: '0244123' };
+  const failure = await failureOf(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
+  expect(failure).toMatchObject({ outcome: 'not_sent' });
+  reachable = true;
+  expect(await client.chargeMobileMoney(charge, { idempotencyKey: KEY })).toMatchObject({ replayed: false });
+});
+
 test.each(kinds)('settled as not charged, a key is free for other input (%s)', async (_kind, handles) => {
   const service = await startService((response, _request, count) =>
     count === 1
-      ? json(response, 422, {})
+      ? json(response, 500, {})
       : json(response, 200, answers.chargeMobileMoney({ amount: '30.00' })),
   );
   const journal = handles()();
@@ -128,11 +173,12 @@ test('the message says what to look at before anything else is charged, and show
   const message = failure instanceof Error ? failure.message : '';
   for (const part of [
     'other input',
+    'may have charged',
     'Nothing was sent',
-    'journal.read(',
+    'One key per charge',
     'journal.resolve(',
-    'a charge may exist',
   ])
     expect(message).toContain(part);
+  expect(failure).toHaveProperty('idempotencyKey', '17 of [REDACTED], [REDACTED]');
   expect(message).not.toMatch(/ama\.serwaa|412 3456/);
 });

@@ -3,7 +3,7 @@ import { OutcomeUnknownError } from '../../src/index.ts';
 import { expectNoSecrets } from '../support/secrets.ts';
 import { API_KEY, answers, EMAIL, failureOf, json, PHONE, startService } from '../support/service.ts';
 import { sharedStore } from './journals.ts';
-import { charged, KEY, keyed } from './keyed-calls.ts';
+import { charged, KEY, keyed, replayOf } from './keyed-calls.ts';
 
 const started = async (checkout_url: string) => {
   const shared = sharedStore();
@@ -20,38 +20,32 @@ describe('a checkout page whose address', () => {
     'https://p.example/checkout/TXN-1?support=help@shop.com',
     'https://p.example/checkout/TXN-1?to=%40shop&support=help%40shop.com',
     'https://shop@p.example/checkout/TXN-1',
+    'https://p.example/checkout/TXN-20261122001234567?order=0244123456',
   ])('has no customer in it is given again as it was: %s', async (address) => {
     const { service, client, first } = await started(address);
     expect(first.checkout_url).toBe(address);
-    expect(await keyed.initialize(client)).toEqual(first);
+    expect(await keyed.initialize(client)).toEqual(replayOf(first));
     expect(service.requests).toHaveLength(1);
   });
 
   test.each([
-    `https://p.example/@shop/TXN-1?help=help@shop.com&email=${EMAIL}`,
-    `https://p.example/@shop/TXN-1?help=help@shop.com&email=${encodeURIComponent(EMAIL)}`,
-    `https://p.example/@shop/TXN-1?help=help@shop.com#${EMAIL.toUpperCase()}`,
-    `https://p.example/@shop/TXN-1?help=help@shop.com&key=${API_KEY}`,
-  ])('has the customer or the key in it is stored without, and can still be opened: %s', async (address) => {
-    const { shared, service, client, first } = await started(address);
-    expect(first.checkout_url).toBe(address);
-    const again = await keyed.initialize(client);
-    expect(again.checkout_url).toContain('https://p.example/');
-    expect(again.checkout_url).toContain('[REDACTED]');
-    expectNoSecrets([...shared.writes, again], { key: API_KEY, email: EMAIL });
-    expect(service.requests).toHaveLength(1);
-  });
-
-  test.each([
+    ['has the email in it', `https://p.example/@shop/TXN-1?help=help@shop.com&email=${EMAIL}`],
+    ['has it escaped', `https://p.example/@shop/TXN-1?help=help@shop.com&email=${encodeURIComponent(EMAIL)}`],
+    ['has it in upper case', `https://p.example/@shop/TXN-1?help=help@shop.com#${EMAIL.toUpperCase()}`],
+    ['has the key in it', `https://p.example/@shop/TXN-1?help=help@shop.com&key=${API_KEY}`],
     ['is none without the customer', `https://${EMAIL}/checkout/TXN-1`],
-    ['cannot be told from what it is kept as', `https://p.example/@shop/TXN-1?at=&at;&email=${EMAIL}`],
+    [
+      'cannot be searched, because of what stands in for an @,',
+      `https://p.example/@shop/TXN-1?at=&at;&email=${EMAIL}`,
+    ],
     ['is too long to keep', `https://p.example/${'x'.repeat(20_000)}`],
-  ])('%s leaves its key in doubt, until somebody settles it', async (_what, address) => {
+  ])('%s is never replayed damaged: its key is unknown, until it is resolved', async (_what, address) => {
     const { shared, service, client, first } = await started(address);
     expect(first.checkout_url).toBe(address);
     const failure = await failureOf(keyed.initialize(client));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
-    expect(failure).toMatchObject({ reference: first.reference });
+    expect(failure).toMatchObject({ reference: first.reference, idempotencyKey: KEY });
+    expect(String(failure)).not.toContain('p.example');
     expectNoSecrets([...shared.writes, failure], { key: API_KEY, email: EMAIL });
     expect(service.requests).toHaveLength(1);
     const checkout_url = 'https://p.example/checkout/found';
@@ -83,7 +77,7 @@ describe('of a long answer little is stored, and the charge is given again', () 
     const again = await charged(client);
     const { reference, status, amount, currency } = first;
     expect(again).toMatchObject({ reference, status, amount, currency });
-    expect(again.message).toBe(message === 'ok' ? 'ok' : '[too long to keep]');
+    expect(again.message).toBe('');
     expectNoSecrets([...shared.writes, again], { key: API_KEY, phone: PHONE, email: EMAIL });
     expect(shared.records.get(KEY)?.text.length).toBeLessThan(20_000);
     expect(service.requests).toHaveLength(1);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions, InvalidInputError } from '../../src/index.ts';
 import { answers, charge, failureOf, json, startService } from '../support/service.ts';
 import { sharedStore } from './journals.ts';
-import { charged, KEY, keyed, posts } from './keyed-calls.ts';
+import { charged, KEY, keyed, posts, replayOf } from './keyed-calls.ts';
 
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 
@@ -16,7 +16,6 @@ const badKeys: [string, unknown][] = [
   ['with a NUL', 'order\u0000'],
   ['with half a character', 'order-\ud83d'],
   ['a number', 17],
-  ['null', null],
   ['an object', { key: KEY }],
 ];
 
@@ -41,9 +40,10 @@ test.each(['o', 'order 17/β-✓ 😀', 'k'.repeat(255), '__proto__', '{"$":1}',
     const service = await serve();
     const shared = sharedStore();
     const client = service.client({ journal: shared.journal() });
-    expect(await charged(client, { idempotencyKey })).toEqual(await charged(client, { idempotencyKey }));
+    const first = await charged(client, { idempotencyKey });
+    expect(await charged(client, { idempotencyKey })).toEqual(replayOf(first));
     expect(service.requests).toHaveLength(1);
-    expect([...shared.records.keys()]).toEqual([idempotencyKey]);
+    expect([...shared.records.keys()].filter((key) => !key.startsWith('\t'))).toEqual([idempotencyKey]);
   },
 );
 

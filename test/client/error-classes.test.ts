@@ -20,7 +20,13 @@ const errorsOf = (library: typeof source) => {
   const answer = { ...facts, status: 418, body: '', serviceMessage: undefined, fieldErrors: [] };
   const apiFacts = { ...answer, requestId: undefined, retryAfter: undefined };
   const wait = { reference: REFERENCE, attempts: 1, elapsed: 1, startedAt: 0 };
-  const transaction = { reference: REFERENCE, checkout_url: '', amount: '1.00', currency: 'GHS' };
+  const transaction = {
+    reference: REFERENCE,
+    checkout_url: '',
+    amount: '1.00',
+    currency: 'GHS',
+    replayed: false,
+  };
   return {
     APIError: new library.APIError('', apiFacts),
     AuthenticationError: new library.AuthenticationError('', apiFacts),
@@ -28,7 +34,10 @@ const errorsOf = (library: typeof source) => {
     ConfigurationError: new library.ConfigurationError(''),
     ConflictError: new library.ConflictError('', apiFacts),
     ConnectionError: new library.ConnectionError(''),
-    IdempotencyConflictError: new library.IdempotencyConflictError('', 'chargeMobileMoney'),
+    IdempotencyConflictError: new library.IdempotencyConflictError('', {
+      operation: 'chargeMobileMoney',
+      idempotencyKey: 'order-17',
+    }),
     InvalidInputError: new library.InvalidInputError([]),
     InvalidRequestError: new library.InvalidRequestError('', apiFacts),
     JournalError: new library.JournalError(''),

@@ -198,7 +198,10 @@ test('a wait and its errors, events and log lines show nothing', async () => {
 
 test('errors that are not provoked here show nothing', () => {
   expectNoSecrets(
-    new IdempotencyConflictError('The key was used with other input.', 'chargeMobileMoney'),
+    new IdempotencyConflictError('The key was used with other input.', {
+      operation: 'chargeMobileMoney',
+      idempotencyKey: 'order-17',
+    }),
     secrets,
   );
   expectNoSecrets(new ClosedError('verify'), secrets);

@@ -79,7 +79,6 @@ test('options that are undefined are as good as none', async () => {
     ...none,
     signal: undefined,
     extraBody: undefined,
-    idempotencyKey: undefined,
   });
   expect(service.requests).toHaveLength(1);
 });

@@ -19,6 +19,7 @@ test('results are the unwrapped data, under the names of the wire: the envelopeâ
     checkout_url: `https://pay.example/checkout/${REFERENCE}`,
     amount: '25.50',
     currency: 'GHS',
+    replayed: false,
   });
   expect(await verifying({})).toEqual(answers.verify().data);
 });
@@ -26,9 +27,9 @@ test('results are the unwrapped data, under the names of the wire: the envelopeâ
 test('chargeMobileMoney also returns the message of the envelope, empty where there is none', async () => {
   const { message, data } = answers.chargeMobileMoney();
   const charged = await (await answering({ status: true, message, data })).client().chargeMobileMoney(charge);
-  expect(charged).toEqual({ ...data, message });
+  expect(charged).toEqual({ ...data, message, replayed: false });
   const silent = await (await answering({ status: true, data })).client().chargeMobileMoney(charge);
-  expect(silent).toEqual({ ...data, message: '' });
+  expect(silent).toEqual({ ...data, message: '', replayed: false });
 });
 
 describe('a transaction', () => {

@@ -26,7 +26,7 @@ const verifyWith = async (data: object): Promise<Transaction> =>
 test('initialize gives the data, and neither the envelope nor its boolean', async () => {
   const client = await answeredWith({ ...answers.initialize(), message: 'Created', meta: { version: 1 } });
   const started = await client.initialize(payment);
-  expect(started).toStrictEqual(answers.initialize().data);
+  expect(started).toStrictEqual({ ...answers.initialize().data, replayed: false });
   expect('status' in started).toBe(false);
 });
 
@@ -39,7 +39,11 @@ test('verify gives the data: its status is that of the payment, never the boolea
 test("chargeMobileMoney gives the data and the envelope's message", async () => {
   const client = await answeredWith(answers.chargeMobileMoney());
   const { data, message } = answers.chargeMobileMoney();
-  await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({ ...data, message });
+  await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
+    ...data,
+    message,
+    replayed: false,
+  });
 });
 
 test.each([[{}], [{ message: null }], [{ message: 5 }], [{ message: { text: 'sent' } }]])(
@@ -47,7 +51,11 @@ test.each([[{}], [{ message: null }], [{ message: 5 }], [{ message: { text: 'sen
   async (message) => {
     const { status, data } = answers.chargeMobileMoney();
     const client = await answeredWith({ status, data, ...message });
-    await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({ ...data, message: '' });
+    await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
+      ...data,
+      message: '',
+      replayed: false,
+    });
   },
 );
 
@@ -60,7 +68,7 @@ test('fields that SPEC.md does not show stay on every result as they came', asyn
     constructor: 'y',
   };
   const started = await (await answeredWith(answers.initialize(extra))).initialize(payment);
-  expect(started).toEqual({ ...answers.initialize().data, ...extra });
+  expect(started).toEqual({ ...answers.initialize().data, ...extra, replayed: false });
   const charged = await (await answeredWith(answers.chargeMobileMoney(extra))).chargeMobileMoney(charge);
   expect(charged).toMatchObject({ ...answers.chargeMobileMoney().data, ...extra });
   expect(await verifyWith(extra)).toEqual({ ...answers.verify().data, ...extra });

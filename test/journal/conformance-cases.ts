@@ -27,7 +27,8 @@ export const DIES = 'a process that dies after it began leaves its charge in dou
 export const RENEWED_AND_DIES = 'a process that dies after it renewed leaves its charge in doubt';
 export const DURING =
   'a process that dies while it renews or records the end never lets the charge be sent again';
-export const CONFLICT = 'other input under the same key is a conflict';
+export const CONFLICT = 'other input is a conflict while a charge may exist';
+export const SERVICE = 'another service or mode than the first is refused, and not recorded';
 export const ANSWER = 'a result is recorded, and is the answer to every handle';
 export const OUTLIVES = 'what was recorded outlives every handle';
 export const UNKNOWN = 'an unknown outcome keeps its reference, and is never begun again';

@@ -113,6 +113,7 @@ describe('a write that failed', () => {
   test('claims nothing where it was not made', async () => {
     const { store, next } = faultyStore();
     const journal = createJournal(store);
+    await begunClaim(journal, 'first');
     next('lost');
     expect(await failureOf(journal.begin('order-17', attempt))).toMatchObject({ retryable: true });
     expect(await journal.begin('order-17', attempt)).toMatchObject({ state: 'begun' });
@@ -121,7 +122,7 @@ describe('a write that failed', () => {
   test.each(['answer lost', 'done twice'] as const)('counts where it was made: %s', async (fate) => {
     const { store, next } = faultyStore();
     const journal = createJournal(store);
-    next(fate, fate, fate, fate);
+    next(fate, fate, fate, fate, fate);
     const claim = await begunClaim(journal, 'order-17');
     const renewed = await journal.renew(claim);
     expect(renewed).not.toBeNull();
@@ -205,10 +206,13 @@ describe('a record that is not understood', () => {
     expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }))).toMatchObject(
       { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false },
     );
+    const other = memoryStore();
+    await other.write('order-17', { expected: null, version, text, keepFor: null, binding: true });
+    const unread = createJournal(other);
     for (const failure of [
-      await failureOf(journal.begin('order-17', attempt)),
-      await failureOf(journal.read('order-17')),
-      await failureOf(journal.resolve('order-17', 'not_charged')),
+      await failureOf(unread.begin('order-17', attempt)),
+      await failureOf(unread.read('order-17')),
+      await failureOf(unread.resolve('order-17', 'not_charged')),
     ]) {
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
       expect(String(failure)).toContain('a newer version of this package may have written it');
@@ -223,6 +227,7 @@ test('a store under which the record changes for ever is given up, and nothing i
   const journal = createJournal({
     read: async () => ({
       version: `${++version}`,
+      // It does for the record of the service too.
       text: JSON.stringify({ format: 1, ...attempt, state: 'not_sent' }),
       age: 0,
     }),

@@ -2,6 +2,7 @@ import { createJournal, type Journal } from '../../src/journal/index.ts';
 import type { OpenJournal } from '../../src/testing/index.ts';
 import { type Kept, looseStore } from '../support/loose-store.ts';
 import {
+  AGAIN,
   ANSWER,
   CHECKOUT,
   CONFLICT,
@@ -10,6 +11,7 @@ import {
   NOT_YET,
   NOTHING,
   OTHERWISE,
+  SERVICE,
   UNKNOWN,
   type Wrong,
 } from './conformance-cases.ts';
@@ -31,6 +33,27 @@ export const wrongJournals: Wrong[] = [
     })),
     found: CONFLICT,
     says: 'instead of conflict',
+  },
+  {
+    what: 'takes any service',
+    open: changed(({ begin }) => ({
+      begin: (key, attempt) => begin(key, { ...attempt, service: 'any' }),
+    })),
+    found: SERVICE,
+    says: 'instead of other_service',
+  },
+  {
+    what: 'takes no other input once it was refused',
+    open: changed(({ begin, read }) => ({
+      async begin(key, attempt) {
+        const entry = await read(key);
+        if (entry?.state === 'rejected' && entry.fingerprint !== attempt.fingerprint)
+          return { state: 'conflict' };
+        return begin(key, attempt);
+      },
+    })),
+    found: AGAIN,
+    says: 'began what was rejected with other input',
   },
   {
     what: 'forgets the result',

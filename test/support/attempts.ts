@@ -3,6 +3,7 @@ import type { Attempt, Claim, Journal } from '../../src/journal/index.ts';
 /** What a journal is told of a charge. */
 export const attempt: Attempt = {
   operation: 'chargeMobileMoney',
+  service: 'digest-of-the-service',
   fingerprint: 'c0ffee',
   amount: '25.50',
   currency: 'GHS',

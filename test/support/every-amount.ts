@@ -53,7 +53,12 @@ function brokenPromise(cents: number, onTheWire: string, answered: string): stri
 }
 
 function goesThroughOperation(cents: number, onTheWire: string, answered: string): boolean {
-  const payment = { reference: 'TXN-1', checkout_url: 'https://pay.example/1', currency: 'GHS' };
+  const payment = {
+    reference: 'TXN-1',
+    checkout_url: 'https://pay.example/1',
+    currency: 'GHS',
+    replayed: false,
+  };
   return [cents / 100, answered].every((amount) => {
     const read = initialize.input.safeParse({ amount, customer_email: 'ama@example.com' });
     if (!read.success) return false;

@@ -26,9 +26,11 @@ test.each(['verify', 'charge', 'charge with a key'])(
     const { promise, onEvent } = whenRetrying();
     const journal = memoryJournal();
     const client = service.client({ onEvent, journal, maxRetries: 1 });
-    const options = what === 'charge with a key' ? { idempotencyKey: 'order-17' } : {};
+    const idempotencyKey = what === 'charge with a key' ? 'order-17' : null;
     const failing = failureOf(
-      what === 'verify' ? client.verify('TXN-8f2c61d0') : client.chargeMobileMoney(charge, options),
+      what === 'verify'
+        ? client.verify('TXN-8f2c61d0')
+        : client.chargeMobileMoney(charge, { idempotencyKey }),
     );
     await promise;
     client.close();

@@ -59,7 +59,6 @@ test.each([
 
 const editor = openInEditor('shop.ts', shop);
 const object = (...fields: string[]) => `{\n${fields.map((field) => `    ${field};\n`).join('')}}`;
-const started = ['reference: string', 'checkout_url: string', 'amount: string', 'currency: string'];
 const paid = ['amount: string | number', 'customer_email: string', 'currency?: string | undefined'];
 const networks = '"mtn" | "telecel" | "airteltigo"';
 const state = '"pending" | "processing" | "success" | "failed" | "abandoned" | "unrecognised"';
@@ -67,18 +66,18 @@ const state = '"pending" | "processing" | "success" | "failed" | "abandoned" | "
 test.each([
   [
     'payments.|initialize',
-    '(method) PaymentsClient.initialize(input: InitializeInput, options?: CreateOptions): Promise<InitializedPayment>',
+    '(method) PaymentsClient.initialize(input: InitializeInput, options?: UnkeyedOptions): Promise<InitializedPayment> (+1 overload)',
   ],
   [
     'payments.|chargeMobileMoney',
-    '(method) PaymentsClient.chargeMobileMoney(input: ChargeMobileMoneyInput, options?: CreateOptions): Promise<MobileMoneyCharge>',
+    '(method) PaymentsClient.chargeMobileMoney(input: ChargeMobileMoneyInput, options?: UnkeyedOptions): Promise<MobileMoneyCharge> (+1 overload)',
   ],
   [
     'payments.|waitForFinalStatus',
     '(method) PaymentsClient.waitForFinalStatus(reference: string, options?: WaitOptions): Promise<Transaction>',
   ],
   ['const |payments', 'const payments: PaymentsClient'],
-  ['const |started', `const started: ${object(...started)}`],
+  ['const |started', 'const started: InitializedPayment'],
   ['const |read', 'const read: Transaction'],
   ['const |final', 'const final: Transaction'],
   ['const |link', 'const link: string'],

@@ -12,6 +12,7 @@ import {
   type PaymentsClientOptions,
   type PollingOptions,
   type RequestOptions,
+  type UnkeyedOptions,
   type VerifyOptions,
   type WaitOptions,
 } from '../../src/index.ts';
@@ -96,7 +97,7 @@ describe('options', () => {
   test('may all be undefined, also under exactOptionalPropertyTypes', () => {
     expectTypeOf<TakesUndefined<PaymentsClientOptions>>().toEqualTypeOf<keyof PaymentsClientOptions>();
     expectTypeOf<TakesUndefined<RequestOptions>>().toEqualTypeOf<keyof RequestOptions>();
-    expectTypeOf<TakesUndefined<CreateOptions>>().toEqualTypeOf<keyof CreateOptions>();
+    expectTypeOf<TakesUndefined<UnkeyedOptions>>().toEqualTypeOf<keyof UnkeyedOptions>();
     expectTypeOf<TakesUndefined<VerifyOptions>>().toEqualTypeOf<keyof VerifyOptions>();
     expectTypeOf<TakesUndefined<WaitOptions>>().toEqualTypeOf<keyof WaitOptions>();
     expectTypeOf<TakesUndefined<PollingOptions>>().toEqualTypeOf<keyof PollingOptions>();
@@ -105,6 +106,23 @@ describe('options', () => {
     const { PAYMENTS_API_KEY: apiKey, PAYMENTS_BASE_URL: baseUrl } = process.env;
     expectTypeOf(PaymentsClient).toBeConstructibleWith({ apiKey, baseUrl });
     expectTypeOf(PaymentsClient).toBeConstructibleWith();
+  });
+
+  test('of a call say that a key is missing, instead of charging without', () => {
+    const job: { key?: string } = {};
+    payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' });
+    payments.chargeMobileMoney(charge, { idempotencyKey: null, timeout: 5_000 });
+    payments.chargeMobileMoney(charge, { idempotencyKey: job.key ?? null });
+    payments.initialize(payment, { timeout: 5_000 });
+    // @ts-expect-error The key may be undefined.
+    payments.chargeMobileMoney(charge, { idempotencyKey: job.key });
+    // @ts-expect-error It is undefined.
+    payments.chargeMobileMoney(charge, { idempotencyKey: undefined });
+    // @ts-expect-error The key may be undefined.
+    payments.initialize(payment, { idempotencyKey: job.key });
+    // A wrapper hands on what it was given.
+    const wrapped = (options: CreateOptions) => payments.chargeMobileMoney(charge, options);
+    expectTypeOf(wrapped).toBeCallableWith({ idempotencyKey: 'order-17' });
   });
 
   test('take a key, or a function that gives one', () => {

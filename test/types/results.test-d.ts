@@ -102,18 +102,19 @@ describe('a transaction', () => {
 });
 
 describe('the other results', () => {
-  test('initialize gives exactly the fields of SPEC.md, 4.1', () => {
+  test('initialize gives the fields of SPEC.md, 4.1, and whether it is a replay', () => {
     expectTypeOf(payments.initialize).returns.toEqualTypeOf<Promise<InitializedPayment>>();
     expectTypeOf<InitializedPayment>().toEqualTypeOf<{
       reference: string;
       checkout_url: string;
       amount: string;
       currency: string;
+      replayed: boolean;
     }>();
-    expectTypeOf<z.output<typeof initializedPaymentSchema>>().toEqualTypeOf<InitializedPayment>();
+    expectTypeOf<InitializedPayment>().toExtend<z.output<typeof initializedPaymentSchema>>();
   });
 
-  test('chargeMobileMoney gives exactly the fields of SPEC.md, 4.2, and the message', () => {
+  test('chargeMobileMoney gives those of 4.2, the message, and whether it is a replay', () => {
     expectTypeOf(payments.chargeMobileMoney).returns.toEqualTypeOf<Promise<MobileMoneyCharge>>();
     if (charged.status === 'unrecognised') {
       expectTypeOf(charged.raw_status).toEqualTypeOf<string>();
@@ -124,6 +125,7 @@ describe('the other results', () => {
         amount: string;
         currency: string;
         message: string;
+        replayed: boolean;
       }>();
     }
     // @ts-expect-error A known status is its own raw value.

@@ -23,6 +23,10 @@ const plain = { fields: [], headers: {}, review: false };
 
 /** One answer for each outcome. Only where no charge can exist may the customer be told to try again. */
 export function answerTo(error: PaymentsError): Answer {
+  // It is about an earlier call, whose own answer told what became of it.
+  if (error instanceof IdempotencyConflictError) {
+    return { ...plain, status: 409, message: 'A payment for this order was started before.' };
+  }
   if (error.outcome === 'unknown' || error instanceof TransactionMismatchError) {
     const message = 'We are looking into your payment, and will write to you. Please do not pay again.';
     return { ...plain, status: 202, message, review: true };
@@ -31,9 +35,6 @@ export function answerTo(error: PaymentsError): Answer {
     const message =
       'We could not ask how your payment stands. Please do not pay again: this page asks again.';
     return { ...plain, status: 503, message, headers: retryAfter(error) };
-  }
-  if (error instanceof IdempotencyConflictError) {
-    return { ...plain, status: 409, message: 'A payment for this order was started before.' };
   }
   if (error instanceof InvalidInputError) {
     const fields = error.issues.map(({ path, message }) => ({ field: path, message }));

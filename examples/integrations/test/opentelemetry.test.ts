@@ -182,7 +182,7 @@ describe('OpenTelemetry from the events', () => {
     await payments.chargeMobileMoney(charge, { idempotencyKey });
     const echo = { status: false, message: `${sandbox.liveKey} ${charge.phone} ${charge.customer_email}` };
     sandbox.fault('chargeMobileMoney', { kind: 'status', status: 400, body: echo });
-    await payments.chargeMobileMoney(charge).catch(() => {});
+    await payments.chargeMobileMoney(charge, { idempotencyKey: null }).catch(() => {});
     sandbox.approve(reference);
     await payments.waitForFinalStatus(reference);
     const shown = spans().map(({ name, attributes, status, events }) => ({

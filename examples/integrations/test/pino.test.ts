@@ -44,7 +44,7 @@ async function everyKindOfLine(
   await payments.verify(reference);
   const message = `Bearer ${sandbox.liveKey} for ${charge.phone} of ${charge.customer_email}`;
   sandbox.fault('chargeMobileMoney', { kind: 'status', status: 400, body: { status: false, message } });
-  await payments.chargeMobileMoney(charge).catch(onError);
+  await payments.chargeMobileMoney(charge, { idempotencyKey: null }).catch(onError);
   sandbox.fault('chargeMobileMoney', { kind: 'status', status: 500, body: { message } });
   await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' }).catch(onError);
   sandbox.approve(reference);

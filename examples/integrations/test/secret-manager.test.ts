@@ -45,9 +45,11 @@ describe('A secret manager as apiKey', () => {
 
   it('is asked once for many calls at once, and not again while the key is young', async () => {
     const { manager, payments, sandbox } = await start();
-    const calls = Array.from({ length: 20 }, () => payments.chargeMobileMoney(charge));
+    const calls = Array.from({ length: 20 }, () =>
+      payments.chargeMobileMoney(charge, { idempotencyKey: null }),
+    );
     await Promise.all(calls);
-    await payments.chargeMobileMoney(charge);
+    await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     expect(manager.reads).toBe(1);
     expect(sandbox.charges).toHaveLength(21);
   });
@@ -66,7 +68,7 @@ describe('A secret manager as apiKey', () => {
 
   it('goes on with the new key where the old one is refused, and charges once', async () => {
     const { sandbox, service, manager, key, payments, rotate } = await start({ leastAge: 0 });
-    await payments.chargeMobileMoney(charge);
+    await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     rotate();
     const again = await key.renewedIfRefused(() =>
       payments.chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey: 'order-17' }),
@@ -79,7 +81,7 @@ describe('A secret manager as apiKey', () => {
 
   it('fetches the new key once for many calls that were refused', async () => {
     const { sandbox, service, manager, key, payments, rotate } = await start({ leastAge: 0 });
-    await payments.chargeMobileMoney(charge);
+    await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     rotate();
     const calls = Array.from({ length: 20 }, (_, index) =>
       key.renewedIfRefused(() => payments.chargeMobileMoney(charge, { idempotencyKey: `order-${index}` })),
@@ -92,7 +94,7 @@ describe('A secret manager as apiKey', () => {
 
   it('carries on a wait', async () => {
     const { sandbox, key, payments, rotate } = await start({ leastAge: 0 });
-    const { reference } = await payments.chargeMobileMoney(charge);
+    const { reference } = await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     sandbox.approve(reference);
     rotate();
     const transaction = await key.renewedIfRefused(() => payments.waitForFinalStatus(reference));
@@ -103,7 +105,7 @@ describe('A secret manager as apiKey', () => {
     const { service, manager, key, payments } = await start();
     service.key = NEW;
     for (let calls = 0; calls < 3; calls++) {
-      const call = key.renewedIfRefused(() => payments.chargeMobileMoney(charge));
+      const call = key.renewedIfRefused(() => payments.chargeMobileMoney(charge, { idempotencyKey: null }));
       await expect(call).rejects.toBeInstanceOf(AuthenticationError);
     }
     expect(manager.reads).toBe(1);
@@ -115,7 +117,7 @@ describe('A secret manager as apiKey', () => {
     await key.current();
     manager.key = NEW;
     sandbox.fault('chargeMobileMoney', { kind: 'status', status: 500, accepted: true });
-    const call = key.renewedIfRefused(() => payments.chargeMobileMoney(charge));
+    const call = key.renewedIfRefused(() => payments.chargeMobileMoney(charge, { idempotencyKey: null }));
     await expect(call).rejects.toMatchObject({ outcome: 'unknown' });
     expect(service.seen).toEqual([OLD]);
     expect(sandbox.charges).toHaveLength(1);
@@ -125,7 +127,7 @@ describe('A secret manager as apiKey', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const { sandbox, service, manager, key, payments } = await start({ maxAge: 60_000 });
     manager.isDown = true;
-    await expect(payments.chargeMobileMoney(charge)).rejects.toMatchObject({
+    await expect(payments.chargeMobileMoney(charge, { idempotencyKey: null })).rejects.toMatchObject({
       name: 'ConfigurationError',
       outcome: 'not_sent',
       retryable: true,
@@ -135,7 +137,7 @@ describe('A secret manager as apiKey', () => {
     await key.current();
     manager.isDown = true;
     vi.advanceTimersByTime(60_000);
-    await payments.chargeMobileMoney(charge);
+    await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     expect(sandbox.charges).toHaveLength(1);
   });
 });

@@ -7,6 +7,7 @@ const [, , file = '', name = '', count = '0'] = process.argv;
 const journal = sqliteJournal(new DatabaseSync(file), { lease: 600_000 });
 const attempt = {
   operation: 'chargeMobileMoney',
+  service: 'digest-of-the-service',
   fingerprint: 'c0ffee',
   amount: '25.50',
   currency: 'GHS',
