@@ -226,7 +226,8 @@ export class PaymentsClient {
   }
 
   #wait(reference: string, options: WaitOptions) {
-    return resolveWait(reference, checkedOptions(options), this.#options.polling.rules);
+    const { polling, showReference } = this.#options;
+    return resolveWait(reference, checkedOptions(options), polling.rules, showReference);
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<Answer<Transaction>> {
@@ -243,8 +244,9 @@ export class PaymentsClient {
     const { idempotencyKey, ...rest } = checkedOptions(options);
     const call = prepare(this.#options, operation, input, rest);
     if (idempotencyKey === undefined) return (await this.#send(call)).result;
-    const { journal, report } = this.#options;
-    const surroundings = { journal, report, send: this.#send, closing: this.#closing.signal };
+    const { journal, report, showReference } = this.#options;
+    const closing = this.#closing.signal;
+    const surroundings = { journal, report, send: this.#send, closing, showReference };
     return await atMostOnce(surroundings, idempotencyKey, call);
   }
 }

@@ -8,7 +8,9 @@ import {
   type ErrorFacts,
   type Outcome,
   PaymentsError,
+  showReference,
 } from './errors.ts';
+import { type Redact, shownReference } from './redact.ts';
 
 /**
  * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
@@ -65,15 +67,27 @@ export class UnexpectedResponseError extends PaymentsError {
 export class OutcomeUnknownError extends PaymentsError {
   declare readonly name: 'OutcomeUnknownError';
   declare readonly code: 'outcome_unknown';
-  /** The transaction's reference, where the unusable answer still named one: verify it. */
-  readonly reference: string | undefined;
+  readonly #reference: string | undefined;
 
+  /** `shown` is the reference as it may be printed. */
   constructor(
     message: string,
-    facts: { operation: OperationName; cause: unknown; reference?: string | undefined },
+    facts: {
+      operation: OperationName;
+      cause: unknown;
+      reference?: string | undefined;
+      shown?: string | undefined;
+    },
   ) {
-    super(message, { operation: facts.operation, cause: facts.cause, outcome: 'unknown' });
-    this.reference = facts.reference;
+    const { operation, cause, reference, shown } = facts;
+    super(message, { operation, cause, outcome: 'unknown' });
+    this.#reference = reference;
+    showReference(this, reference, shown);
+  }
+
+  /** The transaction's reference, where the unusable answer still named one: verify it. */
+  get reference(): string | undefined {
+    return this.#reference;
   }
 
   static {
@@ -91,22 +105,36 @@ export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharg
 export class TransactionMismatchError extends PaymentsError {
   declare readonly name: 'TransactionMismatchError';
   declare readonly code: 'transaction_mismatch';
-  readonly reference: string;
+  /** What differs. Of a reference with a secret in it, only what may be printed. */
   readonly mismatches: readonly Mismatch[];
   readonly #transaction: AnyTransaction;
 
   constructor(
     transaction: AnyTransaction,
     mismatches: readonly Mismatch[],
-    facts: { operation: OperationName; outcome: Outcome | null },
+    facts: { operation: OperationName; outcome: Outcome | null; redact?: Pick<Redact, 'id'> },
   ) {
-    const list = mismatches.map(
+    const { operation, outcome, redact } = facts;
+    const { reference } = transaction;
+    const print = redact?.id ?? shownReference;
+    const printed = mismatches.map((mismatch) =>
+      mismatch.field === 'reference'
+        ? { ...mismatch, expected: print(mismatch.expected), actual: print(mismatch.actual) }
+        : mismatch,
+    );
+    const list = printed.map(
       ({ field, expected, actual }) => `${field} is ${actual} where ${expected} was asked for`,
     );
-    super(`Transaction ${transaction.reference}: ${list.join('; ')}. Do not fulfil the order on it.`, facts);
-    this.reference = transaction.reference;
-    this.mismatches = mismatches;
+    const shown = print(reference);
+    super(`Transaction ${shown}: ${list.join('; ')}. Do not fulfil the order on it.`, { operation, outcome });
+    this.mismatches = printed;
     this.#transaction = transaction;
+    showReference(this, reference, shown);
+  }
+
+  /** The reference of the transaction that was returned. */
+  get reference(): string {
+    return this.#transaction.reference;
   }
 
   /** The transaction as it was returned. Printing the error does not print it. */

@@ -1,8 +1,11 @@
 import { printableStatus, type Transaction } from './contract/transaction.ts';
-import { brand, PaymentsError } from './errors.ts';
+import { brand, PaymentsError, showReference } from './errors.ts';
+import { shownReference } from './redact.ts';
 
 export interface WaitFacts {
   reference: string;
+  /** The reference as it may be printed. */
+  shown?: string | undefined;
   lastTransaction: Transaction | undefined;
   lastError: PaymentsError | undefined;
   attempts: number;
@@ -22,7 +25,6 @@ export interface WaitFacts {
 export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';
   declare readonly code: 'wait_timeout';
-  readonly reference: string;
   /** The status that was seen last, as the service wrote it where that is a plain word; `undefined` where no poll
    * was answered. */
   readonly lastStatus: string | undefined;
@@ -32,28 +34,43 @@ export class WaitTimeoutError extends PaymentsError {
   readonly elapsed: number;
   /** When the wait began, or the charge was made, in milliseconds since 1970: pass it on to carry the wait on. */
   readonly startedAt: number;
+  readonly #reference: string;
   readonly #lastTransaction: Transaction | undefined;
   readonly #lastError: PaymentsError | undefined;
 
-  constructor({ reference, lastTransaction, lastError, attempts, elapsed, startedAt }: WaitFacts) {
+  constructor({
+    reference,
+    shown = shownReference(reference),
+    lastTransaction,
+    lastError,
+    attempts,
+    elapsed,
+    startedAt,
+  }: WaitFacts) {
     const status = lastTransaction && printableStatus(lastTransaction);
     const seen = status
       ? `its last known status is ${JSON.stringify(status)}`
       : 'no poll was answered with a status';
     const failed = lastError ? `, and the last poll failed (${lastError.code})` : '';
     super(
-      `${reference} has no final status ${Math.round(elapsed / 1000)} s after it began: ${seen} after ` +
+      `${shown} has no final status ${Math.round(elapsed / 1000)} s after it began: ${seen} after ` +
         `${attempts} poll${attempts === 1 ? '' : 's'}${failed}. This does not mean that the payment failed: do not ` +
         'cancel the order and do not charge again. Wait on, or ask later.',
       { operation: 'verify', retryable: true, cause: lastError },
     );
-    this.reference = reference;
     this.lastStatus = status;
     this.attempts = attempts;
     this.elapsed = elapsed;
     this.startedAt = startedAt;
     this.#lastTransaction = lastTransaction;
+    this.#reference = reference;
     this.#lastError = lastError;
+    showReference(this, reference, shown);
+  }
+
+  /** The transaction that was waited for. */
+  get reference(): string {
+    return this.#reference;
   }
 
   /** The transaction as it was last seen. Printing the error does not print it. */

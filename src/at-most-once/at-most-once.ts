@@ -21,6 +21,8 @@ export interface Surroundings {
   report: Report;
   /** Ends the wait for another call when the client is closed. */
   closing: AbortSignal;
+  /** A reference as it may be printed, as far as the client knows. */
+  showReference: (reference: string) => string;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface Surroundings {
  * sent, and how it ended afterwards. Where the record leaves any doubt, nothing is sent.
  */
 export async function atMostOnce<Input, Request extends Creation, Result extends AnyTransaction>(
-  { journal, send, report, closing }: Surroundings,
+  { journal, send, report, closing, showReference }: Surroundings,
   idempotencyKey: string,
   call: CreationCall<Input, Request, Result>,
 ): Promise<Result> {
@@ -36,15 +38,17 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
   const { name } = operation;
   if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: name });
   const key = checkedKey(idempotencyKey, name);
-  const shown = createRedact([], textField(request, 'phone'), textField(request, 'customer_email'))(key);
-  const subject = { operation: name, key: JSON.stringify(shown) };
+  const redact = createRedact([], textField(request, 'phone'), textField(request, 'customer_email'));
+  const print = (id: string) => showReference(redact.id(id));
+  const shown = print(key);
+  const subject = { operation: name, key: JSON.stringify(shown), print };
   const tell = (result: JournalEvent['result'], reference?: string) =>
     report({
       type: 'journal',
       operation: name,
       idempotencyKey: shown,
       result,
-      ...(reference ? { reference } : {}),
+      ...(reference ? { reference: print(reference) } : {}),
     });
 
   const attempt = await attemptOf(key, call);
@@ -78,11 +82,12 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
   }
 }
 
-function unreadable({ operation, key }: Subject, reference: string): OutcomeUnknownError {
+function unreadable({ operation, key, print }: Subject, reference: string): OutcomeUnknownError {
+  const shown = print(reference);
   return new OutcomeUnknownError(
-    `${operation}, idempotencyKey ${key}: The journal holds ${reference} as the result, but the rest of its record ` +
-      `cannot be read. Nothing was sent. Do not charge again: verify ${reference}.`,
-    { operation, cause: undefined, reference },
+    `${operation}, idempotencyKey ${key}: The journal holds ${shown} as the result, but the rest of its record ` +
+      `cannot be read. Nothing was sent. Do not charge again: verify ${shown}.`,
+    { operation, cause: undefined, reference, shown },
   );
 }
 

@@ -6,18 +6,25 @@ export interface Subject {
   readonly operation: OperationName;
   /** The idempotency key as it may be printed. */
   readonly key: string;
+  /** A reference or another id as it may be printed. */
+  readonly print: (id: string) => string;
 }
 
 /** What the record of a key leaves open, and how somebody closes it. */
-export function inDoubt({ operation, key }: Subject, what: string, reference?: string): OutcomeUnknownError {
-  const look = reference ? `Verify ${reference}` : "Look for it in the service's records";
+export function inDoubt(
+  { operation, key, print }: Subject,
+  what: string,
+  reference?: string,
+): OutcomeUnknownError {
+  const shown = reference && print(reference);
+  const look = shown ? `Verify ${shown}` : "Look for it in the service's records";
   const settle =
     operation === 'initialize'
       ? `{ reference, checkout_url }), or with 'not_charged' to start another payment.`
       : `{ reference }), or with 'not_charged' where you are sure that there is none.`;
   return new OutcomeUnknownError(
     `${operation}, idempotencyKey ${key}: ${what} ${whatMayBe(operation)} ${look}, then settle the key: journal.resolve(${key}, ${settle}`,
-    { operation, cause: undefined, reference },
+    { operation, cause: undefined, reference, shown },
   );
 }
 

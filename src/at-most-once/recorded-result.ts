@@ -16,7 +16,7 @@ export function recordable<Input, Request extends object, Result>(
   const { reference, amount, currency, ...others } = result;
   const isCharge = call.operation.name === 'chargeMobileMoney';
   const status = isCharge && 'status' in others ? { status: others.status } : {};
-  const page = isCharge ? {} : { checkout_url: pageWithout(call.request, others, redact) };
+  const page = isCharge ? {} : { checkout_url: pageWithout(others, redact) };
   const foreign = {
     raw_status: undefined,
     message: undefined,
@@ -28,28 +28,13 @@ export function recordable<Input, Request extends object, Result>(
   return resultFrom(call, kept) && kept;
 }
 
-/** How an address may write the sign in the middle of an email, and what stands in for it meanwhile. */
-const STAND_INS = [
-  ['@', '&at;'],
-  ['%40', '&atsign;'],
-] as const;
-
 /**
- * The address of a checkout page, without the customer's own email. An `@` of somebody else (`/@shop`, the address of a
- * help desk) belongs to the way to the page: it is hidden from `redact`, which takes out any email, wherever `redact` is
- * seen to know the customer's own without it.
+ * The address of a checkout page, without the customer's own email. Another's (`/@shop`, the address of a help desk)
+ * belongs to the way to the page.
  */
-function pageWithout(request: object, result: object, redact: Redact): string | undefined {
+function pageWithout(result: object, redact: Redact): string | undefined {
   const address = textField(result, 'checkout_url') ?? '';
-  if (address.length > LONGEST_KEPT) return undefined;
-  const email = textField(request, 'customer_email') ?? '';
-  const serves = STAND_INS.every(([, standIn]) => {
-    const own = email.replaceAll('@', standIn);
-    return redact(own) !== own && !address.includes(standIn);
-  });
-  if (!serves) return redact(address);
-  const hidden = STAND_INS.reduce((text, [sign, standIn]) => text.replaceAll(sign, standIn), address);
-  return STAND_INS.reduce((text, [sign, standIn]) => text.replaceAll(standIn, sign), redact(hidden));
+  return address.length > LONGEST_KEPT ? undefined : redact.own(address);
 }
 
 /**

@@ -50,7 +50,7 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
   if (recorded === 'failed') tell('not_recorded', reference);
   if (recorded === 'lost' && !(await holds(journal, claim.key, reference))) {
     tell('in_doubt', reference);
-    const what = `The service took it as ${reference}, but the key had been settled otherwise meanwhile.`;
+    const what = `The service took it as ${subject.print(reference)}, but the key had been settled otherwise meanwhile.`;
     throw inDoubt(subject, what, reference);
   }
   return result;

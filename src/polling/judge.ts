@@ -45,7 +45,13 @@ function contradiction(
   if (!request.expect) return undefined;
   const mismatches = verify.mismatches(transaction, { reference: poll.reference, expect: request.expect });
   if (mismatches.length === 0) return undefined;
-  return new TransactionMismatchError(transaction, mismatches, { operation: 'verify', outcome: null });
+  const { shown } = request;
+  const redact = shown === undefined ? {} : { redact: { id: () => shown } };
+  return new TransactionMismatchError(transaction, mismatches, {
+    operation: 'verify',
+    outcome: null,
+    ...redact,
+  });
 }
 
 /** Whether anybody waits for it whose time is not over. Those whose time is are told of that in a moment. */

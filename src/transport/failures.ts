@@ -35,17 +35,18 @@ function inDoubt(facts: CallFacts, fault: PaymentsError, reference?: string): Pa
 }
 
 function doubt(
-  { operation }: CallFacts,
+  { operation, redact }: CallFacts,
   cause: unknown,
   why: string,
   reference?: string,
 ): OutcomeUnknownError {
-  const look = reference ? `verify ${reference}` : "look for it in the service's records";
+  const shown = reference && redact.id(reference);
+  const look = shown ? `verify ${shown}` : "look for it in the service's records";
   const advice =
     operation === 'initialize'
       ? `A payment may have been started, but no customer was sent to it: ${look}, or start another.`
       : `A charge may exist. Do not charge again and do not cancel the order before you know: ${look}.`;
-  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference });
+  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference, shown });
 }
 
 export function afterAbort(facts: CallFacts, reason: unknown): unknown {

@@ -32,6 +32,7 @@ describe('a checkout page whose address', () => {
     `https://p.example/@shop/TXN-1?help=help@shop.com&email=${encodeURIComponent(EMAIL)}`,
     `https://p.example/@shop/TXN-1?help=help@shop.com#${EMAIL.toUpperCase()}`,
     `https://p.example/@shop/TXN-1?help=help@shop.com&key=${API_KEY}`,
+    `https://p.example/@shop/TXN-1?at=&at;&email=${EMAIL}`,
   ])('has the customer or the key in it is stored without, and can still be opened: %s', async (address) => {
     const { shared, service, client, first } = await started(address);
     expect(first.checkout_url).toBe(address);
@@ -44,7 +45,6 @@ describe('a checkout page whose address', () => {
 
   test.each([
     ['is none without the customer', `https://${EMAIL}/checkout/TXN-1`],
-    ['cannot be told from what it is kept as', `https://p.example/@shop/TXN-1?at=&at;&email=${EMAIL}`],
     ['is too long to keep', `https://p.example/${'x'.repeat(20_000)}`],
   ])('%s leaves its key in doubt, until somebody settles it', async (_what, address) => {
     const { shared, service, client, first } = await started(address);
@@ -106,7 +106,7 @@ describe('of a long answer little is stored, and the charge is given again', () 
 test('a fault of the runtime while a result is recorded costs the caller nothing, and its key is never charged again', async () => {
   const shared = sharedStore();
   const service = await startService((response) => {
-    vi.spyOn(String.prototype, 'replaceAll').mockImplementation(() => {
+    vi.spyOn(String.prototype, 'matchAll').mockImplementation(() => {
       throw new RangeError('no memory');
     });
     json(response, 200, answers.chargeMobileMoney());
