@@ -247,7 +247,8 @@ export class PaymentsClient {
   }
 
   #wait(reference: string, options: WaitOptions) {
-    return ofRead(() => resolveWait(reference, checkedOptions(options), this.#options.polling.rules));
+    const { polling, showReference } = this.#options;
+    return ofRead(() => resolveWait(reference, checkedOptions(options), polling.rules, showReference));
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<Answer<Transaction>> {

@@ -1,5 +1,5 @@
 import type { OperationName } from './contract/operation.ts';
-import { shownName } from './redact.ts';
+import { shownName, shownReference } from './redact.ts';
 
 /**
  * What may have happened to the money when a call failed.
@@ -115,6 +115,19 @@ export abstract class PaymentsError extends Error {
     const { name, code, message, cause } = this;
     return { name, code, message, ...Object.fromEntries(Object.entries(this)), cause: causeToJSON(cause) };
   }
+}
+
+/**
+ * Gives an error its `reference` as an own property, which is printed. One with a secret in it stays behind the getter of the
+ * class: it can be read, and is not printed.
+ */
+export function showReference(
+  error: PaymentsError,
+  reference: string | undefined,
+  shown = reference === undefined ? reference : shownReference(reference),
+) {
+  if (shown !== reference) return;
+  Object.defineProperty(error, 'reference', { value: reference, enumerable: true, configurable: true });
 }
 
 const LONGEST_PRINTED_BODY = 500;

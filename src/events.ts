@@ -130,8 +130,12 @@ export type Report = (event: PaymentsEvent) => void;
 export function createReport(
   onEvent: ((event: PaymentsEvent) => void) | undefined,
   logger: Logger | undefined,
+  showReference: (reference: string) => string,
 ): Report {
-  return (event) => {
+  if (!onEvent && !logger) return () => {};
+  return (given) => {
+    const reference = 'reference' in given ? given.reference : undefined;
+    const event = reference === undefined ? given : { ...given, reference: showReference(reference) };
     if (onEvent) shielded(() => onEvent(event));
     if (logger) shielded(() => logger[levelOf(event)](lineFor(event)));
   };

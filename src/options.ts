@@ -231,6 +231,8 @@ export interface ResolvedOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly polling: ResolvedPolling;
   readonly report: Report;
+  /** A reference as it may be printed. */
+  readonly showReference: (reference: string) => string;
   readonly journal: Journal | undefined;
 }
 

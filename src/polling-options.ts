@@ -4,6 +4,7 @@ import { ConfigurationError, type PaymentsError } from './errors.ts';
 import { LONGEST_TIMER } from './longest-timer.ts';
 import type { RequestOptions } from './options.ts';
 import { defaultFinalStatuses, defaultSchedule, type Schedule } from './polling/schedule.ts';
+import { refuseUnknownOption } from './unknown-option.ts';
 
 /** A status that SPEC.md shows. */
 export type KnownStatus = Exclude<TransactionStatus, 'unrecognised'>;
@@ -100,12 +101,45 @@ export function resolvePolling(options: PollingOptions = {}): ResolvedPolling {
     throw new ConfigurationError('polling.maxRequestsPerSecond must be more than 0 and at most 1,000,000.');
   }
   const defaults = { ...defaultSchedule, finalStatuses: defaultFinalStatuses };
-  return { rules: resolveRules(rules, defaults), maxConcurrency, maxRequestsPerSecond };
+  return {
+    rules: resolveRules(rules, defaults, POLLING_OPTIONS, 'polling.'),
+    maxConcurrency,
+    maxRequestsPerSecond,
+  };
 }
+
+const POLLING_OPTIONS: Readonly<Record<keyof PollingOptions, true>> = {
+  initialDelay: true,
+  minDelay: true,
+  maxDelay: true,
+  timeout: true,
+  finalStatuses: true,
+  maxConcurrency: true,
+  maxRequestsPerSecond: true,
+};
+
+const WAIT_OPTIONS: Readonly<Record<keyof WaitOptions, true>> = {
+  signal: true,
+  timeout: true,
+  maxRetries: true,
+  headers: true,
+  startedAt: true,
+  onPoll: true,
+  expect: true,
+  finalStatuses: true,
+  initialDelay: true,
+  minDelay: true,
+  maxDelay: true,
+};
 
 type RulesOptions = Schedule & { finalStatuses?: readonly KnownStatus[] | undefined };
 
-export function resolveRules(options: RulesOptions, defaults: PollingRules): PollingRules {
+export function resolveRules(
+  options: RulesOptions,
+  defaults: PollingRules,
+  known: Readonly<Record<string, true>> = WAIT_OPTIONS,
+  inside = '',
+): PollingRules {
   const {
     initialDelay = defaults.initialDelay,
     minDelay = defaults.minDelay,
@@ -114,8 +148,7 @@ export function resolveRules(options: RulesOptions, defaults: PollingRules): Pol
     finalStatuses,
     ...unknown
   } = options;
-  const [misspelt] = Object.keys(unknown);
-  if (misspelt !== undefined) throw new ConfigurationError(`There is no option ${misspelt} for a wait.`);
+  refuseUnknownOption(unknown, known, inside);
   checkDelays({ initialDelay, minDelay, maxDelay });
   checkTimeout(timeout);
   const finals = finalStatuses === undefined ? defaults.finalStatuses : checkedFinals(finalStatuses);

@@ -8,7 +8,9 @@ import {
   type ErrorFacts,
   type Outcome,
   PaymentsError,
+  showReference,
 } from './errors.ts';
+import { type Redact, shownReference } from './redact.ts';
 
 /**
  * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
@@ -67,24 +69,31 @@ export class UnexpectedResponseError extends PaymentsError {
 export class OutcomeUnknownError extends PaymentsError {
   declare readonly name: 'OutcomeUnknownError';
   declare readonly code: 'outcome_unknown';
-  /** The transaction's reference, where the unusable answer still named one: verify it. */
-  readonly reference: string | undefined;
+  readonly #reference: string | undefined;
   /** The key of the call, if it had one: resolve it. As it was given, but for a phone number or an email in it. */
   readonly idempotencyKey: string | undefined;
 
+  /** `shown` is the reference as it may be printed. */
   constructor(
     message: string,
     facts: Pick<ErrorFacts, 'requestId'> & {
       operation: OperationName;
       cause: unknown;
       reference?: string | undefined;
+      shown?: string | undefined;
       idempotencyKey?: string | undefined;
     },
   ) {
-    const { operation, cause, reference, idempotencyKey, requestId } = facts;
+    const { operation, cause, reference, shown, idempotencyKey, requestId } = facts;
     super(message, { operation, cause, outcome: 'unknown', requestId });
-    this.reference = reference;
+    this.#reference = reference;
+    showReference(this, reference, shown);
     this.idempotencyKey = idempotencyKey;
+  }
+
+  /** The transaction's reference, where the unusable answer still named one: verify it. */
+  get reference(): string | undefined {
+    return this.#reference;
   }
 
   static {
@@ -119,22 +128,41 @@ export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharg
 export class TransactionMismatchError extends PaymentsError {
   declare readonly name: 'TransactionMismatchError';
   declare readonly code: 'transaction_mismatch';
-  readonly reference: string;
+  /** What differs. Of a reference with a secret in it, only what may be printed. */
   readonly mismatches: readonly Mismatch[];
   readonly #transaction: AnyTransaction;
 
   constructor(
     transaction: AnyTransaction,
     mismatches: readonly Mismatch[],
-    facts: { operation: OperationName; outcome: Outcome | null; requestId?: string | undefined },
+    facts: {
+      operation: OperationName;
+      outcome: Outcome | null;
+      requestId?: string | undefined;
+      redact?: Pick<Redact, 'id'>;
+    },
   ) {
-    const list = mismatches.map(
+    const { redact, ...shared } = facts;
+    const { reference } = transaction;
+    const print = redact?.id ?? shownReference;
+    const printed = mismatches.map((mismatch) =>
+      mismatch.field === 'reference'
+        ? { ...mismatch, expected: print(mismatch.expected), actual: print(mismatch.actual) }
+        : mismatch,
+    );
+    const list = printed.map(
       ({ field, expected, actual }) => `${field} is ${actual} where ${expected} was asked for`,
     );
-    super(`Transaction ${transaction.reference}: ${list.join('; ')}. Do not fulfil the order on it.`, facts);
-    this.reference = transaction.reference;
-    this.mismatches = mismatches;
+    const shown = print(reference);
+    super(`Transaction ${shown}: ${list.join('; ')}. Do not fulfil the order on it.`, shared);
+    this.mismatches = printed;
     this.#transaction = transaction;
+    showReference(this, reference, shown);
+  }
+
+  /** The reference of the transaction that was returned. */
+  get reference(): string {
+    return this.#transaction.reference;
   }
 
   /** The transaction as it was returned. Printing the error does not print it. */

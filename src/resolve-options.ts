@@ -4,13 +4,48 @@ import { createReport } from './events.ts';
 import type { Journal } from './journal/journal.ts';
 import { LONGEST_TIMER } from './longest-timer.ts';
 import type {
+  CreateOptions,
   Mode,
   PaymentsClientOptions,
   RequestOptions,
   ResolvedOptions,
   ResolvedRequestOptions,
+  VerifyOptions,
 } from './options.ts';
 import { resolvePolling } from './polling-options.ts';
+import { createRedact } from './redact.ts';
+import { isPlainName, refuseUnknownOption } from './unknown-option.ts';
+
+const CLIENT_OPTIONS: Readonly<Record<keyof PaymentsClientOptions, true>> = {
+  apiKey: true,
+  baseUrl: true,
+  mode: true,
+  timeout: true,
+  maxRetries: true,
+  fetch: true,
+  transport: true,
+  headers: true,
+  logger: true,
+  onEvent: true,
+  polling: true,
+  journal: true,
+  dangerouslyAllowBrowser: true,
+};
+
+const REQUEST_OPTIONS: Readonly<Record<keyof RequestOptions, true>> = {
+  signal: true,
+  timeout: true,
+  maxRetries: true,
+  headers: true,
+};
+
+const CREATE_OPTIONS: Readonly<Record<keyof CreateOptions, true>> = {
+  ...REQUEST_OPTIONS,
+  idempotencyKey: true,
+  extraBody: true,
+};
+
+const VERIFY_OPTIONS: Readonly<Record<keyof VerifyOptions, true>> = { ...REQUEST_OPTIONS, expect: true };
 
 /** Checks the client's options once and fills in every default. */
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
@@ -24,16 +59,18 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
     );
   }
   const key = apiKey ?? environment('PAYMENTS_API_KEY');
+  const { id: showReference } = createRedact(typeof key === 'string' && key !== '' ? [key] : []);
   return {
     apiKey: typeof key === 'function' ? key : checkedKey(key, mode),
     mode: typeof key === 'string' ? modeOf(key) : 'unknown',
     requiredMode: mode,
     baseUrl: checkedBaseUrl(baseUrl ?? environment('PAYMENTS_BASE_URL')),
-    ...resolveShared(rest, { timeout: 30_000, maxRetries: 2, headers: {} }),
+    ...resolveShared(rest, { timeout: 30_000, maxRetries: 2, headers: {} }, CLIENT_OPTIONS),
     fetch,
     transport,
     polling: resolvePolling(polling),
-    report: createReport(onEvent, logger),
+    report: createReport(onEvent, logger, showReference),
+    showReference,
     journal,
   };
 }
@@ -97,7 +134,8 @@ export function resolveRequestOptions(
 ): ResolvedRequestOptions {
   const { signal, ...shared } = options;
   try {
-    return { signal: checkedSignal(signal), ...resolveShared(shared, client) };
+    const known = operation === 'verify' ? VERIFY_OPTIONS : CREATE_OPTIONS;
+    return { signal: checkedSignal(signal), ...resolveShared(shared, client, known) };
   } catch (error) {
     throw error instanceof ConfigurationError ? new ConfigurationError(error.message, { operation }) : error;
   }
@@ -114,10 +152,13 @@ export function checkedSignal(signal: AbortSignal | undefined): AbortSignal | un
 type Shared = Pick<ResolvedOptions, 'timeout' | 'maxRetries' | 'headers'>;
 
 /** The options that client and call have in common. */
-function resolveShared(options: Omit<RequestOptions, 'signal'>, defaults: Shared): Shared {
+function resolveShared(
+  options: Omit<RequestOptions, 'signal'>,
+  defaults: Shared,
+  known: Readonly<Record<string, true>>,
+): Shared {
   const { timeout = defaults.timeout, maxRetries = defaults.maxRetries, headers, ...unknown } = options;
-  const [misspelt] = Object.keys(unknown);
-  if (misspelt !== undefined) throw new ConfigurationError(`There is no option ${misspelt}.`);
+  refuseUnknownOption(unknown, known);
   if (!Number.isInteger(maxRetries) || maxRetries < 0) {
     throw new ConfigurationError('maxRetries must be a whole number, 0 or more.');
   }
@@ -152,7 +193,8 @@ export function checkedHeaders(headers: Readonly<Record<string, string>>): Recor
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
       throw new ConfigurationError('A header has a name that is not valid.');
     if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw new ConfigurationError(`The header ${name} must be a string without line breaks, in Latin-1.`);
+      const header = isPlainName(name) ? `The header ${name}` : 'A header';
+      throw new ConfigurationError(`${header} must be a string without line breaks, in Latin-1.`);
     }
   }
   return Object.fromEntries(entries);

@@ -1,8 +1,11 @@
 import { printableStatus, type Transaction } from './contract/transaction.ts';
-import { brand, PaymentsError } from './errors.ts';
+import { brand, PaymentsError, showReference } from './errors.ts';
+import { shownReference } from './redact.ts';
 
 export interface WaitFacts {
   reference: string;
+  /** The reference as it may be printed. */
+  shown?: string | undefined;
   lastTransaction: Transaction | undefined;
   lastError: PaymentsError | undefined;
   attempts: number;
@@ -31,7 +34,6 @@ function seenAs(status: string | undefined, attempts: number): string {
 export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';
   declare readonly code: 'wait_timeout';
-  readonly reference: string;
   /** The last status, as the service wrote it if that is a plain word; `undefined` if no check was answered. */
   readonly lastStatus: string | undefined;
   /** How many checks were made. */
@@ -40,24 +42,39 @@ export class WaitTimeoutError extends PaymentsError {
   readonly elapsed: number;
   /** When the wait began, or the charge was made, in milliseconds since 1970: pass it on to carry the wait on. */
   readonly startedAt: number;
+  readonly #reference: string;
   readonly #lastTransaction: Transaction | undefined;
   readonly #lastError: PaymentsError | undefined;
 
-  constructor({ reference, lastTransaction, lastError, attempts, elapsed, startedAt }: WaitFacts) {
+  constructor({
+    reference,
+    shown = shownReference(reference),
+    lastTransaction,
+    lastError,
+    attempts,
+    elapsed,
+    startedAt,
+  }: WaitFacts) {
     const status = lastTransaction && printableStatus(lastTransaction);
     super(
-      `${reference} has no final status after ${Math.round(elapsed / 1000)} s: ${seenAs(status, attempts)}` +
+      `${shown} has no final status after ${Math.round(elapsed / 1000)} s: ${seenAs(status, attempts)}` +
         `${lastError ? `, last error ${lastError.code}` : ''}. It may still be paid: do not cancel the order and do not ` +
         'charge again. Check again later.',
       { operation: 'verify', retryable: true, cause: lastError },
     );
-    this.reference = reference;
     this.lastStatus = status;
     this.attempts = attempts;
     this.elapsed = elapsed;
     this.startedAt = startedAt;
     this.#lastTransaction = lastTransaction;
+    this.#reference = reference;
     this.#lastError = lastError;
+    showReference(this, reference, shown);
+  }
+
+  /** The transaction that was waited for. */
+  get reference(): string {
+    return this.#reference;
   }
 
   /** The transaction as it was last seen. Printing the error does not print it. */

@@ -40,15 +40,17 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
   const { journal, report } = client;
   if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: name });
   const key = checkedKey(idempotencyKey, name);
-  const shown = createRedact([], textField(request, 'phone'), textField(request, 'customer_email'))(key);
-  const subject = { operation: name, idempotencyKey: shown, key: quotedKey(shown) };
+  const redact = createRedact([], textField(request, 'phone'), textField(request, 'customer_email'));
+  const print = (id: string) => client.showReference(redact.id(id));
+  const shown = print(key);
+  const subject = { operation: name, idempotencyKey: shown, key: quotedKey(shown), print };
   const tell = (result: JournalEvent['result'], reference?: string) =>
     report({
       type: 'journal',
       operation: name,
       idempotencyKey: shown,
       result,
-      ...(reference ? { reference } : {}),
+      ...(reference ? { reference: print(reference) } : {}),
     });
 
   const { signal, release } = eitherSignal(name, call.signal, closing);
@@ -85,11 +87,15 @@ export async function atMostOnce<Input, Request extends Creation, Result extends
   }
 }
 
-function unreadable({ operation, idempotencyKey, key }: Subject, reference: string): OutcomeUnknownError {
+function unreadable(
+  { operation, idempotencyKey, key, print }: Subject,
+  reference: string,
+): OutcomeUnknownError {
+  const shown = print(reference);
   return new OutcomeUnknownError(
-    `${operation}: the journal holds ${reference} for idempotencyKey ${key}, but the rest of its record cannot be ` +
-      `read. Nothing was sent now. Do not charge again: verify ${reference}.`,
-    { operation, cause: undefined, reference, idempotencyKey },
+    `${operation}: the journal holds ${shown} for idempotencyKey ${key}, but the rest of its record cannot be ` +
+      `read. Nothing was sent now. Do not charge again: verify ${shown}.`,
+    { operation, cause: undefined, reference, shown, idempotencyKey },
   );
 }
 

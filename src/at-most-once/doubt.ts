@@ -8,29 +8,33 @@ export interface Subject {
   readonly idempotencyKey: string;
   /** The same as a message shows it: quoted, and not too long. */
   readonly key: string;
+  /** A reference or another id as it may be printed. */
+  readonly print: (id: string) => string;
 }
 
 /** What the record of a key leaves open, and how somebody closes it. */
 export function inDoubt(
-  { operation, idempotencyKey, key }: Subject,
+  { operation, idempotencyKey, key, print }: Subject,
   reference?: string,
 ): OutcomeUnknownError {
+  const shown = reference && print(reference);
   return new OutcomeUnknownError(
     `${operation}: an earlier call under idempotencyKey ${key} ${mayHave(operation)}. Nothing was sent. ` +
-      howToResolve(operation, idempotencyKey, reference),
-    { operation, cause: undefined, reference, idempotencyKey },
+      howToResolve(operation, idempotencyKey, shown),
+    { operation, cause: undefined, reference, shown, idempotencyKey },
   );
 }
 
 /** The charge was made, and somebody resolved its key otherwise before its response came. */
 export function resolvedOtherwise(
-  { operation, idempotencyKey, key }: Subject,
+  { operation, idempotencyKey, key, print }: Subject,
   reference: string,
 ): OutcomeUnknownError {
+  const shown = print(reference);
   return new OutcomeUnknownError(
-    `${operation}: the service made ${reference}, but idempotencyKey ${key} was resolved otherwise meanwhile. Two ` +
-      `charges may exist: verify ${reference}, and compare it with journal.read.`,
-    { operation, cause: undefined, reference, idempotencyKey },
+    `${operation}: the service made ${shown}, but idempotencyKey ${key} was resolved otherwise meanwhile. Two ` +
+      `charges may exist: verify ${shown}, and compare it with journal.read.`,
+    { operation, cause: undefined, reference, shown, idempotencyKey },
   );
 }
 

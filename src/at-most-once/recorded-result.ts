@@ -17,7 +17,7 @@ export function recordable<Input, Request extends object, Result>(
   const { reference, amount, currency, ...others } = result;
   const isCharge = call.operation.name === 'chargeMobileMoney';
   const status = isCharge && 'status' in others ? { status: others.status } : {};
-  const page = isCharge ? {} : { checkout_url: pageWithoutSecrets(call.request, others, redact) };
+  const page = isCharge ? {} : { checkout_url: pageWithoutSecrets(others, redact) };
   const foreign = {
     raw_status: undefined,
     ...others,
@@ -29,30 +29,13 @@ export function recordable<Input, Request extends object, Result>(
   return resultFrom(call, kept) && kept;
 }
 
-/** How an address may write the sign in the middle of an email, and what stands in for it meanwhile. */
-const STAND_INS = [
-  ['@', '&at;'],
-  ['%40', '&atsign;'],
-] as const;
-
 /**
  * The address of a checkout page; `undefined` if it holds the customer's own email or a key. It must not be stored then,
- * and would not lead to the page without them. An `@` of somebody else (`/@shop`, the address of a help desk) belongs to
- * the address: it is hidden from `redact`, which takes out any email, wherever `redact` is seen to know the customer's
- * own without it.
+ * and would not lead to the page without them. An email of another (`/@shop`, the address of a help desk) belongs to it.
  */
-function pageWithoutSecrets(request: object, result: object, redact: Redact): string | undefined {
+function pageWithoutSecrets(result: object, redact: Redact): string | undefined {
   const address = textField(result, 'checkout_url') ?? '';
-  if (address.length > LONGEST_KEPT) return undefined;
-  const email = textField(request, 'customer_email') ?? '';
-  const serves = STAND_INS.every(([, standIn]) => {
-    const own = email.replaceAll('@', standIn);
-    return redact(own) !== own && !address.includes(standIn);
-  });
-  const searched = serves
-    ? STAND_INS.reduce((text, [sign, standIn]) => text.replaceAll(sign, standIn), address)
-    : address;
-  return redact(searched) === searched ? address : undefined;
+  return address.length > LONGEST_KEPT || redact.own(address) !== address ? undefined : address;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { referenceSchema } from '../contract/reference.ts';
 import { initializedPaymentSchema } from '../contract/transaction.ts';
 import { ConfigurationError } from '../errors.ts';
+import { shownReference } from '../redact.ts';
 import { JournalError } from './journal-error.ts';
 import type { JournalRecord } from './record.ts';
 
@@ -17,7 +18,7 @@ export function settled(record: JournalRecord, resolution: Resolution): JournalR
   if (resolution === 'not_charged') {
     if (record.state === 'completed') {
       throw new JournalError(
-        `The journal holds the answer to this charge: ${record.result.reference}. It is not "not charged".`,
+        `The journal holds the answer to this charge: ${shownReference(record.result.reference)}. It is not "not charged".`,
       );
     }
     return record.state === 'not_charged' ? null : { ...known, state: 'not_charged' };
@@ -26,7 +27,9 @@ export function settled(record: JournalRecord, resolution: Resolution): JournalR
   const { reference, checkout_url } = checkedResolution(resolution);
   if (record.state === 'completed') {
     if (record.result.reference === reference) return null;
-    throw new JournalError(`The journal holds the answer to this charge: ${record.result.reference}.`);
+    throw new JournalError(
+      `The journal holds the answer to this charge: ${shownReference(record.result.reference)}.`,
+    );
   }
   const result = { reference, amount, currency };
   if (operation === 'chargeMobileMoney')

@@ -8,6 +8,7 @@ import type { Dispatcher } from 'undici';
 import { ConfigurationError } from '../errors.ts';
 import type { Transport } from '../options.ts';
 import { markOwnConnections } from '../transport/own-connections.ts';
+import { refuseUnknownOption } from '../unknown-option.ts';
 import { exchange } from './exchange.ts';
 import { Agent } from './undici.ts';
 
@@ -38,6 +39,8 @@ export interface UndiciTransportOptions {
   dispatcher?: Dispatcher | undefined;
 }
 
+const OPTIONS: Readonly<Record<keyof UndiciTransportOptions, true>> = { connections: true, dispatcher: true };
+
 /** A {@link Transport} with connections of its own. It may serve several clients. */
 export interface UndiciTransport extends Transport {
   /** Closes its connections once the requests on them have ended. A process ends without it too. */
@@ -64,8 +67,7 @@ export interface UndiciTransport extends Transport {
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTransport {
   const { connections, dispatcher, ...unknown } = options;
-  const [misspelt] = Object.keys(unknown);
-  if (misspelt !== undefined) throw new ConfigurationError(`There is no option ${misspelt}.`);
+  refuseUnknownOption(unknown, OPTIONS);
   if (connections !== undefined && !(Number.isInteger(connections) && connections > 0))
     throw new ConfigurationError('connections must be a whole number, 1 or more.');
   if (connections !== undefined && dispatcher !== undefined)

@@ -51,10 +51,13 @@ function contradiction(
   if (!request.expect) return undefined;
   const mismatches = verify.mismatches(transaction, { reference: poll.reference, expect: request.expect });
   if (mismatches.length === 0) return undefined;
+  const { shown } = request;
+  const redact = shown === undefined ? {} : { redact: { id: () => shown } };
   return new TransactionMismatchError(transaction, mismatches, {
     operation: 'verify',
     outcome: null,
     requestId,
+    ...redact,
   });
 }
 

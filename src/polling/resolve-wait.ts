@@ -1,12 +1,18 @@
 import { ConfigurationError } from '../errors.ts';
 import { verify } from '../operations.ts';
 import { checkTimeout, type PollingRules, resolveRules, type WaitOptions } from '../polling-options.ts';
+import { shownReference } from '../redact.ts';
 import { checkedHeaders, checkedSignal } from '../resolve-options.ts';
 import { checkedInput } from '../transport/request.ts';
 import type { WaitRequest } from './wait.ts';
 
 /** Checks a wait's options once and fills in the client's. */
-export function resolveWait(reference: string, options: WaitOptions, client: PollingRules): WaitRequest {
+export function resolveWait(
+  reference: string,
+  options: WaitOptions,
+  client: PollingRules,
+  showReference: (reference: string) => string = shownReference,
+): WaitRequest {
   const {
     signal,
     timeout = client.timeout,
@@ -24,8 +30,11 @@ export function resolveWait(reference: string, options: WaitOptions, client: Pol
       'startedAt must be milliseconds since 1970, as Date.now() gives: not seconds.',
     );
   }
+  const shown = showReference(request.reference);
   return {
     reference: request.reference,
+    // One more field would cost every wait its memory.
+    ...(shown === request.reference ? {} : { shown }),
     rules: Object.keys(rules).length === 0 ? client : resolveRules(rules, client),
     timeout,
     startedAt,

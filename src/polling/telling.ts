@@ -47,10 +47,11 @@ export function waitEvent(wait: Wait, result: WaitEvent['result'], now: number):
 
 export function timeoutError(wait: Wait, now: number): WaitTimeoutError {
   const { reference, lastTransaction, lastError } = wait.poll;
-  const { startedAt } = wait;
+  const { startedAt, request } = wait;
   const attempts = attemptsOf(wait);
   return new WaitTimeoutError({
     reference,
+    shown: request.shown,
     lastTransaction: lastTransaction && copyOf(lastTransaction),
     lastError,
     attempts,

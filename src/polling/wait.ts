@@ -7,6 +7,8 @@ import type { SharedPoll } from './shared-poll.ts';
 /** A wait that was asked for, checked and with every default filled in. */
 export interface WaitRequest {
   reference: string;
+  /** The reference as it may be printed, if that differs. */
+  shown?: string;
   rules: PollingRules;
   timeout: number;
   startedAt: number | undefined;

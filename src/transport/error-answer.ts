@@ -71,5 +71,5 @@ const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x
 /** The id under which the service's logs know a request, where it says one. */
 export function requestIdIn(headers: AnswerHeaders, facts: { readonly redact: Redact }): string | undefined {
   const found = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
-  return found ? facts.redact(found).slice(0, 200) : undefined;
+  return found ? facts.redact.id(found).slice(0, 200) : undefined;
 }

@@ -46,22 +46,30 @@ function inDoubt(facts: CallFacts, fault: PaymentsError, reference?: string): Pa
 }
 
 function doubt(
-  { operation, idempotencyKey, requestId }: CallFacts,
+  { operation, idempotencyKey, redact, requestId }: CallFacts,
   cause: unknown,
   why: string,
   reference?: string,
 ): OutcomeUnknownError {
+  const shown = reference && redact.id(reference);
   if (idempotencyKey !== undefined) {
     const made = operation === 'initialize' ? 'A payment may have been started.' : 'A charge may exist.';
-    const message = `${why} ${made} ${howToResolve(operation, idempotencyKey, reference)}`;
-    return new OutcomeUnknownError(message, { operation, cause, reference, idempotencyKey, requestId });
+    const message = `${why} ${made} ${howToResolve(operation, idempotencyKey, shown)}`;
+    return new OutcomeUnknownError(message, {
+      operation,
+      cause,
+      reference,
+      shown,
+      idempotencyKey,
+      requestId,
+    });
   }
-  const look = reference ? `verify ${reference}` : "look for it in the service's records";
+  const look = shown ? `verify ${shown}` : "look for it in the service's records";
   const advice =
     operation === 'initialize'
       ? `A payment may have been started, but no customer was sent to it: ${look}, or start another.`
       : `A charge may exist. Do not charge again and do not cancel the order before you know: ${look}.`;
-  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference, requestId });
+  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference, shown, requestId });
 }
 
 export function afterAbort(facts: CallFacts, reason: unknown): unknown {

@@ -1,6 +1,8 @@
 import type * as z from 'zod/mini';
+import { expectationSchema } from '../contract/input.ts';
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { type InputIssue, InvalidInputError } from '../errors.ts';
+import { isPlainName, nearestName } from '../unknown-option.ts';
 import { version } from '../version.ts';
 import { REQUEST_ID } from './request-id.ts';
 
@@ -11,16 +13,17 @@ export function checkedInput<Input, Request extends object, Result>(
 ): Request {
   const read = operation.input.safeParse(input);
   if (read.success) return read.data;
-  throw new InvalidInputError(read.error.issues.flatMap(inputIssues), operation.name);
+  const fields = Object.keys(operation.input.shape);
+  throw new InvalidInputError(
+    read.error.issues.flatMap((issue) => inputIssues(issue, fields)),
+    operation.name,
+  );
 }
 
-function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
+function inputIssues(issue: z.core.$ZodIssue, fields: readonly string[]): InputIssue[] {
   if (issue.code === 'unrecognized_keys') {
-    const named = issue.keys.slice(0, MOST_NAMED).map((key) => ({
-      path: [...issue.path, key].join('.'),
-      message: 'is not a field of this operation: check the spelling, or use extraBody',
-      code: 'unknown_field',
-    }));
+    const known = issue.path.length === 0 ? fields : EXPECTED_FIELDS;
+    const named = issue.keys.slice(0, MOST_NAMED).map((key) => unknownField(issue.path, key, known));
     const more = issue.keys.length - named.length;
     const others = {
       path: '',
@@ -37,6 +40,21 @@ function inputIssues(issue: z.core.$ZodIssue): InputIssue[] {
   return [{ path, message, code: issue.code === 'invalid_union' ? 'invalid_type' : issue.code }];
 }
 
+/** A caller may have put a key or a phone number where the name of a field should be. */
+function unknownField(path: readonly PropertyKey[], key: string, known: readonly string[]): InputIssue {
+  const nearest = nearestName(key, known);
+  const shown = nearest !== undefined || isPlainName(key) ? key : '[REDACTED]';
+  return {
+    path: [...path, shown].join('.'),
+    message:
+      nearest === undefined
+        ? 'is not a field of this operation: check the spelling, or use extraBody'
+        : `is not a field of this operation: did you mean ${nearest}?`,
+    code: 'unknown_field',
+  };
+}
+
+const EXPECTED_FIELDS = Object.keys(expectationSchema.shape);
 const MOST_NAMED = 20;
 
 /** The JSON text of a POST, written once and sent unchanged with each try. */

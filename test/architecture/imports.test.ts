@@ -5,7 +5,10 @@ import { expect, test } from 'vitest';
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
   ['contract and money', /^(?:contract\/|money|version|longest-timer|polling\/schedule)/],
-  ['errors', /^(?:errors|api-errors|request-errors|wait-timeout-error|events|redact|printable|or-nothing)\./],
+  [
+    'errors',
+    /^(?:errors|api-errors|request-errors|wait-timeout-error|events|decoded-text|redact|printable|unknown-option|or-nothing)\./,
+  ],
   ['journal', /^journal\//],
   ['options', /^(?:options|polling-options|resolve-options)\./],
   ['operations', /^operations\./],

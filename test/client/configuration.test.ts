@@ -87,7 +87,11 @@ const refused: [name: string, options: unknown, says: RegExp][] = [
   ['onEvent that is no function', { ...good, onEvent: [] }, /onEvent must be a function/],
   ['a logger without levels', { ...good, logger: () => {} }, /logger must have.+console/],
   ['polling that is no object', { ...good, polling: 5 }, /polling must be an object/],
-  ['a misspelt polling option', { ...good, polling: { minDealy: 5 } }, /no option minDealy/],
+  [
+    'a misspelt polling option',
+    { ...good, polling: { minDealy: 5 } },
+    /^Unknown option "polling\.minDealy"\. Did you mean polling\.minDelay\?$/,
+  ],
 ];
 
 test.each(refused)('the constructor refuses %s, and says what to do', (_, options, says) => {
@@ -113,7 +117,7 @@ const refusedInBoth: [name: string, options: object, says: RegExp][] = [
       /maxRetries must be a whole number/,
     ],
   ),
-  ['a misspelt option', { timeuot: 5 }, /no option timeuot/],
+  ['a misspelt option', { timeuot: 5 }, /^Unknown option "timeuot"\. Did you mean timeout\?$/],
   [
     'Authorization in headers',
     { headers: { Authorization: `Bearer ${API_KEY}` } },

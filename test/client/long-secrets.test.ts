@@ -80,3 +80,33 @@ test('a body that is cut short shows no part of a key or a number at its end', a
     }
   }
 });
+
+// Each has so many readings that a pattern with two ways to read it, or a search from each character, would take hours.
+test.each([
+  '\\',
+  '\\\\\\\\u0020',
+  '\\u005c',
+  '%25',
+  '%C3',
+  '&amp;',
+  '&#x000000000',
+  '0 1 ',
+  '+1 - ',
+  '2 4 4 1 2 3 4 5 ',
+  '244-123-45-',
+  'phone   ',
+  'aaaaaaaa-',
+  'a@',
+  'TXN-',
+])('a long body of %j holds nothing up', async (part) => {
+  const body = part.repeat(Math.ceil((16 * 1024) / part.length)).slice(0, 16 * 1024);
+  const client = new PaymentsClient({
+    apiKey: KEY,
+    baseUrl: 'https://payments.example',
+    fetch: async () => new Response(body, { status: 422, headers: { 'x-request-id': part.repeat(99) } }),
+  });
+  for (const phone of ['0244123456', '2'.repeat(9)]) {
+    const failure = await failureOf(client.chargeMobileMoney({ ...charge, phone }));
+    expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
+  }
+});

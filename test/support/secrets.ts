@@ -42,9 +42,17 @@ export function expectNoSecrets(value: unknown, secrets: Secrets, options: { get
   expect(leaks).toEqual([]);
 }
 
-/** What a reader makes of the escapes of JSON, an address and HTML. */
+/** What a reader makes of the escapes of JSON, an address and HTML, also of those that were escaped again. */
 function decoded(text: string): string {
+  const once = decodedOnce(text);
+  return once === text ? text : decoded(once);
+}
+
+const named: Record<string, string> = { amp: '&', commat: '@', plus: '+', period: '.', sol: '/', quot: '"' };
+
+function decodedOnce(text: string): string {
   return text
+    .replace(/&(amp|commat|plus|period|sol|quot);/g, (_, name) => named[name] ?? '')
     .replace(/\\+u([\da-f]{4})|&#x([\da-f]+);|%([\da-f]{2})/gi, (_, json, html, address) =>
       String.fromCharCode(Number.parseInt(json ?? html ?? address, 16)),
     )
