@@ -20,7 +20,7 @@ import { type Reconciled, reconcile } from './polling/reconcile.ts';
 import { resolveWait } from './polling/resolve-wait.ts';
 import { Waits } from './polling/waits.ts';
 import { watch } from './polling/watch.ts';
-import type { ReconcileOptions, WaitOptions } from './polling-options.ts';
+import type { ReconcileItem, ReconcileOptions, WaitOptions } from './polling-options.ts';
 import type { AnyTransaction } from './request-errors.ts';
 import { checkedOptions, checkedSignal, resolveOptions } from './resolve-options.ts';
 import type { Answer } from './transport/attempt.ts';
@@ -171,30 +171,31 @@ export class PaymentsClient {
   }
 
   /**
-   * One look at each of many references, as the answers come: for a start-up or a nightly job. Passing faults are
-   * waited out; what cannot be learned of one reference is its `error`, and ends nothing else. Memory is bounded.
+   * Checks each of many references once and yields the results as they come: for a start-up or a nightly job. Temporary
+   * errors are retried until the `timeout`. What goes wrong with one reference is its `error`, and ends nothing else: a
+   * TransactionMismatchError if its `expect` does not hold. Give `expect` before you fulfil an order. Memory is bounded.
    *
-   * @throws ConfigurationError where an option cannot work; ClosedError; the signal's own reason; what `references` throws.
+   * @throws {ConfigurationError} if an option cannot work.
+   * @throws {ClosedError} if the client is closed. It also throws the signal's own reason, and what `references` throws.
    *
    * @example
    * ```ts
-   * for await (const { reference, transaction, error } of payments.reconcile(openOrders())) {
+   * const items = openOrders().map(({ reference, amount, currency }) => ({ reference, expect: { amount, currency } }));
+   * for await (const { reference, transaction, error } of payments.reconcile(items)) {
    *   if (!transaction) console.warn(`${reference} stays open`, error);
    *   else if (transaction.status === 'success') await fulfil(reference);
    * }
    * ```
    */
   reconcile(
-    references: Iterable<string> | AsyncIterable<string>,
+    references: Iterable<string | ReconcileItem> | AsyncIterable<string | ReconcileItem>,
     options: ReconcileOptions = {},
   ): AsyncGenerator<Reconciled, void, void> {
-    return ofRead(() => {
-      const { signal, ...rest } = checkedOptions(options);
-      return reconcile(this.#waits, references, checkedSignal(signal), (reference) => ({
-        ...this.#wait(reference, rest),
-        oneLook: true,
-      }));
-    });
+    return ofRead(() =>
+      reconcile(this.#waits, references, checkedOptions(options), (reference, rest) =>
+        this.#wait(reference, rest),
+      ),
+    );
   }
 
   /**

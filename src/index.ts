@@ -87,7 +87,14 @@ export type {
 export type { Check } from './polling/check.ts';
 export type { Reconciled } from './polling/reconcile.ts';
 export type { Schedule } from './polling/schedule.ts';
-export type { KnownStatus, Poll, PollingOptions, ReconcileOptions, WaitOptions } from './polling-options.ts';
+export type {
+  KnownStatus,
+  Poll,
+  PollingOptions,
+  ReconcileItem,
+  ReconcileOptions,
+  WaitOptions,
+} from './polling-options.ts';
 export {
   type AnyTransaction,
   ConnectionError,

@@ -17,12 +17,9 @@ interface Money {
   currency: string;
 }
 
-function moneyMismatches(
-  actual: Money,
-  expected: { amount?: number | undefined; currency?: string | undefined },
-) {
+function moneyMismatches(actual: Money, expected: { amount: number; currency?: string | undefined }) {
   const found: Mismatch[] = [];
-  if (expected.amount !== undefined && !sameAmount(actual.amount, expected.amount)) {
+  if (!sameAmount(actual.amount, expected.amount)) {
     found.push({ field: 'amount', expected: expected.amount.toFixed(2), actual: String(actual.amount) });
   }
   if (expected.currency !== undefined && actual.currency.toUpperCase() !== expected.currency) {
@@ -72,8 +69,9 @@ export const verify = describe({
   path: 'transactions/verify/:reference',
   input: verifyInputSchema,
   answer: verifyAnswerSchema,
-  mismatches: (transaction, { reference, expect = {} }) =>
-    transaction.reference === reference
-      ? moneyMismatches(transaction, expect)
-      : [{ field: 'reference', expected: reference, actual: transaction.reference }],
+  mismatches: (transaction, { reference, expect }) => {
+    if (transaction.reference !== reference)
+      return [{ field: 'reference', expected: reference, actual: transaction.reference }];
+    return expect === undefined ? [] : moneyMismatches(transaction, expect);
+  },
 });

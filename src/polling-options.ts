@@ -68,13 +68,28 @@ export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
   startedAt?: number | undefined;
   /** Hears of each poll. Neither what it throws nor what it does to the transaction changes anything. */
   onPoll?: ((poll: Poll) => void) | undefined;
-  /** What the transaction must be about: judged on the final status. @example { amount: '25.50', currency: 'GHS' } */
+  /** What the transaction must show: judged on the final status. @example { amount: '25.50', currency: 'GHS' } */
   expect?: Expectation | undefined;
   /** The statuses that end this wait. @default the client's `polling.finalStatuses` */
   finalStatuses?: readonly KnownStatus[] | undefined;
 }
 
-/** What `reconcile` takes last: `timeout` bounds the look at each reference. */
+/** A reference for `reconcile`, with what is known of its charge. */
+export interface ReconcileItem {
+  reference: string;
+  /**
+   * What the transaction must show, whatever its status: else the `error` of this reference is a
+   * `TransactionMismatchError`. @example { amount: '25.50', currency: 'GHS' }
+   */
+  expect?: Expectation | undefined;
+  /**
+   * When the charge was made, in milliseconds since 1970. The check is then made `initialDelay` after it at the earliest,
+   * and otherwise at once.
+   */
+  startedAt?: number | undefined;
+}
+
+/** What `reconcile` takes last: `timeout` bounds the check of each reference, counted from when that is taken up. */
 export type ReconcileOptions = Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'>;
 
 /** What spaces and ends polls, with every default filled in. Waits without options of their own share one. */

@@ -1,3 +1,4 @@
+import { isPlainObject } from './contract/input.ts';
 import type { OperationName } from './contract/operation.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReport } from './events.ts';
@@ -77,7 +78,7 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
 
 /** What JavaScript lets through: the client would be silent about it, or fail only once it has sent something. */
 function checkKinds(options: PaymentsClientOptions): void {
-  if (!isPlain(options))
+  if (!isPlainObject(options))
     throw new ConfigurationError('The options must be a plain object, such as { apiKey, baseUrl }.');
   const { mode, fetch, onEvent, logger, polling, journal } = options;
   if (mode !== undefined && mode !== 'live' && mode !== 'test')
@@ -115,15 +116,8 @@ function checkJournal(journal: Journal | undefined): void {
 
 /** What a caller without types may pass in the place of a call's options. */
 export function checkedOptions<Options extends object>(options: Options): Options {
-  if (isPlain(options)) return options;
+  if (isPlainObject(options)) return options;
   throw new ConfigurationError('The options of a call must be a plain object, such as { signal, timeout }.');
-}
-
-/** Of what is inherited, as by an instance of a class, only a part would be heeded. Also of another realm, as in Jest. */
-function isPlain(options: unknown): boolean {
-  if (typeof options !== 'object' || options === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(options);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Checks a call's options and fills in the client's. */

@@ -2,6 +2,9 @@ import * as z from 'zod/mini';
 import { type AmountFault, amountFault, LARGEST_EXACT_AMOUNT, MINIMUM_AMOUNT } from '../money.ts';
 import { referenceSchema } from './reference.ts';
 
+/** A time given in seconds would lie before this, and the deadline with it. */
+export const YEAR_2001 = 1e12;
+
 /** The Mobile Money networks of SPEC.md, 4.2. */
 export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
 
@@ -68,18 +71,48 @@ export const chargeMobileMoneyInputSchema = closed({
   network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
 });
 
-/** What a paid transaction has to show: compared exactly, as decimals. */
+/** What a paid transaction must show: compared exactly, as decimals. */
 export const expectationSchema = closed({
   /** A number, or decimal text such as `'25.50'`. */
-  amount: z.optional(amount),
+  amount,
   /** Three letters. */
   currency: z.optional(currency),
 });
 
+/**
+ * Whether an object is plain, also one of another realm, as in Jest. Of what an instance of a class inherits, only a part
+ * would be read.
+ */
+export function isPlainObject(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(given);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+const expectation = z.pipe(
+  z.custom<Expectation>(isPlainObject, {
+    error: 'must be a plain object with an amount, such as { amount: "25.50", currency: "GHS" }',
+    params: { code: 'invalid_type' },
+  }),
+  expectationSchema,
+);
+
 /** What `verify`, `check` and the waits take (SPEC.md, 4.3), and what the answer is held against. */
 export const verifyInputSchema = closed({
   reference: referenceSchema,
-  expect: z.optional(expectationSchema),
+  expect: z.optional(expectation),
+});
+
+/** What `reconcile` takes for a reference that is not given as text. */
+export const reconcileItemSchema = closed({
+  ...verifyInputSchema.shape,
+  startedAt: z.optional(
+    z
+      .number({ error: 'must be a number: milliseconds since 1970' })
+      .check(
+        z.gte(YEAR_2001, { error: 'must be milliseconds since 1970, as Date.now() gives: not seconds' }),
+      ),
+  ),
 });
 
 /** A Mobile Money network: `mtn`, `telecel` or `airteltigo`. */
@@ -102,7 +135,7 @@ export type InitializeInput = z.input<typeof initializeInputSchema>;
 export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema>;
 
 /**
- * The amount and currency that a transaction must have.
+ * The amount that a transaction must have, and the currency if it is given.
  *
  * @interface
  * @example { amount: '25.50', currency: 'GHS' }

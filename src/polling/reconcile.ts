@@ -1,6 +1,11 @@
+import { reconcileItemSchema } from '../contract/input.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
 import { shielded } from '../events.ts';
+import { verify } from '../operations.ts';
+import type { ReconcileItem, ReconcileOptions, WaitOptions } from '../polling-options.ts';
+import { checkedSignal } from '../resolve-options.ts';
+import { checkedInput } from '../transport/request.ts';
 import { endingAtOnce } from './ending-at-once.ts';
 import type { Wait, WaitRequest } from './wait.ts';
 import type { Waits } from './waits.ts';
@@ -13,24 +18,53 @@ export type Reconciled =
 /** How many references are held at once, however many there are: enough to keep the polls busy. */
 const WINDOW = 256;
 
-type References = Iterable<string> | AsyncIterable<string>;
+/** Checks the options of one wait and fills in the client's. */
+type ResolveWait = (reference: string, options: WaitOptions) => WaitRequest;
+
+type References = Iterable<string | ReconcileItem> | AsyncIterable<string | ReconcileItem>;
 
 /** One look at each reference, as the answers come. Whoever stops reading ends it. */
 export function reconcile(
   waits: Waits,
   references: References,
-  signal: AbortSignal | undefined,
-  requestFor: (reference: string) => WaitRequest,
+  options: ReconcileOptions,
+  resolveWait: ResolveWait,
 ): AsyncGenerator<Reconciled, void, void> {
   checkReferences(references);
-  return endingAtOnce((onBegin) => resultsOf(waits, references, signal, requestFor, onBegin));
+  for (const name of ['expect', 'startedAt']) {
+    if (Reflect.get(options, name) === undefined) continue;
+    throw new ConfigurationError(`reconcile takes ${name} for each reference: { reference, ${name} }.`);
+  }
+  const { signal, ...rest } = options;
+  const requestFor = (item: string | ReconcileItem) => requestForItem(item, rest, resolveWait);
+  const own = checkedSignal(signal);
+  return endingAtOnce((onBegin) => resultsOf(waits, references, own, requestFor, onBegin));
+}
+
+function requestForItem(
+  given: string | ReconcileItem,
+  options: ReconcileOptions,
+  resolveWait: ResolveWait,
+): WaitRequest {
+  const item = isItem(given)
+    ? checkedInput({ ...verify, input: reconcileItemSchema }, given)
+    : { reference: given };
+  const { reference, expect, startedAt } = item;
+  const request = resolveWait(reference, { ...options, expect, startedAt });
+  // The timeout counts from now: an order of yesterday gets as much time to be checked as a new one.
+  const elapsed = startedAt === undefined ? 0 : Math.max(0, Date.now() - startedAt);
+  return { ...request, timeout: request.timeout + elapsed, oneLook: true };
+}
+
+function isItem(given: string | ReconcileItem): given is ReconcileItem {
+  return typeof given === 'object' && given !== null;
 }
 
 async function* resultsOf(
   waits: Waits,
   references: References,
   signal: AbortSignal | undefined,
-  requestFor: (reference: string) => WaitRequest,
+  requestFor: (item: string | ReconcileItem) => WaitRequest,
   onBegin: (leave: () => void) => void,
 ): AsyncGenerator<Reconciled, void, void> {
   if (waits.closed) throw new ClosedError('verify');
@@ -56,7 +90,8 @@ async function* resultsOf(
     });
   const onAbort = () => stop(signal?.reason);
 
-  const ask = (reference: string) => {
+  const ask = (item: string | ReconcileItem) => {
+    const reference = isItem(item) ? item.reference : item;
     let wait: Wait | undefined;
     const settled = (result: Reconciled) => {
       if (wait) asking.delete(wait);
@@ -68,7 +103,7 @@ async function* resultsOf(
       else settled({ reference, error });
     };
     try {
-      wait = waits.join(requestFor(reference), (transaction) => settled({ reference, transaction }), refused);
+      wait = waits.join(requestFor(item), (transaction) => settled({ reference, transaction }), refused);
       if (wait) asking.add(wait);
     } catch (error) {
       // A wrong option is wrong for every reference.
@@ -129,6 +164,6 @@ function iteratorOf(references: References) {
   return isAsync(references) ? references[Symbol.asyncIterator]() : references[Symbol.iterator]();
 }
 
-function isAsync(references: References): references is AsyncIterable<string> {
+function isAsync(references: References): references is AsyncIterable<string | ReconcileItem> {
   return Symbol.asyncIterator in references && typeof references[Symbol.asyncIterator] === 'function';
 }

@@ -1,3 +1,4 @@
+import { YEAR_2001 } from '../contract/input.ts';
 import { ConfigurationError } from '../errors.ts';
 import { verify } from '../operations.ts';
 import { checkTimeout, type PollingRules, resolveRules, type WaitOptions } from '../polling-options.ts';
@@ -46,6 +47,3 @@ export function resolveWait(
     onTransaction: undefined,
   };
 }
-
-/** A moment given in seconds would lie before this, and the deadline with it. */
-const YEAR_2001 = 1e12;

@@ -14,7 +14,7 @@ export interface WaitRequest {
   startedAt: number | undefined;
   signal: AbortSignal | undefined;
   headers: Readonly<Record<string, string>> | undefined;
-  expect: { amount?: number | undefined; currency?: string | undefined } | undefined;
+  expect: { amount: number; currency?: string | undefined } | undefined;
   onPoll: ((poll: Poll) => void) | undefined;
   /** End with the first answer, whatever its status. */
   oneLook: boolean;

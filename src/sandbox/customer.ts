@@ -19,12 +19,21 @@ export function addCheckout(app: Hono<Env>, ledger: Ledger): void {
   app.post('/checkout/:reference', async (c) => {
     const entry = ledger.find(c.req.param('reference'));
     if (!entry || entry.mobileMoney) return noCheckout(c, entry !== undefined);
-    const { outcome } = await c.req.parseBody();
+    const { outcome } = await formOf(c);
     const status = outcomes.get(outcome);
     if (!status) return c.html(messagePage('Not understood', 'Press a button of the checkout page.'), 400);
     if (!isFinal(entry.status)) ledger.settle(entry.reference, status);
     return c.redirect(`/checkout/${entry.reference}`, 303);
   });
+}
+
+/** The fields of a form; none if the body cannot be read, such as a multipart form without its boundary. */
+export async function formOf(c: Context<Env>): Promise<Record<string, string | File>> {
+  try {
+    return await c.req.parseBody();
+  } catch {
+    return {};
+  }
 }
 
 function noCheckout(c: Context<Env>, charged: boolean) {
@@ -44,7 +53,7 @@ const answerSchema = z.object({
 /** What the customer answers to a prompt. The PIN is neither kept nor compared: any four digits are one. */
 export function addAnswers(app: Hono<Env>, ledger: Ledger, activity: Activity): void {
   app.post('/phone', async (c) => {
-    const read = answerSchema.safeParse(await c.req.parseBody());
+    const read = answerSchema.safeParse(await formOf(c));
     if (!read.success) return c.html(messagePage('Not understood', 'Approve or decline.', thePhone), 400);
     const { reference, answer, pin } = read.data;
     const entry = ledger.find(reference);

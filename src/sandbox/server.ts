@@ -44,7 +44,10 @@ export function answerWith(
   server: Server,
   app: (request: Request, bindings: object) => Promise<Response> | Response,
 ): void {
-  const listener = getRequestListener((request, bindings) => app(real(request), bindings), {
+  const answer = (request: Request, bindings: object) =>
+    // No `Request` can be made of this one: fetch forbids the method.
+    request.method === 'TRACE' ? new Response(null, { status: 405 }) : app(real(request), bindings);
+  const listener = getRequestListener(answer, {
     // The Request and Response of the process that started the sandbox stay as they are.
     overrideGlobalObjects: false,
   });
@@ -54,11 +57,16 @@ export function answerWith(
 /** The types of a browser's fetch do not know it. */
 const streamed = { duplex: 'half' };
 
-/** A body of unknown length is counted through a copy of its request, and of the listener's own kind there is none. */
+/**
+ * The body limit copies a request without a `content-length`, to count its body. The listener's own kind of request cannot
+ * be copied, and it has a body even if nothing was sent.
+ */
 function real(request: Request): Request {
-  if (!request.headers.has('transfer-encoding')) return request;
-  const { url, method, headers, body, signal } = request;
-  return new Request(url, { method, headers, body, signal, ...streamed });
+  const { url, method, headers, signal } = request;
+  if (method === 'GET' || method === 'HEAD') return request;
+  if (headers.has('transfer-encoding'))
+    return new Request(url, { method, headers, body: request.body, signal, ...streamed });
+  return headers.has('content-length') ? request : new Request(url, { method, headers, signal });
 }
 
 /** Also requests that hang, and pages that listen for news, end here. */

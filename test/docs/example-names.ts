@@ -30,7 +30,7 @@ export interface Names extends Exported {
   startedAt: number;
   chargedAt: number;
   error: unknown;
-  openOrders(): string[];
+  openOrders(): { reference: string; amount: string; currency: string }[];
   show(status: string): void;
   fulfil(order: Order | string): Promise<void>;
   holdForReview(order: Order, error: Error): Promise<void>;

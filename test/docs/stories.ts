@@ -110,6 +110,14 @@ export const stories: Record<string, readonly Story[]> = {
       arrange: ({ mock }) => mock.fault('verify', { kind: 'status', status: 401 }),
       printed: [expect.stringMatching(/^TXN-000001: nothing was learned, it stays open AuthenticationError/)],
     },
+    {
+      where: 'the customer has paid another amount',
+      arrange({ mock, names }) {
+        mock.approve(names.reference);
+        mock.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
+      },
+      told: ['parkForReview order-17 TransactionMismatchError'],
+    },
   ],
   'docs/waiting.md, Webhooks are hints': [
     {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { OutcomeUnknownError, TransactionMismatchError, UnexpectedResponseError } from '../../src/index.ts';
+import {
+  type Expectation,
+  OutcomeUnknownError,
+  TransactionMismatchError,
+  UnexpectedResponseError,
+} from '../../src/index.ts';
 import { calls, posts, REFERENCE } from '../support/calls.ts';
 import { startRawService } from '../support/raw-service.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../support/service.ts';
@@ -129,10 +134,10 @@ test.each<[string, object, object]>([
   },
 );
 
-test.each<[string, object, object, string[]]>([
-  ['another reference', { reference: 'TXN-other' }, {}, ['reference']],
+test.each<[string, object, Expectation, string[]]>([
+  ['another reference', { reference: 'TXN-other' }, { amount: '25.50' }, ['reference']],
   ['another amount than expected', { amount: '2.55' }, { amount: '25.50' }, ['amount']],
-  ['another currency than expected', { currency: 'NGN' }, { currency: 'GHS' }, ['currency']],
+  ['another currency than expected', { currency: 'NGN' }, { amount: 25.5, currency: 'GHS' }, ['currency']],
   [
     'nothing as expected',
     { amount: '1.00', currency: 'NGN' },

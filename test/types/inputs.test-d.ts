@@ -11,6 +11,7 @@ import {
   PaymentsClient,
   type PaymentsClientOptions,
   type PollingOptions,
+  type ReconcileItem,
   type RequestOptions,
   type UnkeyedOptions,
   type VerifyOptions,
@@ -38,7 +39,7 @@ describe('inputs', () => {
     }>();
     expectTypeOf<Network>().toEqualTypeOf<'mtn' | 'telecel' | 'airteltigo'>();
     expectTypeOf<Expectation>().toEqualTypeOf<{
-      amount?: number | string | undefined;
+      amount: number | string;
       currency?: string | undefined;
     }>();
   });
@@ -63,7 +64,9 @@ describe('inputs', () => {
     // @ts-expect-error expect, not expected
     payments.verify('TXN-1', { expected: { amount: 1 } });
     // @ts-expect-error currency
-    payments.verify('TXN-1', { expect: { curency: 'USD' } });
+    payments.verify('TXN-1', { expect: { amount: 1, curency: 'USD' } });
+    // @ts-expect-error expect, not expected
+    payments.reconcile([{ reference: 'TXN-1', expected: { amount: 1 } }]);
   });
 
   test('refuse what is missing or of another type', () => {
@@ -75,6 +78,12 @@ describe('inputs', () => {
     payments.initialize({ ...payment, currency: null });
     // @ts-expect-error A phone number is text: as a number it loses its first zero.
     payments.chargeMobileMoney({ ...charge, phone: 244123456 });
+    // @ts-expect-error Without an amount, nothing is compared.
+    payments.verify('TXN-1', { expect: {} });
+    // @ts-expect-error Without an amount, nothing is compared.
+    payments.waitForFinalStatus('TXN-1', { expect: { amount: undefined, currency: 'GHS' } });
+    // @ts-expect-error Each reference has an amount of its own.
+    payments.reconcile(['TXN-1'], { expect: { amount: 1 } });
     // @ts-expect-error A reference is text.
     payments.verify({ reference: 'TXN-1' });
   });
@@ -101,7 +110,8 @@ describe('options', () => {
     expectTypeOf<TakesUndefined<VerifyOptions>>().toEqualTypeOf<keyof VerifyOptions>();
     expectTypeOf<TakesUndefined<WaitOptions>>().toEqualTypeOf<keyof WaitOptions>();
     expectTypeOf<TakesUndefined<PollingOptions>>().toEqualTypeOf<keyof PollingOptions>();
-    expectTypeOf<TakesUndefined<Expectation>>().toEqualTypeOf<keyof Expectation>();
+    expectTypeOf<TakesUndefined<Expectation>>().toEqualTypeOf<'currency'>();
+    expectTypeOf<TakesUndefined<ReconcileItem>>().toEqualTypeOf<'expect' | 'startedAt'>();
     expectTypeOf(payments.initialize).toBeCallableWith({ ...payment, currency: undefined }, undefined);
     const { PAYMENTS_API_KEY: apiKey, PAYMENTS_BASE_URL: baseUrl } = process.env;
     expectTypeOf(PaymentsClient).toBeConstructibleWith({ apiKey, baseUrl });

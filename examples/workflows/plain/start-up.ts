@@ -1,6 +1,7 @@
-import { ClosedError } from 'payment-collection-client';
+import { ClosedError, type ReconcileItem, TransactionMismatchError } from 'payment-collection-client';
 import { isFinal } from 'payment-collection-client/schedule';
 import { looks } from '../shop/settings.ts';
+import { settle } from './engine-errors.ts';
 import { carryOn } from './order-workflow.ts';
 import { orders, payments } from './payments.ts';
 
@@ -26,11 +27,14 @@ async function lookAtOpen(): Promise<void> {
   const open = orders
     .in('waiting', 'released')
     .filter(({ state, charged_at }) => state === 'waiting' || Date.now() - (charged_at ?? 0) < timeout);
-  const references = open.flatMap(({ reference }) => reference ?? []);
-  for await (const { reference, transaction } of payments.reconcile(references, { timeout: 60_000 })) {
+  const items = open.flatMap(({ reference, amount, currency }): ReconcileItem[] =>
+    reference === null ? [] : [{ reference, expect: { amount, currency } }],
+  );
+  for await (const { reference, transaction, error } of payments.reconcile(items, { timeout: 60_000 })) {
     const order = orders.byReference(reference);
     if (!order) continue;
-    if (transaction && isFinal(transaction.status)) orders.conclude(order.id, transaction);
+    if (error instanceof TransactionMismatchError) settle(orders, order.id, error);
+    else if (transaction && isFinal(transaction.status)) orders.conclude(order.id, transaction);
     else carryOn(order.id);
   }
 }

@@ -12,6 +12,7 @@ import {
   PaymentsError,
   type PaymentsEvent,
   RateLimitError,
+  type ReconcileItem,
   type Transaction,
   transactionSchema,
 } from 'payment-collection-client';
@@ -97,7 +98,8 @@ export async function poll(reference: string): Promise<number | null> {
 }
 
 export async function follow(references: string[]): Promise<void> {
-  for await (const { reference, transaction, error } of payments.reconcile(references)) {
+  const items = references.map((reference): ReconcileItem => ({ reference, expect: { amount: '25.50' } }));
+  for await (const { reference, transaction, error } of payments.reconcile([...references, ...items])) {
     console.log(reference, transaction?.status, error);
   }
   for await (const { status } of payments.watch('TXN-1')) console.log(status);
