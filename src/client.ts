@@ -22,7 +22,7 @@ import { Waits } from './polling/waits.ts';
 import { watch } from './polling/watch.ts';
 import type { ReconcileItem, ReconcileOptions, WaitOptions } from './polling-options.ts';
 import type { AnyTransaction } from './request-errors.ts';
-import { checkedOptions, checkedSignal, resolveOptions } from './resolve-options.ts';
+import { checkedOptions, resolveOptions } from './resolve-options.ts';
 import type { Answer } from './transport/attempt.ts';
 import { createSend, prepare, type Send } from './transport/transport.ts';
 
