@@ -1,5 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { ConfigurationError, type FetchInit, OutcomeUnknownError, PaymentsClient } from '../../src/index.ts';
+import {
+  ConfigurationError,
+  type FetchInit,
+  OutcomeUnknownError,
+  PaymentsClient,
+  type PaymentsClientOptions,
+} from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { calls, posts, REFERENCE } from '../support/calls.ts';
 import { type Drop, everyDrop, startDroppingService } from '../support/dropping-service.ts';
@@ -32,12 +38,12 @@ async function prepareConnection(client: PaymentsClient, { connection }: Drop): 
 }
 
 /** A client whose fetch is seen, and answers each charge. */
-function seenClient() {
+function seenClient(options: PaymentsClientOptions = {}) {
   const inits: FetchInit[] = [];
   const client = new PaymentsClient({
     apiKey: API_KEY,
     baseUrl: 'https://payments.example/api/v1',
-    journal: memoryJournal(),
+    ...options,
     fetch: async (url, init) => {
       inits.push(init);
       const operation = url.endsWith('initialize') ? 'initialize' : 'chargeMobileMoney';
@@ -69,7 +75,7 @@ describe('runtimes whose fetch might send a charge twice', () => {
   });
 
   test('frees the idempotency key of a charge that it refuses', async () => {
-    const { client } = seenClient();
+    const { client } = seenClient({ journal: memoryJournal() });
     vi.stubGlobal('Bun', { version: '1.0.0' });
     const key = { idempotencyKey: 'order-17' };
     expect(await failureOf(client.chargeMobileMoney(charge, key))).toBeInstanceOf(ConfigurationError);
