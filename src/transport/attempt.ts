@@ -95,6 +95,8 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
 
   const { status } = received;
   const returnedId = received.headers.get(REQUEST_ID);
+  // It takes a while to make, and an error needs it several times.
+  let redact: Redact | undefined;
   const facts = {
     operation: operation.name,
     // A listener may have aborted at the last moment.
@@ -106,7 +108,8 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     hasOwnConnections: isOwn,
     isOfEarlierRequest: returnedId !== sentId && recent.requestIds.has(returnedId ?? ''),
     get redact(): Redact {
-      return redactor();
+      redact ??= redactor();
+      return redact;
     },
     get serviceRequestId(): string | undefined {
       return returnedId === sentId ? undefined : requestIdIn(received.headers, facts);

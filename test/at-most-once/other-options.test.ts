@@ -67,6 +67,9 @@ test('a charge that is in flight when the client is closed is recorded and given
   expect(service.requests).toHaveLength(1);
 });
 
+/** The same for all requests, so that they can be compared. */
+const headers = { 'x-request-id': 'req-7' };
+
 describe('calls without a key, by a client that has a journal', () => {
   async function told(journal: boolean) {
     const events: PaymentsEvent[] = [];
@@ -75,7 +78,7 @@ describe('calls without a key, by a client that has a journal', () => {
     const onEvent = (event: PaymentsEvent) => {
       events.push('duration' in event ? { ...event, duration: 0 } : event);
     };
-    const client = service.client({ onEvent, ...(journal ? { journal: shared.journal() } : {}) });
+    const client = service.client({ onEvent, headers, ...(journal ? { journal: shared.journal() } : {}) });
     const results = [
       await client.chargeMobileMoney(charge, { idempotencyKey: null }),
       await client.chargeMobileMoney(charge, { idempotencyKey: null }),
@@ -104,7 +107,7 @@ test('a new key is sent and told as a call without one is', async () => {
     const onEvent = (event: PaymentsEvent) => {
       events.push('duration' in event ? { ...event, duration: 0 } : event);
     };
-    const client = service.client({ onEvent, journal: memoryJournal() });
+    const client = service.client({ onEvent, headers, journal: memoryJournal() });
     const result = await client.chargeMobileMoney(charge, { idempotencyKey });
     return { result, events, body: service.requests[0]?.body };
   };

@@ -57,7 +57,10 @@ function requestSpan(tracer: Tracer, server: Attributes, event: ResponseEvent): 
       ...referenceIn(event),
       ...(event.attempt > 1 ? { [ATTR_HTTP_REQUEST_RESEND_COUNT]: event.attempt - 1 } : {}),
       ...(event.status === null ? {} : { [ATTR_HTTP_RESPONSE_STATUS_CODE]: event.status }),
-      ...(event.requestId === undefined ? {} : { 'payments.request_id': event.requestId }),
+      'payments.request_id': event.requestId,
+      ...(event.serviceRequestId === undefined
+        ? {}
+        : { 'payments.service_request_id': event.serviceRequestId }),
     },
   });
   if (event.error) {
