@@ -44,7 +44,7 @@ export class Pace {
   #probe: string | undefined;
   /** Whether the last probe was refused too: all are, so there is no other until one is accepted. */
   #refusesAll = false;
-  #pausesInRow = 0;
+  #pausesInVain = 0;
   readonly #refusals = new Refusals();
   /** The part of the rate that was allowed when the last pause ended. */
   #fraction = 1;
@@ -64,6 +64,11 @@ export class Pace {
     // The bursts shrink with the rate, so that a service that refuses is asked by few.
     const part = this.#burstOver(Math.max(1, Math.floor(this.#recent.length * fraction)), fraction);
     return Math.max(now, Math.min(this.#pausedUntil, this.#probeAt), whole, part);
+  }
+
+  /** Until when no poll of this reference may leave, not even for a hint: after a 429 to it. */
+  heldUntil(reference: string): number {
+    return this.#refusals.heldUntil(reference);
   }
 
   /** Whether a poll that may leave now is a probe. */
@@ -92,7 +97,8 @@ export class Pace {
     const isProbe = reference !== undefined && reference === this.#probe;
     if (isProbe || reference === undefined) this.#probe = undefined;
     if (isProbe) this.#refusesAll = true;
-    const concernsOnly = reference !== undefined && this.#refusals.concernsOnly(reference, now);
+    const pause = pauseFor(retryAfter);
+    const concernsOnly = reference !== undefined && this.#refusals.concernsOnly(reference, now, now + pause);
     if (concernsOnly && !isProbe) return;
 
     // Requests that were under way together are refused together: that is one refusal, not many.
@@ -100,13 +106,12 @@ export class Pace {
     if (isNew || isProbe) this.#fraction = Math.max(SLOWEST, this.#fractionAt(now) / 2);
     if (isNew) {
       this.#pausedAt = now;
-      const probeAt = now + Math.min(FIRST_PROBE, pauseFor(retryAfter) / 2);
-      this.#probeAt = this.#refusesAll ? Number.POSITIVE_INFINITY : probeAt;
-      this.#pausesInRow++;
+      this.#probeAt = this.#refusesAll ? Number.POSITIVE_INFINITY : now + Math.min(FIRST_PROBE, pause / 2);
+      this.#pausesInVain = this.#refusesAll ? this.#pausesInVain + 1 : 0;
     }
     if (reference === undefined) this.#probeAt = Number.POSITIVE_INFINITY;
-    const longer = 1 + Math.min(MOST_LONGER, LONGER_EACH_TIME * (this.#pausesInRow - 1));
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + pauseFor(retryAfter) * longer);
+    const longer = 1 + Math.min(MOST_LONGER, LONGER_EACH_TIME * this.#pausesInVain);
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + pause * longer);
   }
 
   /** The service answered something else to a poll that left at that moment. */
@@ -115,7 +120,6 @@ export class Pace {
     // What left before the refusal says nothing about what is refused since.
     if (left < this.#pausedAt) return;
     this.#refusesAll = false;
-    this.#pausesInRow = 0;
     if (reference !== this.#probe) return;
     this.#probe = undefined;
     if (!this.isPaused(now)) return;

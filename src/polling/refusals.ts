@@ -16,19 +16,24 @@ const MOST_REMEMBERED = 1_000;
  * others are accepted, the second refuses any of them.
  */
 export class Refusals {
-  /** When each reference was last refused, and how often in a row while others were accepted. */
-  readonly #refused = new Map<string, { at: number; times: number }>();
+  /** When each reference was last refused, until when, and how often in a row while others were accepted. */
+  readonly #refused = new Map<string, { at: number; until: number; times: number }>();
   /** When the latest request left that was accepted. */
   #acceptedAt = Number.NEGATIVE_INFINITY;
   #tolerance = 0;
 
+  /** Until when no request about this reference may leave, whatever asks for it. */
+  heldUntil(reference: string): number {
+    return this.#refused.get(reference)?.until ?? Number.NEGATIVE_INFINITY;
+  }
+
   /** Counts a 429. Returns whether it is the limit of this reference, so that no other needs to wait. */
-  concernsOnly(reference: string, now: number): boolean {
+  concernsOnly(reference: string, now: number, until: number): boolean {
     const before = this.#refused.get(reference);
     const again = before !== undefined && before.at < this.#acceptedAt;
     const times = again ? before.times + 1 : 1;
     this.#refused.delete(reference);
-    this.#refused.set(reference, { at: now, times });
+    this.#refused.set(reference, { at: now, until, times });
     this.#forgetOldest();
     if (again) {
       if (times >= REPEATED) this.expectOnSome();

@@ -80,11 +80,6 @@ function askedPause(answer: Outcome['answer'], error: unknown): number {
   return Math.min(asked ?? 0, LONGEST_PAUSE);
 }
 
-/** Until when no poll of this reference may leave, not even for a hint: after a 429 to it. */
-export function heldUntil({ lastError, notBefore }: SharedPoll): number {
-  return lastError instanceof RateLimitError ? notBefore : Number.NEGATIVE_INFINITY;
-}
-
 /** Whether this answer, or this refusal, shows that the service's limit let the request through. */
 export function isAccepted({ answer, error }: Outcome): boolean {
   if (answer) return true;

@@ -10,7 +10,6 @@ import { copyOf, type Ending, endingsOf, isWanted } from './judge.ts';
 import { Pace } from './pace.ts';
 import {
   HINT_INTERVAL,
-  heldUntil,
   isAccepted,
   momentFor,
   nextMoment,
@@ -38,8 +37,8 @@ const MISSED = 1_000;
 /** The wall's clock ran ahead of the other by this much: the machine slept, or somebody set the clock. */
 const SLEPT = 10_000;
 
-/** A check that was missed for longer counts as missed this long: others that are due are not late by more. */
-const LATEST = 60_000;
+/** The one check of a wait counts as due at its deadline, but not longer ago than this. In milliseconds. */
+const LONGEST_OVERDUE = 60_000;
 
 const TOO_OLD = new Error('The process was frozen meanwhile: this answer would be too old.');
 
@@ -164,7 +163,7 @@ export class Waits {
   }
 
   #plan(poll: SharedPoll, moment: number): void {
-    const due = Math.ceil(Math.max(moment, heldUntil(poll)));
+    const due = Math.ceil(Math.max(moment, this.#pace.heldUntil(poll.reference)));
     if (poll.slot === -1 || due < poll.due) this.#due.put(poll, due);
   }
 
@@ -175,7 +174,7 @@ export class Waits {
     if (poll.inFlight) return;
     if (poll.attempts > 0) this.#bringForward(poll, now);
     // Ahead of those that became due later.
-    else this.#plan(poll, Math.max(deadlineOf(wait), now - LATEST));
+    else this.#plan(poll, Math.max(deadlineOf(wait), now - LONGEST_OVERDUE));
   }
 
   #bringForward(poll: SharedPoll, now: number): void {
@@ -271,6 +270,7 @@ export class Waits {
     const deadline = this.#deadlines.first;
     if (deadline) this.#alarm.setFor(deadline.due, now);
     const poll = this.#due.first;
+    this.#heldBack = false;
     if (!poll) return;
     const isFree = this.#underWay < this.#maxConcurrency;
     const readyAt = this.#pace.readyAt(now);
