@@ -1,11 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { common } from './common.ts';
 
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
-    restoreMocks: true,
-    // The longest tests wait rather than compute: on two cores the default would run all files one after the other.
-    maxWorkers: 3,
+    ...common,
     projects: [
       {
         extends: true,

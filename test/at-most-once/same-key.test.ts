@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import type { InitializedPayment, MobileMoneyCharge, PaymentsEvent } from '../../src/index.ts';
 import { answers, charge, json, payment, type Service, startService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 import { startMock } from '../testing/start-mock.ts';
 import { kinds } from './journals.ts';
 import { charged, KEY, keyed, posts, replayOf } from './keyed-calls.ts';
+
+const COUNT = sized(40, 200);
 
 /** Each payment that the service makes has a reference of its own. */
 async function countingService(): Promise<Service> {
@@ -46,15 +49,15 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('hundreds of keys at once are one charge each, and each key gives its own', async () => {
+  test(`${COUNT} keys at once are one charge each, and each key gives its own`, async () => {
     const service = await countingService();
     const client = service.client({ journal: handles()() });
-    const keys = Array.from({ length: 200 }, (_, index) => `order-${index}`);
+    const keys = Array.from({ length: COUNT }, (_, index) => `order-${index}`);
     const all = () => Promise.all(keys.map((idempotencyKey) => charged(client, { idempotencyKey })));
     const first = await all();
-    expect(new Set(first.map(({ reference }) => reference)).size).toBe(200);
+    expect(new Set(first.map(({ reference }) => reference)).size).toBe(COUNT);
     expect(await all()).toEqual(first.map(replayOf));
-    expect(service.requests).toHaveLength(200);
+    expect(service.requests).toHaveLength(COUNT);
   });
 
   test('many calls at once under one key are one charge, and all have its result', async () => {

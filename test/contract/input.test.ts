@@ -9,6 +9,7 @@ import {
   networks,
 } from '../../src/index.ts';
 import { answers, charge, failureOf, json, payment, type Service, startService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 
 /** Answers every POST, about the currency that was asked for. */
 function startPostService(): Promise<Service> {
@@ -64,6 +65,7 @@ test('the phone number is sent as it was given, whatever its form', async () => 
       await client.chargeMobileMoney({ ...charge, phone });
       expect(sentBy(service)).toEqual({ ...charge, amount: 25.5, phone });
     }),
+    { numRuns: sized(30, 100) },
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { InvalidInputError, TransactionMismatchError } from '../../src/index.ts';
 import { amountFault, LARGEST_EXACT_AMOUNT, sameAmount } from '../../src/money.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 
 /** Decimal text from whole hundredths, without a float. */
 const text = (cents: number | bigint) => {
@@ -34,7 +35,7 @@ test('an amount reaches the wire as the JSON number that was meant, and the answ
       const sent = service.requests.at(-1)?.body;
       expect(sent).toMatch(`"amount":${withoutEndZeros(answered)},`);
     }),
-    { numRuns: 500 },
+    { numRuns: sized(100, 500) },
   );
 });
 
@@ -57,7 +58,7 @@ test('an answer that is one hundredth off is never taken for the amount that was
         transaction: answers.initialize({ amount: answered }).data,
       });
     }),
-    { numRuns: 200 },
+    { numRuns: sized(50, 200) },
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type Transaction, transactionSchema, transactionStatuses } from '../../src/index.ts';
 import { expectFields } from '../support/fields.ts';
 import { answers, charge, json, payment, startService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 
 const REFERENCE = 'TXN-8f2c61d0';
 
@@ -110,6 +111,7 @@ test('no extra field of any form or name costs a result', async () => {
         ...answers.chargeMobileMoney().data,
       });
     }),
+    { numRuns: sized(30, 100) },
   );
 });
 

@@ -1,11 +1,12 @@
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { hasRedis } from '../support/databases.ts';
+import { sized } from '../support/sized.ts';
 import { type Outcome, type RunOptions, runCrashProof } from './harness.ts';
 import { printOutcomes } from './report.ts';
 import { onFile, onPostgres, onRedis } from './servers.ts';
 
 // The same, for thousands of keys: npm run crashproof.
-const few = { keys: 200, workers: 3, kills: 16, seed: 1 };
+const few = sized({ keys: 80, workers: 3, kills: 8, seed: 1 }, { keys: 200, workers: 3, kills: 16, seed: 1 });
 const fewer = { keys: 80, workers: 3, kills: 8, seed: 1 };
 vi.setConfig({ testTimeout: 180_000 });
 

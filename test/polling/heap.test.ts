@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Heap, type Timed } from '../../src/polling/heap.ts';
+import { sized } from '../support/sized.ts';
 
 interface Item extends Timed {
   id: number;
@@ -55,6 +56,7 @@ test('after any steps the first is one of the earliest, and everything knows whe
         for (const item of items) expect(item.slot !== -1).toBe(inside.has(item));
       }
     }),
+    { numRuns: sized(20, 100) },
   );
 });
 

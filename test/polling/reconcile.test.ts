@@ -2,8 +2,11 @@ import { expect, test, vi } from 'vitest';
 import { MINUTE, SECOND, settled, useFakeClock } from '../support/fake-clock.ts';
 import { all, references, watchedSource } from '../support/reconciling.ts';
 import { brokenConnection, inTurn, scriptedService } from '../support/scripted-service.ts';
+import { sized } from '../support/sized.ts';
 
 useFakeClock();
+
+const COUNT = sized(1_000, 10_000);
 
 const fast = { maxRequestsPerSecond: 100_000, maxConcurrency: 1_000 };
 
@@ -19,13 +22,13 @@ test.each([
   ['a set', (list: string[]) => new Set(list)],
   ['a generator', (list: string[]) => list.values()],
   ['an async generator', slowly],
-])('10,000 references from %s each yield once', async (_, sourceOf) => {
+])(`${COUNT.toLocaleString('en')} references from %s each yield once`, async (_, sourceOf) => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: fast });
-  const { list, error } = await settled(all(client.reconcile(sourceOf(references(10_000)))), 60 * SECOND);
+  const { list, error } = await settled(all(client.reconcile(sourceOf(references(COUNT)))), 60 * SECOND);
   expect(error).toBeUndefined();
-  expect(list.map(({ reference }) => reference).sort()).toEqual(references(10_000).sort());
+  expect(list.map(({ reference }) => reference).sort()).toEqual(references(COUNT).sort());
   expect(list.every(({ transaction }) => transaction?.status === 'pending')).toBe(true);
-  expect(seen).toHaveLength(10_000);
+  expect(seen).toHaveLength(COUNT);
   expect(vi.getTimerCount()).toBe(0);
 });
 

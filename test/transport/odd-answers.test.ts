@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { callOf, judge, type OperationName, operationNames, REFERENCE } from '../support/judge.ts';
 import { answers, startService } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 
 /** Values for a field of an answer: odd ones, and those that nearly fit. */
 const fieldValue = fc.oneof(
@@ -109,7 +110,7 @@ test.each(operationNames)(
         );
         expect(service.requests.length - before).toBe(1);
       }),
-      { numRuns: 1000 },
+      { numRuns: sized(100, 1000) },
     );
     const doubt =
       operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
