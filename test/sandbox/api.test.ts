@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   AuthenticationError,
   ConnectionError,
@@ -69,6 +69,23 @@ test('an answer that is lost leaves the charge made', async () => {
   const { sandbox, payments } = await start();
   sandbox.fault('chargeMobileMoney', { kind: 'answerLost' });
   await expect(payments.chargeMobileMoney(charge)).rejects.toBeInstanceOf(OutcomeUnknownError);
+  expect(sandbox.charges).toHaveLength(1);
+});
+
+test('a charge that hangs is made while the client still waits', async () => {
+  const { sandbox, payments } = await start();
+  sandbox.fault('chargeMobileMoney', { kind: 'hang', accepted: true });
+  let ended = false;
+  const call = payments
+    .chargeMobileMoney(charge)
+    .catch((error: unknown) => error)
+    .finally(() => {
+      ended = true;
+    });
+  await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1), { timeout: 15_000 });
+  expect(ended).toBe(false);
+  await sandbox.close();
+  expect(await call).toBeInstanceOf(OutcomeUnknownError);
   expect(sandbox.charges).toHaveLength(1);
 });
 

@@ -14,7 +14,7 @@ import {
 } from '../../src/index.ts';
 import { createMockPayments } from '../../src/testing/index.ts';
 import { failureOf } from '../support/service.ts';
-import { payment, startMock } from './start-mock.ts';
+import { charge, payment, startMock } from './start-mock.ts';
 import { chargeUnder, patience, unknown, verifyUnder } from './under-faults.ts';
 
 describe('a status code', () => {
@@ -139,6 +139,22 @@ describe('no whole answer in time', () => {
       expect(error).toMatchObject(unknown(RequestTimeoutError));
       expect(charged).toBe(accepted ? 1 : 0);
     }
+  });
+
+  test('hang charges while the client still waits for the response', async () => {
+    const { mock, payments } = startMock();
+    mock.fault('chargeMobileMoney', { kind: 'hang', accepted: true });
+    const abort = new AbortController();
+    let ended = false;
+    const { signal } = abort;
+    const call = failureOf(payments.chargeMobileMoney(charge, { signal })).finally(() => {
+      ended = true;
+    });
+    await vi.waitFor(() => expect(mock.charges).toHaveLength(1), { timeout: 15_000 });
+    expect(ended).toBe(false);
+    abort.abort();
+    expect(await call).toBeInstanceOf(OutcomeUnknownError);
+    expect(mock.charges).toHaveLength(1);
   });
 
   test('reset breaks the connections that hang, but none that hang later', async () => {
