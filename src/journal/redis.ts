@@ -161,9 +161,9 @@ interface Counted {
   readonly old: string[];
 }
 
-/** In a cluster both are on one node. */
-const timeOf = (prefix: string) => `${prefix}{retention}:time`;
-const keysOf = (prefix: string) => `${prefix}{retention}:keys`;
+/** In a cluster both are on one node. No idempotency key has a control character, so none has these names. */
+const timeOf = (prefix: string) => `${prefix}\t{retention}:time`;
+const keysOf = (prefix: string) => `${prefix}\t{retention}:keys`;
 
 async function count(
   command: Command,

@@ -123,7 +123,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const begunAgain = await begunClaim(journal, 'old 0');
     const names = async (pattern: string) => (await client.keys(`dropping:${pattern}`)).length;
     const later = (milliseconds: number) =>
-      client.hincrby('dropping:{retention}:time', 'counted', milliseconds);
+      client.hincrby('dropping:\t{retention}:time', 'counted', milliseconds);
     const write = async () => {
       const claim = await begunClaim(journal, crypto.randomUUID());
       await journal.end(claim, { state: 'not_sent' });
