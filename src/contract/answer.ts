@@ -23,23 +23,24 @@ interface Replayable {
  */
 export interface InitializedPayment extends z.output<typeof initializedPaymentSchema>, Replayable {}
 
-interface ChargeMessage {
+interface ChargeFields {
+  reference: string;
+  amount: string;
+  currency: string;
   /** The service's text about the prompt. It is empty if the service gave none, and on a replay. */
   message: string;
 }
 
-type ChargeIn<Status extends TransactionStatus> = Extract<
-  z.output<typeof chargeDataSchema>,
-  { status: Status }
->;
-
 /** A charge with a status that SPEC.md shows. */
-export interface RecognisedCharge
-  extends ChargeIn<Exclude<TransactionStatus, 'unrecognised'>>,
-    ChargeMessage,
-    Replayable {}
+export interface RecognisedCharge extends ChargeFields, Replayable {
+  status: Exclude<TransactionStatus, 'unrecognised'>;
+}
 /** A charge with a status that SPEC.md does not show, its value in `raw_status`. */
-export interface UnrecognisedCharge extends ChargeIn<'unrecognised'>, ChargeMessage, Replayable {}
+export interface UnrecognisedCharge extends ChargeFields, Replayable {
+  status: 'unrecognised';
+  /** The status as the service wrote it. */
+  raw_status: string;
+}
 
 /**
  * A charge that the service took: a prompt is on the customer's phone. `status` is `processing` (SPEC.md, 4.2), which

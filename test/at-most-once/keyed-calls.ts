@@ -20,3 +20,11 @@ export const replayOf = (result: object) => ({
 });
 
 export const charged = keyed.chargeMobileMoney;
+
+/** A fetch that finds nobody at the address it is given, as the runtime's own says it. */
+export const refusedConnection = async (url: string): Promise<Response> => {
+  const { hostname, port } = new URL(url);
+  const said = { code: 'ECONNREFUSED', syscall: 'connect', address: hostname, port: Number(port) };
+  const cause = Object.assign(new Error(`connect ECONNREFUSED ${hostname}:${port}`), said);
+  throw new TypeError('fetch failed', { cause });
+};

@@ -2,10 +2,9 @@ import { expect, test } from 'vitest';
 import type { ChargeMobileMoneyInput, CreateOptions } from '../../src/index.ts';
 import { IdempotencyConflictError } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
-import { closedPort } from '../support/raw-service.ts';
 import { answers, charge, EMAIL, failureOf, json, PHONE, payment, startService } from '../support/service.ts';
 import { kinds } from './journals.ts';
-import { KEY, replayOf } from './keyed-calls.ts';
+import { KEY, refusedConnection, replayOf } from './keyed-calls.ts';
 
 type Given = [input: Partial<ChargeMobileMoneyInput>, options?: CreateOptions];
 
@@ -136,11 +135,10 @@ test.each(kinds)(
 
 test('sends other input under a key whose call found no connection', async () => {
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
-  const port = await closedPort();
   let reachable = false;
   const client = service.client({
     journal: memoryJournal(),
-    fetch: (url, init) => fetch(reachable ? url : `http://127.0.0.1:${port}`, init),
+    fetch: (url, init) => (reachable ? fetch(url, init) : refusedConnection(url)),
   });
   const other = { ...charge, phone: '0244123' };
   const failure = await failureOf(client.chargeMobileMoney(other, { idempotencyKey: KEY }));

@@ -76,7 +76,11 @@ describe('calls without a key, by a client that has a journal', () => {
     const shared = sharedStore();
     const service = await serve();
     const onEvent = (event: PaymentsEvent) => {
-      events.push('duration' in event ? { ...event, duration: 0 } : event);
+      events.push({
+        ...event,
+        ...('duration' in event ? { duration: 0 } : {}),
+        ...('requestId' in event ? { requestId: '' } : {}),
+      });
     };
     const client = service.client({ onEvent, headers, ...(journal ? { journal: shared.journal() } : {}) });
     const results = [
@@ -87,7 +91,7 @@ describe('calls without a key, by a client that has a journal', () => {
     ];
     const requests = service.requests.map(({ headers, ...request }) => ({
       ...request,
-      headers: { ...headers, host: '' },
+      headers: { ...headers, host: '', 'x-request-id': '' },
     }));
     return { events, results, requests, writes: shared.writes };
   }
@@ -105,7 +109,11 @@ test('a new key is sent and told as a call without one is', async () => {
     const events: PaymentsEvent[] = [];
     const service = await serve();
     const onEvent = (event: PaymentsEvent) => {
-      events.push('duration' in event ? { ...event, duration: 0 } : event);
+      events.push({
+        ...event,
+        ...('duration' in event ? { duration: 0 } : {}),
+        ...('requestId' in event ? { requestId: '' } : {}),
+      });
     };
     const client = service.client({ onEvent, headers, journal: memoryJournal() });
     const result = await client.chargeMobileMoney(charge, { idempotencyKey });

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { CreateOptions, PaymentsClientOptions } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
-import { closedPort } from '../support/raw-service.ts';
 import { API_KEY, answers, failureOf, json, startService } from '../support/service.ts';
 import { kinds, sharedStore } from './journals.ts';
-import { charged, KEY, keyed, posts, replayOf } from './keyed-calls.ts';
+import { charged, KEY, keyed, posts, refusedConnection, replayOf } from './keyed-calls.ts';
 
 const rejections: [string, number, unknown][] = [
   ...[400, 401, 403, 404, 409, 422, 429].map((status): [string, number, unknown] => [
@@ -39,14 +38,7 @@ function secondTime(fails: () => Promise<string>): () => Promise<string> {
 }
 
 const unsent: [string, string, Unsent][] = [
-  [
-    'no connection was made',
-    'not_sent',
-    async () => {
-      const port = await closedPort();
-      return [{ fetch: (_, { method }) => fetch(`http://127.0.0.1:${port}`, { method }) }];
-    },
-  ],
+  ['no connection was made', 'not_sent', async () => [{ fetch: refusedConnection }]],
   [
     'the apiKey function failed',
     'not_sent',

@@ -44,7 +44,11 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   const set = async (settings: object) => {
     for (const [name, value] of Object.entries(settings)) await admin.config('SET', name, value);
   };
-  afterEach(() => set(sufficient));
+  afterEach(async () => {
+    await set(sufficient);
+    // A journal belongs to one service, and each test has a service of its own.
+    await admin.flushall();
+  });
 
   function ioredis(url = server.url): Redis {
     const client = new Redis(url);
