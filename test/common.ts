@@ -7,7 +7,9 @@ if (process.env.PROPERTY_SEED === undefined) {
 
 /** What `npm test` and `npm run test:exhaustive` have in common. */
 export const common = {
-  testTimeout: 20_000,
+  // A test that hangs fails by this. No promise is held by it, since other processes can keep the machine busy.
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
   restoreMocks: true,
   setupFiles: ['test/support/setup.ts'],
   // The longest tests wait rather than compute: on two cores the default would run all files one after the other.

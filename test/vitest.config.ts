@@ -11,7 +11,11 @@ export default defineConfig({
           name: 'package',
           include: ['test/**/*.test.ts'],
           exclude: ['test/{integrations,package,workflows}/**'],
-          typecheck: { enabled: true, include: ['test/**/*.test-d.ts'] },
+          typecheck: {
+            enabled: true,
+            include: ['test/**/*.test-d.ts'],
+            tsconfig: 'test/types/tsconfig.json',
+          },
         },
       },
       {

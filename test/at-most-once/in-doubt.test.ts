@@ -13,7 +13,8 @@ type Fault = (response: ServerResponse) => unknown;
 /** What leaves a charge in doubt, and whether its answer still named the transaction. */
 const doubts: [string, Fault, reference?: string | undefined, options?: PaymentsClientOptions][] = [
   ['a reset', (response) => response.destroy()],
-  ['no answer in time', () => {}, undefined, { timeout: 60 }],
+  // Long enough for the request to arrive on a busy machine.
+  ['no answer in time', () => {}, undefined, { timeout: 2_000 }],
   ['a 500', (response) => json(response, 500, {})],
   ['a 503 that asks to come back', (response) => json(response, 503, {}, { 'retry-after': '0' })],
   ['a 408', (response) => json(response, 408, {})],

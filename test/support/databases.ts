@@ -107,7 +107,8 @@ function postgresPrograms(folder: string | undefined): string {
   const native = join(dirname(main), '..', 'native');
   if (folder === undefined || canBeEntered(join(native, 'bin', 'postgres'))) return join(native, 'bin');
   const copy = join(folder, 'native');
-  cpSync(native, copy, { recursive: true, dereference: true });
+  // The libraries are links to one another, which have to stay inside the copy.
+  cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
   const opened = spawnSync('chmod', ['-R', 'a+rX', copy]);
   if (opened.status !== 0) throw new Error(`The programs of PostgreSQL stay closed: ${opened.stderr}`);
   return join(copy, 'bin');

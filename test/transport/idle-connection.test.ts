@@ -16,7 +16,7 @@ interface Pause extends KeepAlive {
 const hints = [true, false];
 
 /** After how many seconds the service closes, and how long a connection is left alone. */
-const [closesAfter, idleFor] = sized([1, [0.5, 3]], [5, [1, 5, 30, 65]]);
+const [closesAfter, idleFor] = sized([2, [0.5, 6]], [5, [1, 5, 30, 65]]);
 const seconds = new Intl.ListFormat('en', { type: 'disjunction' }).format(idleFor.map(String));
 
 test.concurrent(`a charge after ${seconds} s is not lost to a service that closes idle connections after ${closesAfter} s`, {
