@@ -10,7 +10,7 @@ import {
   PaymentsError,
   showReference,
 } from './errors.ts';
-import { type Redact, shownReference } from './redact.ts';
+import { shownReference } from './redact.ts';
 
 /**
  * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
@@ -112,7 +112,7 @@ export class TransactionMismatchError extends PaymentsError {
   constructor(
     transaction: AnyTransaction,
     mismatches: readonly Mismatch[],
-    facts: { operation: OperationName; outcome: Outcome | null; redact?: Pick<Redact, 'id'> },
+    facts: { operation: OperationName; outcome: Outcome | null; redact?: { id(text: string): string } },
   ) {
     const { operation, outcome, redact } = facts;
     const { reference } = transaction;
