@@ -10,7 +10,7 @@ import {
   PaymentsError,
   showReference,
 } from './errors.ts';
-import { type Redact, shownReference } from './redact.ts';
+import { shownReference } from './redact.ts';
 
 /**
  * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
@@ -139,7 +139,7 @@ export class TransactionMismatchError extends PaymentsError {
       operation: OperationName;
       outcome: Outcome | null;
       requestId?: string | undefined;
-      redact?: Pick<Redact, 'id'>;
+      redact?: { id(text: string): string };
     },
   ) {
     const { redact, ...shared } = facts;
