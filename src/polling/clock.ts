@@ -1,12 +1,7 @@
 /**
- * How far a timer may fire before `performance.now()` says so, in milliseconds. Real timers are up to 1 ms early; a test's
- * fake timers that leave `performance` real are early by their whole delay.
- */
-const EARLY_TIMER = 10;
-
-/**
  * The time of all waits of a client, in milliseconds. It never goes back, also where a test puts fake timers in or takes
- * them out, and it is never behind a timer that has fired: when one fires, at least its delay has passed.
+ * them out. It is never behind a timer that has fired, also where those are fake and `performance` is real: when a timer
+ * fires, at least its delay has passed.
  */
 export class Clock {
   #read = performance.now();
@@ -20,13 +15,8 @@ export class Clock {
     return Math.max(read + this.#ahead, this.#reached);
   }
 
-  /** A timer that was set for `moment` has fired. */
+  /** A timer that was set for `moment` has fired. Real ones are up to 1 ms early, and that does not add up. */
   reach(moment: number): void {
-    const early = moment - this.now();
-    if (early <= 0) return;
-    this.#reached = moment;
-    // Real timers are early by less, and are no reason to run ahead for good.
-    const lag = moment - (this.#read + this.#ahead);
-    if (lag > EARLY_TIMER) this.#ahead += lag;
+    this.#reached = Math.max(this.#reached, moment);
   }
 }

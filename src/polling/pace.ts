@@ -8,10 +8,6 @@ export const LONGEST_PAUSE = 60_000;
 /** A probe leaves so long after a refusal, in the middle of a shorter pause. */
 const FIRST_PROBE = 1_000;
 
-/** A service that refuses again after a pause is given that much longer each time, up to half as long again. */
-const LONGER_EACH_TIME = 0.25;
-const MOST_LONGER = 0.5;
-
 /** How long a 429 holds back what it is about, in milliseconds. */
 export function pauseFor(retryAfter = PAUSE_UNTOLD): number {
   return Math.min(Math.max(retryAfter, SHORTEST_PAUSE), LONGEST_PAUSE);
@@ -44,7 +40,6 @@ export class Pace {
   #probe: string | undefined;
   /** Whether the last probe was refused too: all are, so there is no other until one is accepted. */
   #refusesAll = false;
-  #pausesInVain = 0;
   readonly #refusals = new Refusals();
   /** The part of the rate that was allowed when the last pause ended. */
   #fraction = 1;
@@ -107,11 +102,9 @@ export class Pace {
     if (isNew) {
       this.#pausedAt = now;
       this.#probeAt = this.#refusesAll ? Number.POSITIVE_INFINITY : now + Math.min(FIRST_PROBE, pause / 2);
-      this.#pausesInVain = this.#refusesAll ? this.#pausesInVain + 1 : 0;
     }
     if (reference === undefined) this.#probeAt = Number.POSITIVE_INFINITY;
-    const longer = 1 + Math.min(MOST_LONGER, LONGER_EACH_TIME * this.#pausesInVain);
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + pause * longer);
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + pause);
   }
 
   /** The service answered something else to a poll that left at that moment. */

@@ -169,3 +169,40 @@ test.each([
     for (const [index, count] of sent.entries()) expect(count).toBeLessThanOrEqual(before[index] ?? 0);
   },
 );
+
+test('asks nothing about a refused reference before its Retry-After', async () => {
+  const { client, seen } = scriptedService(
+    (reference) => (reference === 'TXN-bad' ? refusal(30) : 'pending'),
+    { polling: { ...schedule, timeout: 70 * SECOND } },
+  );
+  client.waitForFinalStatus('TXN-bad').catch(() => {});
+  client.waitForFinalStatus('TXN-good').catch(() => {});
+  await vi.advanceTimersByTimeAsync(5 * SECOND);
+  // Neither a hint nor the last check of a near deadline, nor a wait that begins too late, nor one that begins anew.
+  client.waitForFinalStatus('TXN-bad', { timeout: 10 * SECOND }).catch(() => {});
+  client.waitForFinalStatus('TXN-bad', { startedAt: Date.now() - 5 * MINUTE }).catch(() => {});
+  for (let second = 5; second < 62; second++) {
+    client.notify('TXN-bad');
+    await vi.advanceTimersByTimeAsync(SECOND);
+  }
+  const asked = (about: string) => seen.filter(({ reference }) => reference === about).map(({ at }) => at);
+  expect(asked('TXN-bad')).toEqual([0, 30_000, 60_000]);
+  expect(asked('TXN-good').length).toBeGreaterThan(10);
+  client.close();
+});
+
+test('remembers a refused reference when its wait is over', async () => {
+  const { client, seen } = scriptedService(
+    (reference) => (reference === 'TXN-bad' ? refusal(30) : 'pending'),
+    {
+      polling: schedule,
+    },
+  );
+  client.waitForFinalStatus('TXN-good').catch(() => {});
+  for (let second = 0; second < 50; second += 5) {
+    client.waitForFinalStatus('TXN-bad', { timeout: 4 * SECOND }).catch(() => {});
+    await vi.advanceTimersByTimeAsync(5 * SECOND);
+  }
+  expect(seen.filter(({ reference }) => reference === 'TXN-bad').map(({ at }) => at)).toEqual([0, 30_000]);
+  client.close();
+});
