@@ -46,8 +46,8 @@ export class PaymentsClient {
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
-    this.#send = createSend(this.#options, this.#closing.signal, (retryAfter) =>
-      this.#waits.rateLimited(retryAfter),
+    this.#send = createSend(this.#options, this.#closing.signal, (retryAfter, reference) =>
+      this.#waits.rateLimited(retryAfter, reference),
     );
     this.#waits = new Waits(
       // Where it throws at once, that is the poll's fault too.

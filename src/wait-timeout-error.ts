@@ -10,9 +10,18 @@ export interface WaitFacts {
   startedAt: number;
 }
 
+function seenAs(status: string | undefined, attempts: number): string {
+  if (attempts === 0) return 'no check could be sent';
+  const checks = attempts === 1 ? '1 check' : `${attempts} checks`;
+  return status === undefined ? `no status in ${checks}` : `${JSON.stringify(status)} after ${checks}`;
+}
+
 /**
  * A wait's deadline passed and the status is not final. **This is no failure of the payment**: the customer may still
- * approve it. Do not cancel the order and do not charge again; wait on by `reference` and `startedAt`, or ask later.
+ * approve it. Do not cancel the order and do not charge again. Check again later by `reference`.
+ *
+ * Before it at least one check was made, also if the deadline had passed when the wait began. Only the client's own limits
+ * prevent that (a full queue, the pause after a 429): `attempts` is 0 then.
  *
  * @example
  * ```ts
@@ -23,10 +32,9 @@ export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';
   declare readonly code: 'wait_timeout';
   readonly reference: string;
-  /** The status that was seen last, as the service wrote it where that is a plain word; `undefined` where no poll
-   * was answered. */
+  /** The last status, as the service wrote it if that is a plain word; `undefined` if no check was answered. */
   readonly lastStatus: string | undefined;
-  /** How many polls were made. */
+  /** How many checks were made. */
   readonly attempts: number;
   /** Milliseconds since `startedAt`. */
   readonly elapsed: number;
@@ -37,14 +45,10 @@ export class WaitTimeoutError extends PaymentsError {
 
   constructor({ reference, lastTransaction, lastError, attempts, elapsed, startedAt }: WaitFacts) {
     const status = lastTransaction && printableStatus(lastTransaction);
-    const seen = status
-      ? `its last known status is ${JSON.stringify(status)}`
-      : 'no poll was answered with a status';
-    const failed = lastError ? `, and the last poll failed (${lastError.code})` : '';
     super(
-      `${reference} has no final status ${Math.round(elapsed / 1000)} s after it began: ${seen} after ` +
-        `${attempts} poll${attempts === 1 ? '' : 's'}${failed}. This does not mean that the payment failed: do not ` +
-        'cancel the order and do not charge again. Wait on, or ask later.',
+      `${reference} has no final status after ${Math.round(elapsed / 1000)} s: ${seenAs(status, attempts)}` +
+        `${lastError ? `, last error ${lastError.code}` : ''}. It may still be paid: do not cancel the order and do not ` +
+        'charge again. Check again later.',
       { operation: 'verify', retryable: true, cause: lastError },
     );
     this.reference = reference;

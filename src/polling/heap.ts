@@ -16,6 +16,11 @@ export class Heap<Item extends Timed> {
     return this.#items[0];
   }
 
+  /** Any item: `random` is a number from 0 up to 1. */
+  any(random: number): Item | undefined {
+    return this.#items[Math.floor(random * this.#items.length)];
+  }
+
   /** Puts an item in, or to its new place after its `due` has changed. */
   put(item: Item, due: number): void {
     item.due = due;

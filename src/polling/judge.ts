@@ -5,7 +5,7 @@ import { verify } from '../operations.ts';
 import { TransactionMismatchError } from '../request-errors.ts';
 import { isFinal } from './schedule.ts';
 import type { Outcome, SharedPoll } from './shared-poll.ts';
-import type { Wait } from './wait.ts';
+import { isOverdue, type Wait } from './wait.ts';
 
 /** A replica may lag behind: only a 404 that has lasted this long is believed. */
 const MISSING_IS_BELIEVED_AFTER = 10_000;
@@ -15,22 +15,27 @@ export function endingsOf(poll: SharedPoll, outcome: Outcome, now: number): { wa
   const transaction = outcome.answer?.result;
   const over = !transaction && !isPassing(poll, outcome.error, now);
   return poll.waits
-    .filter((wait) => over || (transaction && ends(wait, transaction)))
-    .map((wait) => ({ wait, how: endingOf(wait, outcome) }));
+    .filter((wait) => over || isOverdue(wait) || (transaction && ends(wait, transaction)))
+    .map((wait) => ({ wait, how: endingOf(wait, outcome, over) }));
 }
 
 function ends({ request }: Wait, { status }: Transaction): boolean {
   return request.oneLook || isFinal(status, request.rules.finalStatuses);
 }
 
-/** How a wait ends: with a copy of the transaction, or with what is wrong. Each wait has its own expectation. */
-export type Ending = { transaction: Transaction } | { transaction?: undefined; reason: unknown };
+/** How a wait ends: with a copy of the transaction, with what is wrong, or because its time is over. */
+export type Ending =
+  | { result: 'final'; transaction: Transaction }
+  | { result: 'failed'; reason: unknown }
+  | { result: 'timeout'; transaction: Transaction | undefined };
 
-function endingOf(wait: Wait, { answer, error }: Outcome): Ending {
-  if (!answer) return { reason: error };
-  const transaction = copyOf(answer.result);
+/** Each wait has its own expectation. */
+function endingOf(wait: Wait, { answer, error }: Outcome, over: boolean): Ending {
+  if (over) return { result: 'failed', reason: error };
+  const transaction = answer && copyOf(answer.result);
+  if (!transaction || !ends(wait, transaction)) return { result: 'timeout', transaction };
   const wrong = contradiction(wait, transaction);
-  return wrong ? { reason: wrong } : { transaction };
+  return wrong ? { result: 'failed', reason: wrong } : { result: 'final', transaction };
 }
 
 /** One for each who is told: what one of them changes is no other's transaction, and not the one that is judged. */

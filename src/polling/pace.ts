@@ -1,7 +1,17 @@
+import { Refusals } from './refusals.ts';
+
 /** A 429 that does not say how long to wait, and those that say too little or too much. */
 const PAUSE_UNTOLD = 5_000;
 const SHORTEST_PAUSE = 1_000;
 export const LONGEST_PAUSE = 60_000;
+
+/** A probe leaves so long after a refusal, in the middle of a shorter pause. */
+const FIRST_PROBE = 1_000;
+
+/** How long a 429 holds back what it is about, in milliseconds. */
+export function pauseFor(retryAfter = PAUSE_UNTOLD): number {
+  return Math.min(Math.max(retryAfter, SHORTEST_PAUSE), LONGEST_PAUSE);
+}
 
 /** After a 429 the rate starts again at half of what it was, down to this part of the whole, */
 const SLOWEST = 1 / 32;
@@ -12,6 +22,9 @@ const RECOVERY_PER_SECOND = 0.1;
  * How fast the polls of one client may go out: in no tenth of a second more than a tenth of the rate, so in no second
  * more than the rate. A 429 stops them all, and then the rate comes back gradually.
  *
+ * Some services limit each reference by itself. So one poll of another reference, the probe, leaves within the pause: if
+ * it is accepted, the pause ends, and the refused reference waits alone.
+ *
  * All times are those of one monotonic clock, in milliseconds.
  */
 export class Pace {
@@ -20,7 +33,14 @@ export class Pace {
   /** When the last few polls left, as a ring: as many as may leave at once. */
   readonly #recent: Float64Array;
   #oldest = 0;
+  #pausedAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** From when on a probe may leave in this pause, and what it asks about while it is under way. */
+  #probeAt = Number.POSITIVE_INFINITY;
+  #probe: string | undefined;
+  /** Whether the last probe was refused too: all are, so there is no other until one is accepted. */
+  #refusesAll = false;
+  readonly #refusals = new Refusals();
   /** The part of the rate that was allowed when the last pause ended. */
   #fraction = 1;
 
@@ -34,32 +54,70 @@ export class Pace {
   /** The earliest moment at which a poll may leave: `now`, or later. */
   readyAt(now: number): number {
     const fraction = this.#fractionAt(now);
-    const whole = this.#burstOver(now, this.#recent.length, 1);
+    const whole = this.#burstOver(this.#recent.length, 1);
     if (fraction === 1) return Math.max(now, whole);
     // The bursts shrink with the rate, so that a service that refuses is asked by few.
-    const part = this.#burstOver(now, Math.max(1, Math.floor(this.#recent.length * fraction)), fraction);
-    return Math.max(now, this.#pausedUntil, whole, part);
+    const part = this.#burstOver(Math.max(1, Math.floor(this.#recent.length * fraction)), fraction);
+    return Math.max(now, Math.min(this.#pausedUntil, this.#probeAt), whole, part);
   }
 
-  /** When as many as `burst` may leave again, at that part of the rate. A test's fake clock may begin anew. */
-  #burstOver(now: number, burst: number, fraction: number): number {
+  /** Until when no poll of this reference may leave, not even for a hint: after a 429 to it. */
+  heldUntil(reference: string): number {
+    return this.#refusals.heldUntil(reference);
+  }
+
+  /** Whether a poll that may leave now is a probe. */
+  isPaused(now: number): boolean {
+    return now < this.#pausedUntil;
+  }
+
+  /** When as many as `burst` may leave again, at that part of the rate. */
+  #burstOver(burst: number, fraction: number): number {
     const { length } = this.#recent;
     const left = this.#recent[(this.#oldest + length - burst) % length] ?? 0;
-    return left > now ? now : left + (burst * this.#interval) / fraction;
+    return left + (burst * this.#interval) / fraction;
   }
 
   /** Counts a poll that leaves. */
-  take(now: number): void {
+  take(now: number, reference: string): void {
     this.#recent[this.#oldest] = now;
     this.#oldest = (this.#oldest + 1) % this.#recent.length;
+    if (!this.isPaused(now)) return;
+    this.#probe = reference;
+    this.#probeAt = Number.POSITIVE_INFINITY;
   }
 
-  /** The service answered 429. */
-  pause(now: number, retryAfter = PAUSE_UNTOLD): void {
+  /** The service answered 429, to a request about this reference or to one about none. */
+  refused(now: number, retryAfter: number | undefined, reference: string | undefined): void {
+    const isProbe = reference !== undefined && reference === this.#probe;
+    if (isProbe || reference === undefined) this.#probe = undefined;
+    if (isProbe) this.#refusesAll = true;
+    const pause = pauseFor(retryAfter);
+    const concernsOnly = reference !== undefined && this.#refusals.concernsOnly(reference, now, now + pause);
+    if (concernsOnly && !isProbe) return;
+
     // Requests that were under way together are refused together: that is one refusal, not many.
-    if (now >= this.#pausedUntil) this.#fraction = Math.max(SLOWEST, this.#fractionAt(now) / 2);
-    const pause = Math.min(Math.max(retryAfter, SHORTEST_PAUSE), LONGEST_PAUSE);
+    const isNew = !this.isPaused(now);
+    if (isNew || isProbe) this.#fraction = Math.max(SLOWEST, this.#fractionAt(now) / 2);
+    if (isNew) {
+      this.#pausedAt = now;
+      this.#probeAt = this.#refusesAll ? Number.POSITIVE_INFINITY : now + Math.min(FIRST_PROBE, pause / 2);
+    }
+    if (reference === undefined) this.#probeAt = Number.POSITIVE_INFINITY;
     this.#pausedUntil = Math.max(this.#pausedUntil, now + pause);
+  }
+
+  /** The service answered something else to a poll that left at that moment. */
+  accepted(now: number, left: number, reference: string): void {
+    this.#refusals.accepted(reference, left);
+    // What left before the refusal says nothing about what is refused since.
+    if (left < this.#pausedAt) return;
+    this.#refusesAll = false;
+    if (reference !== this.#probe) return;
+    this.#probe = undefined;
+    if (!this.isPaused(now)) return;
+    this.#pausedUntil = now;
+    this.#refusals.expectOnSome();
   }
 
   #fractionAt(now: number): number {

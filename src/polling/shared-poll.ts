@@ -1,9 +1,9 @@
-import { APIError, NotFoundError } from '../api-errors.ts';
+import { APIError, NotFoundError, RateLimitError } from '../api-errors.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import { PaymentsError } from '../errors.ts';
 import type { Answer } from '../transport/attempt.ts';
 import type { Timed } from './heap.ts';
-import { LONGEST_PAUSE } from './pace.ts';
+import { LONGEST_PAUSE, pauseFor } from './pace.ts';
 import { nextDelay } from './schedule.ts';
 import type { Wait, WaitRequest } from './wait.ts';
 
@@ -69,9 +69,21 @@ export function note(poll: SharedPoll, { answer, error }: Outcome, now: number):
   if (answer) poll.lastTransaction = answer.result;
   poll.lastError = error instanceof PaymentsError ? error : undefined;
   poll.missingSince = error instanceof NotFoundError ? (poll.missingSince ?? now) : undefined;
-  const asked = answer ? answer.retryAfter : error instanceof APIError ? error.retryAfter : undefined;
   poll.answeredAt = Math.ceil(now);
-  poll.notBefore = Math.ceil(now + Math.min(asked ?? 0, LONGEST_PAUSE));
+  poll.notBefore = Math.ceil(now + askedPause(answer, error));
+}
+
+/** How long the service asked to leave this reference alone. */
+function askedPause(answer: Outcome['answer'], error: unknown): number {
+  if (error instanceof RateLimitError) return pauseFor(error.retryAfter);
+  const asked = answer ? answer.retryAfter : error instanceof APIError ? error.retryAfter : undefined;
+  return Math.min(asked ?? 0, LONGEST_PAUSE);
+}
+
+/** Whether this answer, or this refusal, shows that the service's limit let the request through. */
+export function isAccepted({ answer, error }: Outcome): boolean {
+  if (answer) return true;
+  return error instanceof APIError && !(error instanceof RateLimitError) && error.status < 500;
 }
 
 /** The last poll leaves a little before the deadline, so that its answer can still come in time. */

@@ -38,9 +38,9 @@ export function pollEvent(
   };
 }
 
-export function waitEvent(wait: Wait, result: WaitEvent['result']): WaitEvent {
+export function waitEvent(wait: Wait, result: WaitEvent['result'], now: number): WaitEvent {
   const { reference, lastTransaction } = wait.poll;
-  const elapsed = elapsedOf(wait, performance.now());
+  const elapsed = elapsedOf(wait, now);
   const status = lastTransaction ? { status: printableStatus(lastTransaction) } : {};
   return { type: 'wait', reference, result, ...status, attempts: attemptsOf(wait), elapsed };
 }

@@ -35,6 +35,19 @@ export interface Wait extends Timed, Abortable<Wait> {
   readonly reject: (reason: unknown) => void;
 }
 
+/** How long the one check of a wait may take whose deadline has passed without it, in milliseconds. */
+export const LAST_CHECK = 10_000;
+
+/** When its time is over: `due`, unless it is granted one more check. */
+export function deadlineOf({ began, request }: Wait): number {
+  return Math.ceil(began + request.timeout);
+}
+
+/** Whether its deadline has passed, and it waits for one check whose result ends it, whatever that is. */
+export function isOverdue(wait: Wait): boolean {
+  return wait.due > deadlineOf(wait);
+}
+
 /** A wait that has joined a poll, in no heap yet. A poll that is under way counts: its answer will be this wait's too. */
 export function newWait(
   poll: SharedPoll,

@@ -1,13 +1,16 @@
+import { RateLimitError } from '../api-errors.ts';
 import { ClosedError } from '../errors.ts';
 import type { Report, WaitEvent } from '../events.ts';
 import type { ResolvedPolling } from '../polling-options.ts';
 import { AbortGroups } from './abort-groups.ts';
 import { Alarm } from './alarm.ts';
+import { Clock } from './clock.ts';
 import { Heap } from './heap.ts';
 import { copyOf, type Ending, endingsOf, isWanted } from './judge.ts';
 import { Pace } from './pace.ts';
 import {
   HINT_INTERVAL,
+  isAccepted,
   momentFor,
   nextMoment,
   note,
@@ -17,13 +20,27 @@ import {
   sharedPoll,
 } from './shared-poll.ts';
 import { pollEvent, tell, timeoutError, waitEvent } from './telling.ts';
-import { newWait, type Wait, type WaitRequest } from './wait.ts';
+import { deadlineOf, isOverdue, LAST_CHECK, newWait, type Wait, type WaitRequest } from './wait.ts';
 
 /**
  * Polls wait for each other this long after a wake-up, which costs as much as ten of them. Deadlines do not. In
  * milliseconds.
  */
 const REST = 5;
+
+/**
+ * A deadline that is noticed this late was missed: the process was frozen, or its thread was busy. No process that runs
+ * normally is so late. In milliseconds.
+ */
+const MISSED = 1_000;
+
+/** The wall's clock ran ahead of the other by this much: the machine slept, or somebody set the clock. */
+const SLEPT = 10_000;
+
+/** The one check of a wait counts as due at its deadline, but not longer ago than this. In milliseconds. */
+const LONGEST_OVERDUE = 60_000;
+
+const TOO_OLD = new Error('The process was frozen meanwhile: this answer would be too old.');
 
 const NOBODY_WAITS = new Error('Nobody waits for this answer any more.');
 
@@ -42,7 +59,15 @@ export class Waits {
   readonly #due = new Heap<SharedPoll>();
   readonly #deadlines = new Heap<Wait>();
   readonly #signals = new AbortGroups<Wait>((wait, reason) => this.#fail(wait, 'aborted', reason));
-  readonly #alarm = new Alarm(() => this.#wake());
+  readonly #clock = new Clock();
+  readonly #alarm = new Alarm((moment) => {
+    this.#clock.reach(moment);
+    this.#wake();
+  });
+  /** How far the wall's clock was ahead of the other when that was last noted. */
+  #lead = 0;
+  /** Whether the limits hold back a poll that is due. */
+  #heldBack = false;
   #wokeAt = Number.NEGATIVE_INFINITY;
   #underWay = 0;
   #closed = false;
@@ -64,8 +89,9 @@ export class Waits {
       reject(this.#closed ? new ClosedError('verify') : request.signal?.reason);
       return undefined;
     }
-    const now = performance.now();
+    const now = this.#clock.now();
     const wallNow = Date.now();
+    if (this.#polls.size === 0) this.#lead = wallNow - now;
     const { startedAt = wallNow, signal } = request;
     const began = Math.round(now - Math.max(0, wallNow - startedAt));
     const poll = this.#polls.get(request.reference) ?? this.#newPoll(request, began);
@@ -73,8 +99,11 @@ export class Waits {
     if (wait.place === 0) poll.waits = [wait];
     else poll.waits.push(wait);
     if (signal) this.#signals.join(signal, wait);
-    this.#deadlines.put(wait, Math.ceil(began + request.timeout));
-    if (!poll.inFlight) this.#plan(poll, momentFor(poll, wait, now));
+    if (deadlineOf(wait) <= now) this.#checkOnce(wait, now);
+    else {
+      this.#deadlines.put(wait, deadlineOf(wait));
+      if (!poll.inFlight) this.#plan(poll, momentFor(poll, wait, now));
+    }
     this.#setAlarm(now);
     return wait;
   }
@@ -99,15 +128,15 @@ export class Waits {
   notify(reference: string): void {
     const poll = this.#polls.get(reference);
     if (!poll) return;
-    const now = performance.now();
+    const now = this.#clock.now();
     if (poll.inFlight) poll.hinted = true;
     else this.#bringForward(poll, now);
     this.#setAlarm(now);
   }
 
-  /** The service answered 429 to any call of the client. */
-  rateLimited(retryAfter: number | undefined): void {
-    this.#pace.pause(performance.now(), retryAfter);
+  /** The service answered 429 to any call of the client: about this reference, or about none. */
+  rateLimited(retryAfter: number | undefined, reference: string | undefined): void {
+    this.#pace.refused(this.#clock.now(), retryAfter, reference);
   }
 
   /** Ends every wait, and each that comes later. */
@@ -134,7 +163,18 @@ export class Waits {
   }
 
   #plan(poll: SharedPoll, moment: number): void {
-    if (poll.slot === -1 || moment < poll.due) this.#due.put(poll, Math.ceil(moment));
+    const due = Math.ceil(Math.max(moment, this.#pace.heldUntil(poll.reference)));
+    if (poll.slot === -1 || due < poll.due) this.#due.put(poll, due);
+  }
+
+  /** The deadline of this wait has passed without it: it gets one check, whose result ends it. */
+  #checkOnce(wait: Wait, now: number): void {
+    const { poll } = wait;
+    this.#deadlines.put(wait, Math.ceil(now) + LAST_CHECK);
+    if (poll.inFlight) return;
+    if (poll.attempts > 0) this.#bringForward(poll, now);
+    // Ahead of those that became due later.
+    else this.#plan(poll, Math.max(deadlineOf(wait), now - LONGEST_OVERDUE));
   }
 
   #bringForward(poll: SharedPoll, now: number): void {
@@ -145,55 +185,114 @@ export class Waits {
   }
 
   #wake(): void {
-    this.#wokeAt = performance.now();
-    this.#expire(this.#wokeAt);
-    // Whoever heard of that may have taken his time: no poll leaves on an old clock.
-    for (let poll = this.#due.first; poll; poll = this.#due.first) {
-      const now = performance.now();
-      if (!this.#mayStart(poll, now)) break;
+    const now = this.#clock.now();
+    this.#wokeAt = now;
+    const slept = this.#noticeSleep(now);
+    const missed = this.#expire(now);
+    // After a freeze polls rest first: until the event loop has turned, a connection that has closed looks open.
+    if (slept || missed) this.#alarm.clear();
+    else this.#startDue();
+    this.#setAlarm(this.#clock.now());
+  }
+
+  #startDue(): void {
+    // Whoever heard of a deadline may have taken his time: no poll leaves on an old clock.
+    for (let now = this.#clock.now(); this.#mayStart(now); now = this.#clock.now()) {
+      const poll = this.#pace.isPaused(now) ? this.#probe(now) : this.#due.first;
+      if (!poll) return;
       if (isWanted(poll, now)) this.#start(poll, now);
       else this.#due.remove(poll);
     }
-    this.#setAlarm(performance.now());
   }
 
-  /** All of them are taken out first: a caller who hears of one and waits again would otherwise never let this end. */
-  #expire(now: number): void {
+  /** Asks for all again soon if the machine has slept, on connections that are not from before. */
+  #noticeSleep(now: number): boolean {
+    const lead = Date.now() - now;
+    const slept = lead - this.#lead >= SLEPT;
+    this.#lead = lead;
+    if (!slept) return false;
+    for (const poll of this.#polls.values()) {
+      this.#giveUp(poll);
+      this.#bringForward(poll, now);
+    }
+    return true;
+  }
+
+  /**
+   * All of them are taken out first: a caller who hears of one and waits again would otherwise never let this end.
+   * Returns whether the deadline of any was missed, so that it gets a check instead.
+   */
+  #expire(now: number): boolean {
     const expired: Wait[] = [];
+    let missed = false;
     for (let wait = this.#deadlines.first; wait && wait.due <= now; wait = this.#deadlines.first) {
       this.#deadlines.remove(wait);
-      expired.push(wait);
+      if (this.#isMissed(wait, now)) {
+        missed = true;
+        this.#giveUp(wait.poll);
+        this.#checkOnce(wait, now);
+      } else expired.push(wait);
     }
-    for (const wait of expired) this.#fail(wait, 'timeout', timeoutError(wait, now));
+    for (const wait of expired) this.#fail(wait, 'timeout', timeoutError(wait, now), now);
+    return missed;
   }
 
-  #mayStart(poll: SharedPoll, now: number): boolean {
-    return poll.due <= now && this.#underWay < this.#maxConcurrency && this.#pace.readyAt(now) <= now;
+  /** Whether this process, and not the service or a limit, kept a wait from its checks until its deadline. */
+  #isMissed(wait: Wait, now: number): boolean {
+    const { poll, due } = wait;
+    if (isOverdue(wait)) return now - due >= LAST_CHECK;
+    if (now - due >= MISSED) return true;
+    return poll.attempts === 0 && !this.#heldBack;
+  }
+
+  /** Leaves the request that is under way: another will be made in its place. */
+  #giveUp(poll: SharedPoll): void {
+    poll.inFlight?.abort(TOO_OLD);
+    poll.inFlight = undefined;
+  }
+
+  #mayStart(now: number): boolean {
+    const poll = this.#due.first;
+    if (!poll || poll.due > now || this.#underWay >= this.#maxConcurrency) return false;
+    return this.#pace.readyAt(now) <= now;
+  }
+
+  /** Any poll that is due, rather than the first: those that the service refuses may be the first ones. */
+  #probe(now: number): SharedPoll | undefined {
+    for (let count = 0; count < 5; count++) {
+      const poll = this.#due.any(Math.random());
+      if (poll && poll.due <= now && !(poll.lastError instanceof RateLimitError)) return poll;
+    }
+    return this.#due.first;
   }
 
   #setAlarm(now: number): void {
     const deadline = this.#deadlines.first;
     if (deadline) this.#alarm.setFor(deadline.due, now);
     const poll = this.#due.first;
-    if (poll && this.#underWay < this.#maxConcurrency) {
-      const rested = Math.min(this.#wokeAt, now) + REST;
-      this.#alarm.setFor(Math.max(poll.due, this.#pace.readyAt(now), rested), now);
-    }
+    this.#heldBack = false;
+    if (!poll) return;
+    const isFree = this.#underWay < this.#maxConcurrency;
+    const readyAt = this.#pace.readyAt(now);
+    this.#heldBack = !isFree || readyAt > Math.max(poll.due, now);
+    if (isFree) this.#alarm.setFor(Math.max(poll.due, readyAt, this.#wokeAt + REST), now);
   }
 
   #start(poll: SharedPoll, now: number): void {
     const late = Math.round(now - poll.due);
     const inFlight = new AbortController();
     this.#due.remove(poll);
-    this.#pace.take(now);
+    this.#pace.take(now, poll.reference);
     this.#underWay++;
     poll.attempts++;
     poll.inFlight = inFlight;
     const ended = (outcome: Outcome) => {
+      const endedAt = this.#clock.now();
       this.#underWay--;
+      if (isAccepted(outcome)) this.#pace.accepted(endedAt, now, poll.reference);
       if (poll.inFlight === inFlight) {
         poll.inFlight = undefined;
-        this.#heed(poll, outcome, late, performance.now());
+        this.#heed(poll, outcome, late, endedAt);
       }
       this.#wake();
     };
@@ -216,7 +315,7 @@ export class Waits {
     this.#report(pollEvent(poll, outcome, late, delay));
     for (const { wait, how } of ending) {
       tell(wait, outcome, now, null);
-      this.#end(wait, how);
+      this.#end(wait, how, now);
     }
     for (const wait of staying) {
       if (wait.place !== -1) tell(wait, outcome, now, next < wait.due ? delay : null);
@@ -231,19 +330,16 @@ export class Waits {
     return poll.due;
   }
 
-  #end(wait: Wait, how: Ending): void {
-    if (how.transaction) {
-      wait.resolve(how.transaction);
-      this.#report(waitEvent(wait, 'final'));
-    } else this.#reject(wait, 'failed', how.reason);
+  #end(wait: Wait, how: Ending, now: number): void {
+    if (how.result === 'timeout' && how.transaction) wait.request.onTransaction?.(how.transaction);
+    if (how.result === 'final') wait.resolve(how.transaction);
+    else wait.reject(how.result === 'failed' ? how.reason : timeoutError(wait, now));
+    this.#report(waitEvent(wait, how.result, now));
   }
 
-  #fail(wait: Wait, result: WaitEvent['result'], reason: unknown): void {
-    if (this.leave(wait)) this.#reject(wait, result, reason);
-  }
-
-  #reject(wait: Wait, result: WaitEvent['result'], reason: unknown): void {
+  #fail(wait: Wait, result: WaitEvent['result'], reason: unknown, now = this.#clock.now()): void {
+    if (!this.leave(wait)) return;
     wait.reject(reason);
-    this.#report(waitEvent(wait, result));
+    this.#report(waitEvent(wait, result, now));
   }
 }

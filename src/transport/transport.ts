@@ -36,13 +36,13 @@ export type Send = <Input, Request extends object, Result extends AnyTransaction
 ) => Promise<Answer<Result>>;
 
 /**
- * `onRateLimited` hears of each 429, with its Retry-After in milliseconds. Once `closing` is aborted nothing is sent, and
+ * `onRateLimited` hears of each 429: its Retry-After in milliseconds, and the reference that was asked about. Once `closing` is aborted nothing is sent, and
  * no pause before another try goes on.
  */
 export function createSend(
   client: ResolvedOptions,
   closing: AbortSignal,
-  onRateLimited: (retryAfter?: number) => void,
+  onRateLimited: (retryAfter: number | undefined, reference: string | undefined) => void,
 ): Send {
   const transport = client.transport ?? fetchTransport(client.fetch);
   const recentKeys: string[] = [];
@@ -54,7 +54,7 @@ export function createSend(
     const call = { ...given, beforeSending };
     return retrying(client, closing, call, (attempt) =>
       tryOnce(transport, client, call, attempt, recentKeys).catch((error) => {
-        if (error instanceof RateLimitError) onRateLimited(error.retryAfter);
+        if (error instanceof RateLimitError) onRateLimited(error.retryAfter, subjectOf(call).reference);
         throw error;
       }),
     );

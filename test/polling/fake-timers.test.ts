@@ -87,3 +87,14 @@ test('fake timers that set the clock back after polls were made hold up no poll'
   await Promise.all(waits);
   expect([seen.length, slow.seen.length]).toEqual([2, 2]);
 });
+
+test('counts the time of a request also after a test has set the clock back', async () => {
+  const { client } = scriptedService(inTurn('success'), { latency: 50 });
+  await client.waitForFinalStatus(REFERENCE);
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => now() - 1_000_000);
+  const elapsed: number[] = [];
+  const onPoll = (poll: { elapsed: number }) => elapsed.push(poll.elapsed);
+  for (let count = 0; count < 3; count++) await client.waitForFinalStatus(REFERENCE, { onPoll });
+  expect(Math.min(...elapsed)).toBeGreaterThanOrEqual(40);
+});

