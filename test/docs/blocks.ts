@@ -42,4 +42,8 @@ export function blocksOf({ path, text }: Page): Block[] {
 }
 
 /** Whether the block is a test file, to be run as one. */
-export const isTestFile = ({ code }: Block): boolean => /^import .* from 'vitest';$/m.test(code);
+export const isTestFile = ({ code }: Block): boolean =>
+  /^import .* from '(?:vitest|node:test)';$/m.test(code);
+
+/** Whether that test file is for Node's own runner. */
+export const isNodeTest = ({ code }: Block): boolean => / from 'node:test';$/m.test(code);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
-import type { Block } from './blocks.ts';
+import { type Block, isNodeTest } from './blocks.ts';
 import { root } from './pages.ts';
 
 const reportSchema = z.object({
@@ -32,10 +32,29 @@ async function newProject(msw: 'msw' | 'msw-2'): Promise<string> {
   return project;
 }
 
-/** How each test of a block that is a test file ended, run by Vitest in a project of its own. */
-export async function runTestFile({ page, line, code }: Block, msw: 'msw' | 'msw-2'): Promise<string[]> {
+/** Each line of TAP that says how a test ended. */
+const TAP_LINE = /^(?<end>ok|not ok) \d+ - (?<title>.+)$/gm;
+
+async function runNodeTest(project: string, { line, code }: Block): Promise<string[]> {
+  await writeFile(join(project, 'package.json'), '{ "type": "module" }');
+  const file = join(project, 'block.test.ts');
+  await writeFile(file, '\n'.repeat(line - 1) + code);
+  // The runner that runs this test must not be taken for the parent of that one.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const args = ['--test', '--test-reporter', 'tap', file];
+  const run = promisify(execFile)(process.execPath, args, { cwd: project, env });
+  const { stdout } = await run.catch((fault: { stdout: string }) => fault);
+  return [...stdout.matchAll(TAP_LINE)].map(({ groups }) =>
+    groups?.end === 'ok' ? `passed: ${groups.title}` : `failed: ${groups?.title}\n${stdout}`,
+  );
+}
+
+/** How each test of a block that is a test file ended, run by its own runner in a project of its own. */
+export async function runTestFile(block: Block, msw: 'msw' | 'msw-2'): Promise<string[]> {
+  const { page, line, code } = block;
   const project = await newProject(msw);
   try {
+    if (isNodeTest(block)) return await runNodeTest(project, block);
     await writeFile(join(project, `${page.replaceAll('/', '-')}.test.ts`), '\n'.repeat(line - 1) + code);
     const report = join(project, 'report.json');
     const vitest = `${root}node_modules/vitest/vitest.mjs`;

@@ -26,8 +26,10 @@ const imported = (modules: Record<string, string>) =>
 
 describe('Jest, in CommonJS', () => {
   const node = (version: string) => tool(`node-${version}/bin/node`);
-  const jest = (version: string, options: readonly string[], folder: string) =>
-    passes(node(version), [...options, tool('jest/bin/jest.js'), '--json', '--outputFile=seen.json'], folder);
+  const jest = (version: string, options: readonly string[], folder: string, count = 2) => {
+    const args = [...options, tool('jest/bin/jest.js'), '--json', '--outputFile=seen.json'];
+    return passes(node(version), args, folder, count);
+  };
 
   test.each(['22', '24', '26'])(
     'runs the client and the sandbox as they are, on Node %s',
@@ -42,6 +44,16 @@ describe('Jest, in CommonJS', () => {
       await jest(version, [], folder);
     },
   );
+
+  test('runs the recipe for a wait under fake timers', async () => {
+    const page = await readFile(new URL('../../docs/testing.md', import.meta.url), 'utf8');
+    const recipe = /^With Jest, .*?^```js\n(?<code>.*?)^```$/ms.exec(page)?.groups?.code ?? '';
+    const folder = await project(
+      { 'package.json': '{ "jest": { "transform": {} } }', 'wait.test.js': recipe },
+      'bare',
+    );
+    await jest('24', [], folder, 1);
+  });
 
   // MSW is an ES module itself, which Jest can require from Node 24.9 on, with this option.
   test.each(shops)('runs the mock with MSW $msw, where Jest can require ES modules', async ({ shop }) => {
@@ -83,8 +95,8 @@ test.each(shops)('Vitest runs the mock with MSW $msw', async ({ shop }) => {
   await passes(process.execPath, args, folder);
 });
 
-async function passes(command: string, args: readonly string[], folder: string): Promise<void> {
+async function passes(command: string, args: readonly string[], folder: string, count = 2): Promise<void> {
   await run(command, args, folder);
   const seen: unknown = JSON.parse(await readFile(`${folder}/seen.json`, 'utf8'));
-  expect(seen).toMatchObject({ success: true, numPassedTests: 2, numTotalTests: 2 });
+  expect(seen).toMatchObject({ success: true, numPassedTests: count, numTotalTests: count });
 }
