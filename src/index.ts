@@ -46,6 +46,7 @@ export {
 export {
   ClosedError,
   ConfigurationError,
+  type ErrorFacts,
   IdempotencyConflictError,
   type InputIssue,
   InvalidInputError,
