@@ -32,10 +32,15 @@ export type PaymentsErrorCode =
   | 'unexpected_response'
   | 'wait_timeout';
 
+/** What the constructors of the error classes take after the message. */
 export interface ErrorFacts {
+  /** The method that failed. */
   operation?: OperationName | undefined;
+  /** What may have happened to the money. @default null, for a read */
   outcome?: Outcome | null;
+  /** Whether the same call may be made again without harm. @default false */
   retryable?: boolean;
+  /** The error behind this one. */
   cause?: unknown;
   requestId?: string | undefined;
 }

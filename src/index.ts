@@ -50,6 +50,7 @@ export {
 export {
   ClosedError,
   ConfigurationError,
+  type ErrorFacts,
   IdempotencyConflictError,
   type InputIssue,
   InvalidInputError,

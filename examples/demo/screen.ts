@@ -9,11 +9,27 @@ export function heading(text: string): void {
 }
 
 export function line(text: string): void {
-  console.log(`  ${text}`);
+  for (const part of wrapped(text)) console.log(`  ${part}`);
 }
 
 export function aside(text: string): void {
-  console.log(`  ${dim(text)}`);
+  for (const part of wrapped(text)) console.log(`  ${dim(part)}`);
+}
+
+/** How much of a line a terminal shows beside the indent and the cursor. */
+const room = () => Math.max(20, (process.stdout.columns || 80) - 3);
+
+/** Lines that end between two words. Outside a terminal, a line stays whole: a program might read it. */
+function wrapped(text: string): string[] {
+  if (!terminal) return [text];
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= room())
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 /** A line that moves while a wait goes on; where there is no terminal, a plain line after each poll. */
@@ -30,7 +46,8 @@ export function progressLine() {
       last.nextDelay === null ? '' : `, next in ${Math.max(0, (nextAt - Date.now()) / 1000).toFixed(1)} s`;
     return `waiting ${seconds} s, check ${last.attempt}: ${status}${next}`;
   };
-  const draw = () => process.stdout.write(`\r\u001b[2K  ${dim(text())}`);
+  // A line that the terminal breaks could not be drawn over.
+  const draw = () => process.stdout.write(`\r\u001b[2K  ${dim(text().slice(0, room()))}`);
   const timer = terminal ? setInterval(draw, 100) : undefined;
 
   return {
