@@ -66,8 +66,8 @@ export class Waits {
   });
   /** How far the wall's clock was ahead of the other when that was last noted. */
   #lead = 0;
-  /** Whether the limits hold back a poll that is due. */
-  #heldBack = false;
+  /** Until when the limits held back a poll that was due, as far as that is known. */
+  #heldBackUntil = Number.NEGATIVE_INFINITY;
   #wokeAt = Number.NEGATIVE_INFINITY;
   #underWay = 0;
   #closed = false;
@@ -242,7 +242,7 @@ export class Waits {
     const { poll, due } = wait;
     if (isOverdue(wait)) return now - due >= LAST_CHECK;
     if (now - due >= MISSED) return true;
-    return poll.attempts === 0 && !this.#heldBack;
+    return poll.attempts === 0 && poll.due >= this.#heldBackUntil && this.#isFree;
   }
 
   /** Leaves the request that is under way: another will be made in its place. */
@@ -251,9 +251,13 @@ export class Waits {
     poll.inFlight = undefined;
   }
 
+  get #isFree(): boolean {
+    return this.#underWay < this.#maxConcurrency;
+  }
+
   #mayStart(now: number): boolean {
     const poll = this.#due.first;
-    if (!poll || poll.due > now || this.#underWay >= this.#maxConcurrency) return false;
+    if (!poll || poll.due > now || !this.#isFree) return false;
     return this.#pace.readyAt(now) <= now;
   }
 
@@ -270,11 +274,11 @@ export class Waits {
     const deadline = this.#deadlines.first;
     if (deadline) this.#alarm.setFor(deadline.due, now);
     const poll = this.#due.first;
-    this.#heldBack = false;
     if (!poll) return;
-    const isFree = this.#underWay < this.#maxConcurrency;
+    const isFree = this.#isFree;
     const readyAt = this.#pace.readyAt(now);
-    this.#heldBack = !isFree || readyAt > Math.max(poll.due, now);
+    if (!isFree || readyAt > Math.max(poll.due, now))
+      this.#heldBackUntil = Math.max(this.#heldBackUntil, Math.ceil(isFree ? readyAt : now + 1));
     if (isFree) this.#alarm.setFor(Math.max(poll.due, readyAt, this.#wokeAt + REST), now);
   }
 
