@@ -69,7 +69,7 @@ test('fake timers that begin after the client was made, and end before it is use
   const { client } = scriptedService(inTurn('pending', 'success', 'success'));
   vi.useFakeTimers();
   const wait = client.waitForFinalStatus(REFERENCE);
-  await vi.advanceTimersByTimeAsync(8_000);
+  await vi.advanceTimersByTimeAsync(9_000);
   expect((await wait).status).toBe('success');
   vi.useRealTimers();
   expect((await client.waitForFinalStatus(REFERENCE)).status).toBe('success');
