@@ -20,8 +20,10 @@ const BETWEEN = '[\\0-/:-@[-`{-\\xbf\\u2000-\\u206f\\u2212\\u3000-\\u303f\\ufe00
 
 /** What may stand between the digits of a number that is not known. */
 const GAP = '[ \\t\\xa0\\u2000-\\u2015\\u2212().\\/-]{0,4}';
-/** What is made of digits and is no phone number: a UUID, a reference, a date. */
+/** What is made of digits and is no phone number: an IPv4 address, a UUID, a reference, a date. */
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const NO_PHONE =
+  `(?<![\\d.])(?:${OCTET}\\.){3}${OCTET}(?![\\d.]*\\d)|` +
   '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}|TXN-[^\\s"\'<>,;]{1,251}|\\d{4}-\\d\\d-\\d\\d|\\d{1,2}([-\\/.])\\d{1,2}\\1\\d{4}(?!\\d)';
 /** +233 24 412 3456, 00233 24 412 3456, 024 412 3456 and 233244123456; and any number behind a word such as `phone`. */
 const PHONE_FORMS = [

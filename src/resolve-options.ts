@@ -135,12 +135,15 @@ export function resolveRequestOptions(
   }
 }
 
-export function checkedSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+export function checkedSignal(
+  signal: AbortSignal | undefined,
+  operation?: OperationName,
+): AbortSignal | undefined {
   if (signal === undefined) return signal;
   const methods = ['throwIfAborted', 'addEventListener', 'removeEventListener'] as const;
   if (typeof signal?.aborted === 'boolean' && methods.every((method) => typeof signal[method] === 'function'))
     return signal;
-  throw new ConfigurationError('signal must be an AbortSignal.');
+  throw new ConfigurationError('signal must be an AbortSignal.', { operation });
 }
 
 type Shared = Pick<ResolvedOptions, 'timeout' | 'maxRetries' | 'headers'>;

@@ -37,8 +37,7 @@ export function reconcile(
   }
   const { signal, ...rest } = options;
   const requestFor = (item: string | ReconcileItem) => requestForItem(item, rest, resolveWait);
-  const own = checkedSignal(signal);
-  return endingAtOnce((onBegin) => resultsOf(waits, references, own, requestFor, onBegin));
+  return endingAtOnce((onBegin) => resultsOf(waits, references, signal, requestFor, onBegin));
 }
 
 function requestForItem(
@@ -68,7 +67,7 @@ async function* resultsOf(
   onBegin: (leave: () => void) => void,
 ): AsyncGenerator<Reconciled, void, void> {
   if (waits.closed) throw new ClosedError('verify');
-  signal?.throwIfAborted();
+  checkedSignal(signal, 'verify')?.throwIfAborted();
   const source = iteratorOf(references);
   const ready: Reconciled[] = [];
   const asking = new Set<Wait>();

@@ -107,6 +107,11 @@ test.each([
   });
   for (const phone of ['0244123456', '2'.repeat(9)]) {
     const failure = await failureOf(client.chargeMobileMoney({ ...charge, phone }));
-    expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
+    // What looks like a reference takes the proof of a refusal away.
+    const expected =
+      part === 'TXN-'
+        ? { name: 'OutcomeUnknownError', outcome: 'unknown' }
+        : { name: 'InvalidRequestError', outcome: 'rejected' };
+    expect(failure).toMatchObject(expected);
   }
 });

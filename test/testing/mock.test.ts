@@ -17,6 +17,7 @@ describe('answers in the shapes of SPEC.md', () => {
       checkout_url: 'https://payments.example/checkout/TXN-000001',
       amount: '25.50',
       currency: 'GHS',
+      replayed: false,
     });
   });
 
@@ -28,6 +29,7 @@ describe('answers in the shapes of SPEC.md', () => {
       message: "A prompt has been sent to the customer's phone.",
       amount: '7.00',
       currency: 'USD',
+      replayed: false,
     });
   });
 

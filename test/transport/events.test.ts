@@ -135,7 +135,7 @@ describe('a listener changes no result', () => {
     );
     const logger: Logger = { debug: fault, info: fault, warn: fault, error: fault };
     const client = service.client({ onEvent: fault, logger });
-    expect(await client.initialize(payment)).toEqual(answers.initialize().data);
+    expect(await client.initialize(payment)).toEqual({ ...answers.initialize().data, replayed: false });
     expect(await failureOf(client.verify(REFERENCE))).toMatchObject({ name: 'NotFoundError' });
   });
 
@@ -144,7 +144,7 @@ describe('a listener changes no result', () => {
     const { lines, logger } = recordingLogger();
     const client = service.client({ logger });
     for (const level of Object.keys(logger)) Reflect.deleteProperty(logger, level);
-    expect(await client.initialize(payment)).toEqual(answers.initialize().data);
+    expect(await client.initialize(payment)).toEqual({ ...answers.initialize().data, replayed: false });
     expect(lines).toEqual([]);
   });
 

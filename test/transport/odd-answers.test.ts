@@ -88,6 +88,22 @@ const encoding = fc.oneof(
 const answerTo = (operation: OperationName) =>
   fc.record({ status, body: bodyFor(operation), type: contentType, coding: encoding });
 
+/** One of each kind, so that a short run meets them all. */
+function examplesFor(operation: OperationName) {
+  const { data, ...envelope } = answers[operation]();
+  const bodies = [
+    [200, { ...envelope, data }],
+    [200, { ...envelope, data: { ...data, amount: '25.51', reference: 'TXN-other' } }],
+    [200, { ...envelope, data: {} }],
+    [404, {}],
+    [422, {}],
+    [503, {}],
+  ] as const;
+  return bodies.map(([status, body]): [{ status: number; body: Buffer; type: string; coding: string }] => [
+    { status, body: Buffer.from(JSON.stringify(body)), type: 'application/json', coding: '' },
+  ]);
+}
+
 test.each(operationNames)(
   '%s ends in a typed result or a true error, whatever is answered',
   async (operation) => {
@@ -110,7 +126,7 @@ test.each(operationNames)(
         );
         expect(service.requests.length - before).toBe(1);
       }),
-      { numRuns: sized(100, 1000) },
+      { numRuns: sized(100, 1000), examples: examplesFor(operation) },
     );
     const doubt =
       operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];

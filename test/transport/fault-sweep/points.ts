@@ -49,7 +49,7 @@ export const initialize: Subject = {
   name: 'initialize',
   creates: true,
   call: (client) => client.initialize(payment),
-  result: answers.initialize().data,
+  result: { ...answers.initialize().data, replayed: false },
   answers: commonAnswers(answers.initialize(), true),
 };
 
@@ -59,7 +59,7 @@ export const chargeMobileMoney: Subject = {
   name: 'chargeMobileMoney',
   creates: true,
   call: (client) => client.chargeMobileMoney(charge),
-  result: { ...charged.data, message: charged.message },
+  result: { ...charged.data, message: charged.message, replayed: false },
   answers: {
     ...commonAnswers(charged, true),
     '200 until close': rawAnswer(200, charged, 'until-close', true),
