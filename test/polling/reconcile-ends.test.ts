@@ -192,7 +192,7 @@ test.each([{ timeout: -1 }, { minDelay: 0 }, { signal: 'no signal' }, { minDealy
       options,
     ]);
     const { list, error } = await settled(all(results));
-    expect(error).toMatchObject({ code: 'configuration_error' });
+    expect(error).toMatchObject({ code: 'configuration_error', outcome: null });
     expect(list).toEqual([]);
     expect(seen).toEqual([]);
   },
