@@ -242,7 +242,8 @@ export class Waits {
     const { poll, due } = wait;
     if (isOverdue(wait)) return now - due >= LAST_CHECK;
     if (now - due >= MISSED) return true;
-    return poll.attempts === 0 && poll.due >= this.#heldBackUntil && this.#isFree;
+    // A poll that was due later was held back by a 429 to its reference.
+    return poll.attempts === 0 && poll.due <= due && poll.due >= this.#heldBackUntil && this.#isFree;
   }
 
   /** Leaves the request that is under way: another will be made in its place. */

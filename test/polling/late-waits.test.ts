@@ -195,3 +195,13 @@ test('checks within ten seconds after a sleep that stopped the timers', async ()
   expect(seen.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
   client.close();
 });
+
+test('ends at its deadline while a 429 still holds its reference back', async () => {
+  const refusal = () => new Response('', { status: 429, headers: { 'retry-after': '2' } });
+  const { client } = scriptedService(() => refusal());
+  const first = timed(client.waitForFinalStatus(REFERENCE, { timeout: 9 * SECOND }));
+  await vi.advanceTimersByTimeAsync(9 * SECOND);
+  await first;
+  const second = timed(client.waitForFinalStatus(REFERENCE, { timeout: 400 }));
+  expect(await settled(second)).toMatchObject({ at: 400, error: { code: 'wait_timeout' } });
+});
