@@ -80,6 +80,30 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 });
 
+test('lets one of two services charge when both find the journal new', async () => {
+  const shared = sharedStore();
+  const services = [await serve(), await serve()];
+  let readers = 0;
+  const bothHaveRead = Promise.withResolvers<void>();
+  // Neither service writes before both have read that the journal belongs to nobody.
+  const read: JournalStore['read'] = async (key) => {
+    const found = await shared.store.read(key);
+    if (++readers === 2) bothHaveRead.resolve();
+    await bothHaveRead.promise;
+    return found;
+  };
+  const calls = services.map((service, index) =>
+    charged(service.client({ journal: createJournal({ ...shared.store, read }) }), {
+      idempotencyKey: `order-${index}`,
+    }),
+  );
+  const ends = await Promise.allSettled(calls);
+  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const refusal = ends.find((end) => end.status === 'rejected');
+  expect(refusal?.reason).toBeInstanceOf(ConfigurationError);
+  expect(services.map(({ requests }) => requests.length).sort()).toEqual([0, 1]);
+});
+
 test('no retention makes a journal forget its service', async () => {
   const shared = sharedStore();
   const service = await serve();

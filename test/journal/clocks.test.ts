@@ -58,7 +58,9 @@ const inSqlite = async (options: JournalOptions): Promise<Storage> => {
   return { open: () => sqliteJournal(database, options), ahead: processClock() };
 };
 
-const inPostgres = async (options: JournalOptions): Promise<Storage> => {
+const inPostgres = async (
+  options: JournalOptions,
+): Promise<Storage & { holdCountedTime(): Promise<{ release(): Promise<void> }> }> => {
   const client = new Client({ connectionString: postgres.url });
   await client.connect();
   onTestFinished(() => client.end());
@@ -75,6 +77,14 @@ const inPostgres = async (options: JournalOptions): Promise<Storage> => {
     open: () => postgresJournal(shifted, own),
     ahead(milliseconds) {
       ahead = milliseconds;
+    },
+    async holdCountedTime() {
+      const other = new Client({ connectionString: postgres.url });
+      await other.connect();
+      onTestFinished(() => other.end());
+      await other.query('BEGIN');
+      await other.query(`SELECT counted FROM ${own.table}_clock FOR UPDATE`);
+      return { release: async () => void (await other.query('ROLLBACK')) };
     },
   };
 };
@@ -165,6 +175,20 @@ describe.each(storages)('retention in %s', (name, make) => {
       await vi.waitFor(async () => expect(await lasting.read('order-17')).toBeNull(), patient);
     });
   }
+});
+
+test('keeps a key recorded at a wrong time that another process rolls back', async () => {
+  const storage = await inPostgres({ retention: 60_000 });
+  const journal = storage.open();
+  await begunClaim(journal, 'order-16');
+  // This process cannot count the time while another one does.
+  const hold = await storage.holdCountedTime();
+  storage.ahead(-YEAR);
+  await journal.end(await begunClaim(journal, 'order-17'), { state: 'rejected' });
+  await hold.release();
+  storage.ahead(0);
+  await begunClaim(journal, 'order-18');
+  expect(await journal.read('order-17')).toMatchObject({ state: 'rejected' });
 });
 
 test('memoryJournal keeps a completed key when the clock jumps', async () => {

@@ -185,6 +185,16 @@ test('checks once if the thread was busy from the start to the deadline', async 
   expect(seen).toHaveLength(1);
 });
 
+test('keeps to the schedule after a sleep in which nobody waited', async () => {
+  const { client, seen } = scriptedService(inTurn('success', 'pending'));
+  await settled(timed(client.waitForFinalStatus(REFERENCE)), SECOND);
+  vi.setSystemTime(Date.now() + 60 * MINUTE);
+  timed(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: 8 * SECOND }));
+  await vi.advanceTimersByTimeAsync(8 * SECOND);
+  expect(seen.map(({ at }) => at)).toEqual([0, 9_000]);
+  client.close();
+});
+
 test('checks within ten seconds after a sleep that stopped the timers', async () => {
   const { client, seen } = scriptedService((_, count) => (count === 2 ? never() : 'pending'));
   timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));

@@ -206,3 +206,22 @@ test('remembers a refused reference when its wait is over', async () => {
   expect(seen.filter(({ reference }) => reference === 'TXN-bad').map(({ at }) => at)).toEqual([0, 30_000]);
   client.close();
 });
+
+test('probes no second pause because of a response to an earlier request', async () => {
+  const slow = Promise.withResolvers<Said>();
+  const { client, seen } = scriptedService(
+    (reference) => (reference === 'TXN-slow' ? slow.promise : refusal(8)),
+    { polling: { ...schedule, maxRequestsPerSecond: 10 } },
+  );
+  client.waitForFinalStatus('TXN-slow').catch(() => {});
+  await vi.advanceTimersByTimeAsync(SECOND);
+  for (let index = 0; index < 4; index++) client.waitForFinalStatus(`TXN-${index}`).catch(() => {});
+  await vi.advanceTimersByTimeAsync(6 * SECOND);
+  // The first request after the slow one is refused, and so is the probe: the limit is the key's.
+  expect(seen.map(({ at }) => at)).toEqual([0, 1_000, 2_000]);
+  // The slow request left before the limit was reached, so its response says nothing about the limit.
+  slow.resolve('success');
+  await vi.advanceTimersByTimeAsync(10 * SECOND);
+  expect(seen.map(({ at }) => at).slice(3)).toEqual([10_000]);
+  client.close();
+});

@@ -157,6 +157,24 @@ test('no hint gets through a pause', async () => {
   client.close();
 });
 
+test('keeps a long pause when a later 429 asks for a short one', async () => {
+  const retryAfter = ['30', '1'];
+  const { client, after } = await limitedByKey({
+    first: (path) => path === 'charge-mobile-money',
+    answer: () => refusal(retryAfter.shift()),
+    lasts: SECOND,
+  });
+  for (const expected of [30_000, 1_000])
+    expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({ retryAfter: expected });
+  // The second charge is the only request since the first was refused.
+  const sent = after().length;
+  await vi.advanceTimersByTimeAsync(30 * SECOND - 1);
+  expect(after()).toHaveLength(sent);
+  await vi.advanceTimersByTimeAsync(SECOND);
+  expect(after().length).toBeGreaterThan(sent);
+  client.close();
+});
+
 test('a wait that begins in a pause is asked for after it', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: isWaitedFor,

@@ -43,6 +43,18 @@ test('a prompt that was to expire while the sandbox was down has expired', async
   await expect(second.payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
 });
 
+test('keeps a charge open when its expiry is too far for one timer', async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.off('warning', onWarning));
+  const { payments } = await start({ promptExpiry: 10 ** 12 });
+  const { reference } = await payments.chargeMobileMoney(charge);
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+  // Node sets a timer that is too long to one millisecond, and warns: the sandbox would set it again for ever.
+  expect(warnings.filter(({ name }) => name === 'TimeoutOverflowWarning')).toEqual([]);
+});
+
 test('a charge that was approved does not expire after a restart', async () => {
   const state = await stateFile();
   const first = await start({ state, promptExpiry: 100 });
