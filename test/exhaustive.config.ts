@@ -1,23 +1,12 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { common } from './common.ts';
-
-const elsewhere = ['test/integrations', 'test/package', 'test/workflows'];
-const SIZED = join('test', 'support', 'sized.ts');
-
-/** Whether a module imports the sizes, itself or through others. */
-function isSized(file: string, seen = new Set<string>()): boolean {
-  if (file === SIZED) return true;
-  if (seen.has(file) || !file.startsWith('test') || !existsSync(file)) return false;
-  seen.add(file);
-  const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import) ?\(?'(\.[^']+\.ts)'/g);
-  return [...imports].some(([, path = '']) => isSized(join(dirname(file), path), seen));
-}
-
-const files = globSync('test/**/*.test.ts', { exclude: elsewhere }).filter((file) => isSized(file));
+import { common, testFilesWith } from './common.ts';
 
 // npm run test:exhaustive: the tests that npm test runs in a short form, in their whole size.
 export default defineConfig({
-  test: { ...common, name: 'exhaustive', include: files, env: { TEST_SIZE: 'exhaustive' } },
+  test: {
+    ...common,
+    name: 'exhaustive',
+    include: testFilesWith(/support\/sized\.ts'/),
+    env: { TEST_SIZE: 'exhaustive' },
+  },
 });
