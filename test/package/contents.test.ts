@@ -33,7 +33,7 @@ const entryNames = [
 
 test('the tarball has these files and no other', async () => {
   // What several entry points share has a hash in its name.
-  const shared = /^dist\/(?:chunk|controls|journal|options|transaction)-[\w-]{8}(\.js|\.cjs|\.d\.cts)$/;
+  const shared = /^dist\/(?:chunk|controls|input|journal|options|transaction)-[\w-]{8}(\.js|\.cjs|\.d\.cts)$/;
   const files = await filesOf(installed);
   const others = files.filter(
     (file) => entryNames.some((name) => file.startsWith(`dist/${name}.`)) || !shared.test(file),

@@ -31,7 +31,7 @@ export async function expectBusiness(
     paid: ['success', '25.50', true],
     missing: ['NotFoundError', 404, true, false, true],
     invalid: ['InvalidInputError', 'not_sent', false, true, true],
-    schedule: [true, 10_000],
+    schedule: [true, 9_000],
   });
   expect(sandbox.charges).toHaveLength(1);
 }

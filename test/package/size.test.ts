@@ -16,7 +16,7 @@ test('adds little to a bundle, minified and compressed', async () => {
   for (const size of sizes) expect(size).toMatchObject({ passed: true });
 });
 
-test('unpacks to less than 820 kB', async () => {
+test('unpacks to less than 925 kB', async () => {
   const installed = join(inject('bare'), 'node_modules/payment-collection-client');
   const found = await readdir(installed, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile());
@@ -25,5 +25,5 @@ test('unpacks to less than 820 kB', async () => {
   );
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   console.log(`${bytes} bytes in ${files.length} files`);
-  expect(bytes).toBeLessThan(820_000);
+  expect(bytes).toBeLessThan(925_000);
 });
