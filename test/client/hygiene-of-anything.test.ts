@@ -392,6 +392,17 @@ describe('a secret inside a reference is kept as data, and is not printed', () =
     }
   });
 
+  test.each(['asked for', 'returned'])('a read of another reference: the one %s', async (which) => {
+    for (const reference of secretReferences) {
+      const [asked, returned] = which === 'asked for' ? [reference, 'TXN-1'] : ['TXN-1', reference];
+      const { failure, told } = await failingWith(returned, (client) => client.verify(asked));
+      expect(failure).toMatchObject({ code: 'transaction_mismatch', reference: returned });
+      const secrets = { key: reference === `TXN-${EMAIL}` ? API_KEY : reference.slice(4), email: EMAIL };
+      expectNoSecrets([failure, told], secrets, { getters: false });
+      expectNoSecrets(failure, secrets, { getters: false });
+    }
+  });
+
   test('of a charge, also the phone number that was charged', async () => {
     for (const code of [
       'a charge of another amount',

@@ -32,6 +32,11 @@ test('chargeMobileMoney also returns the message of the envelope, empty where th
   expect(silent).toEqual({ ...data, message: '', replayed: false });
 });
 
+test.each(posts)('%s takes no field of the service for a replay', async (operation) => {
+  const service = await answering(answers[operation]({ replayed: true }));
+  expect(await calls[operation](service.client())).toMatchObject({ replayed: false });
+});
+
 describe('a transaction', () => {
   test.each(['pending', 'processing', 'success', 'failed', 'abandoned'])('may be %s', async (status) => {
     expect(await verifying({ status })).toMatchObject({ status });

@@ -53,3 +53,15 @@ test.each([
   expect(failure).toMatchObject({ outcome: 'not_sent', issues: [{ path: 'extraBody', code: 'extra_body' }] });
   expect(service.requests).toEqual([]);
 });
+
+test('extraBody is read once, so a getter cannot replace the whole body', async () => {
+  const service = await start();
+  let reads = 0;
+  const extraBody = {
+    get toJSON() {
+      return ++reads === 1 ? 'text' : () => ({ amount: 1 });
+    },
+  };
+  await service.client().initialize(payment, { extraBody });
+  expect(JSON.parse(service.requests[0]?.body ?? '')).toEqual({ ...payment, amount: 25.5, toJSON: 'text' });
+});

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
@@ -178,6 +178,23 @@ test('close() lets the requests that are under way end, closes their connections
   await Promise.all([closed, gone]);
   expect(await failureOf(client.verify(REFERENCE))).toMatchObject({ name: 'ConnectionError' });
   expect(service.requests).toHaveLength(1);
+});
+
+test('leaves no listener on a signal that outlives its requests', async () => {
+  const service = await startService((response, _, count) => {
+    if (count === 2) response.socket?.destroy();
+    else json(response, 200, { filler: 'a'.repeat(count === 3 ? MiB : 0) });
+  });
+  const transport = undiciTransport();
+  onTestFinished(() => transport.close());
+  const { signal } = new AbortController();
+  const request = { method: 'GET', url: service.baseUrl, headers: {}, body: undefined, signal } as const;
+  const send = (isWanted: boolean) => transport.exchange(request, { head() {}, piece: () => isWanted });
+  await send(true);
+  await failureOf(send(true));
+  await send(false);
+  expect(service.requests).toHaveLength(3);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('a status 407, which fetch hides, is a refusal', async () => {

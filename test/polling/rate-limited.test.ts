@@ -79,6 +79,21 @@ test.each<[string, (client: PaymentsClient) => Promise<unknown>, string, number]
   client.close();
 });
 
+test('pauses every wait after a 429 to a charge whose outcome is unknown', async () => {
+  const { client, after } = await limitedByKey({
+    first: (reference) => reference === 'charge-mobile-money',
+    answer: () => Response.json({ reference: REFERENCE }, { status: 429, headers: { 'retry-after': '8' } }),
+    lasts: 7 * SECOND,
+  });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ code: 'outcome_unknown', cause: { code: 'rate_limited' } });
+  await vi.advanceTimersByTimeAsync(8 * SECOND - 1);
+  expect(after()).toEqual([]);
+  await vi.advanceTimersByTimeAsync(SECOND + 100);
+  expect(after().length).toBeGreaterThan(0);
+  client.close();
+});
+
 test('after a pause the rate is half of what it was, then grows, then is whole again', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: (path) => path === 'charge-mobile-money',

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../src/index.ts';
+import { calls, posts } from '../support/calls.ts';
 import { skippingDelays } from '../support/delays.ts';
+import { expectNoSecrets } from '../support/secrets.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../support/service.ts';
 
 const startWholeService = () =>
@@ -160,4 +162,17 @@ test('an apiKey function that throws a ConfigurationError of its own fails the c
   };
   const failure = await failureOf(service.client({ apiKey }).initialize(payment));
   expect(failure).toMatchObject({ message: 'No key for this shop.', operation: 'initialize' });
+});
+
+test("hides a key in the message of the apiKey function's own ConfigurationError", async () => {
+  const service = await startWholeService();
+  const secret = 'sk_live_9fJ2kLm4Qw7RtZ';
+  const apiKey = () => {
+    throw new ConfigurationError(`The vault refused ${secret}.`);
+  };
+  for (const operation of [...posts, 'verify'] as const) {
+    const failure = await failureOf(calls[operation](service.client({ apiKey })));
+    expect(failure).toMatchObject({ operation, message: 'The vault refused [REDACTED].' });
+    expectNoSecrets(failure, { key: secret });
+  }
 });

@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
-import { ClosedError, type PaymentsEvent } from '../../src/index.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { ClosedError, type PaymentsClient, type PaymentsEvent } from '../../src/index.ts';
 import { memoryJournal } from '../../src/journal/index.ts';
+import { REFERENCE } from '../support/calls.ts';
+import { clientOf } from '../support/raw-service.ts';
 import { answers, charge, failureOf, json, startService } from '../support/service.ts';
+import { turns } from '../support/tcp-service.ts';
 
 /** A service that asks for patience once, and takes what comes then. */
 const busyOnce = () =>
@@ -59,4 +62,23 @@ test('close() while the key is still asked for lets nothing be sent', async () =
   key.resolve('sk_live_late');
   expect(await failing).toMatchObject({ code: 'closed', outcome: 'not_sent' });
   expect(service.requests).toEqual([]);
+});
+
+test('close() by a listener of the retry starts no pause', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let client: PaymentsClient | undefined;
+  const ended = vi.fn();
+  client = clientOf('https://payments.example')({
+    fetch: async () => Response.json({}, { status: 429, headers: { 'retry-after': '25' } }),
+    maxRetries: 1,
+    onEvent: ({ type }) => {
+      if (type === 'retry') client?.close();
+    },
+  });
+  client.verify(REFERENCE).catch(ended);
+  // Several, since a response's body takes turns of its own. No timer fires in them.
+  for (let count = 0; count < 10; count++) await turns();
+  expect(ended).toHaveBeenCalledExactlyOnceWith(expect.any(ClosedError));
+  expect(vi.getTimerCount()).toBe(0);
 });

@@ -226,3 +226,13 @@ test("says unknown if one of several addresses is not the base URL's own", async
   const failure = await failureOf(clientOf('https://127.0.0.1')({ fetch }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown' });
 });
+
+test('says unknown if a response has begun when a connection is refused', async () => {
+  const error = about({ ...refused, host: 'pay.example', port: 443 });
+  const fetch = async () => new Response(new ReadableStream({ pull: () => Promise.reject(error) }));
+  const journal = memoryJournal();
+  const client = clientOf('https://pay.example')({ fetch, journal, maxRetries: 3 });
+  const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
+  expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
+});

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { callOf, type OperationName, operationNames } from '../support/judge.ts';
+import { clientOf } from '../support/raw-service.ts';
 import { answers, startService } from '../support/service.ts';
 
 const MiB = 1024 * 1024;
@@ -110,4 +111,15 @@ test.each([
   expect('value' in ended).toBe(isRead);
   if (!isRead)
     expect(ended).toMatchObject({ error: { message: expect.stringContaining('longer than any') } });
+});
+
+test.each(operationNames)('%s believes no response that goes on after its JSON', async (operation) => {
+  const pieces = [json(operation), 'a'.repeat(MiB)].map((text) => new TextEncoder().encode(text));
+  const start = (controller: ReadableStreamDefaultController) => {
+    for (const piece of pieces) controller.enqueue(piece);
+    controller.close();
+  };
+  const fetch = async () => new Response(new ReadableStream({ start }));
+  const client = clientOf('https://payments.example')({ fetch });
+  expect(await callOf(client, operation)).toMatchObject({ error: { code: expected[200][operation] } });
 });

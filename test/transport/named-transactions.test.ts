@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { memoryJournal } from '../../src/journal/index.ts';
 import { REFERENCE } from '../support/calls.ts';
-import { charge, failureOf, startService } from '../support/service.ts';
+import { expectNoSecrets } from '../support/secrets.ts';
+import { API_KEY, charge, EMAIL, failureOf, startService } from '../support/service.ts';
 
 type Body = string | Uint8Array;
 
@@ -106,4 +107,19 @@ test('keeps the 409 of a read that names the transaction it asks for', async () 
   const service = await startAnswering(409, written({ reference: REFERENCE }));
   const failure = await failureOf(service.client().verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'ConflictError', outcome: null });
+});
+
+test.each([
+  ['a key', 'sk_live_9fJ2kLm4Qw7RtZ', { key: 'sk_live_9fJ2kLm4Qw7RtZ' }],
+  ["the customer's phone number", '0244123456', { key: API_KEY, phone: '0244123456' }],
+  ["the customer's email address", EMAIL, { key: API_KEY, email: EMAIL }],
+])('never takes %s after TXN- for a reference', async (_, secret, secrets) => {
+  const service = await startAnswering(409, written({ message: 'Exists', id: `TXN-${secret}` }));
+  const journal = memoryJournal();
+  const client = service.client({ journal });
+  const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+  expect(failure).toMatchObject({ outcome: 'unknown', reference: undefined });
+  const record = await journal.read('order-17');
+  expect(record).toMatchObject({ state: 'unknown' });
+  expectNoSecrets([failure, record], secrets);
 });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { type PaymentsClient, PaymentsError, type PaymentsEvent } from '../../src/index.ts';
+import { type FetchInit, type PaymentsClient, PaymentsError, type PaymentsEvent } from '../../src/index.ts';
 import { calls, REFERENCE } from '../support/calls.ts';
 import { clientOf, closedPort, startRawService } from '../support/raw-service.ts';
 import { API_KEY, answers, charge, failureOf, json, PHONE, startService } from '../support/service.ts';
@@ -148,4 +148,21 @@ test('sends an id where there is no crypto.randomUUID', async () => {
   await service.client().verify(REFERENCE);
   vi.unstubAllGlobals();
   expect(service.requests[0]?.headers['x-request-id']).toMatch(UUID);
+});
+
+test.each([
+  ['knows the id of 1,000 requests ago', 1_000, 'unknown'],
+  ['forgets an id after 1,000 others, so that memory is bounded', 1_001, undefined],
+] as const)('%s', async (_, before, outcome) => {
+  const ids: string[] = [];
+  const fetch = async (_: string, { headers }: FetchInit) => {
+    ids.push(headers['x-request-id'] ?? '');
+    const earlier = ids.at(-before) ?? '';
+    if (ids.length < before) return Response.json(answers.verify());
+    return Response.json(answers.chargeMobileMoney(), { headers: { 'x-request-id': earlier } });
+  };
+  const client = clientOf('https://payments.example')({ fetch });
+  for (let count = 1; count < before; count++) await client.verify(REFERENCE);
+  const result = await client.chargeMobileMoney(charge).catch((error: unknown) => error);
+  expect(result).toMatchObject(outcome ? { outcome } : { reference: REFERENCE, status: 'processing' });
 });

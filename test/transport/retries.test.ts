@@ -146,3 +146,11 @@ test('the last failure is the one that is thrown', async () => {
     status: 503,
   });
 });
+
+test('check sends one request, whatever maxRetries says', async () => {
+  const service = await startService((response) => json(response, 503, {}));
+  const client = service.client({ maxRetries: 3 });
+  expect(await failureOf(client.check(REFERENCE, { maxRetries: 3 }))).toMatchObject({ status: 503 });
+  expect(await failureOf(client.check(REFERENCE))).toMatchObject({ retryable: true });
+  expect(service.requests).toHaveLength(2);
+});

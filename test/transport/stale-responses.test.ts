@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { Agent } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClientOptions } from '../../src/index.ts';
+import { memoryJournal } from '../../src/journal/index.ts';
 import { undiciTransport } from '../../src/node/index.ts';
 import { REFERENCE } from '../support/calls.ts';
 import { startRawService } from '../support/raw-service.ts';
@@ -75,6 +76,25 @@ for (const [over, options] of transports) {
     });
     expect(service.requests).toHaveLength(3);
   });
+
+  test.each([400, 409, 422, 429])(
+    `never says rejected over ${over} if a %i has an earlier request's id`,
+    async (status) => {
+      const ids: string[] = [];
+      const service = await startService((response, { headers }, count) => {
+        ids.push(String(headers['x-request-id']));
+        const echoed = { 'x-request-id': ids[0] ?? '' };
+        json(response, count === 1 ? 200 : status, count === 1 ? answers.verify() : {}, echoed);
+      });
+      const journal = memoryJournal();
+      const client = service.client({ ...options(), journal, maxRetries: 3 });
+      await client.verify(REFERENCE);
+      const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+      expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
+      expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
+      expect(service.requests).toHaveLength(2);
+    },
+  );
 }
 
 test('says unknown if a response comes before its request is sent', async () => {

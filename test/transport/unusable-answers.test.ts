@@ -24,6 +24,8 @@ describe.each<[string, string]>([
   ['a reference of another form', JSON.stringify({ ...withoutReference, data: { reference: '../x' } })],
   ['a status that is not true', JSON.stringify({ ...answers.chargeMobileMoney(), status: 'success' })],
   ['an amount that is no decimal', JSON.stringify(answers.chargeMobileMoney({ amount: 'a lot' }))],
+  ['an amount with more behind it', JSON.stringify(answers.chargeMobileMoney({ amount: '25.50 GHS' }))],
+  ['an amount in thousands', JSON.stringify(answers.chargeMobileMoney({ amount: '25,500.00' }))],
 ])('a 2xx answer with %s', (_what, body) => {
   const start = (status = 200) => startService((response) => response.writeHead(status).end(body));
 
