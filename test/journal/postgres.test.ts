@@ -1,5 +1,5 @@
 import { Client, Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { postgresJournal, postgresSchema } from '../../src/journal/postgres.ts';
 import { journalConformance } from '../../src/testing/index.ts';
 import { attempt, begunClaim } from '../support/attempts.ts';
@@ -30,6 +30,15 @@ function ownPool(options: object = {}): Pool {
   return own;
 }
 
+async function ownClient(options: object = {}): Promise<Client> {
+  const own = new Client({ connectionString: server.url, ...options });
+  await own.connect();
+  onTestFinished(() => own.end());
+  return own;
+}
+
+const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
+
 describe('a journal through a Pool keeps what every journal has to', () => {
   const cases = journalConformance((options) => postgresJournal(pool, options));
   test.each(cases)('$name', ({ run }) => run());
@@ -46,11 +55,7 @@ if (isExhaustive) {
   });
 
   describe('a journal keeps it where the database is strict about transactions at the same time', () => {
-    const strict = () =>
-      new Pool({
-        connectionString: server.url,
-        options: '-c default_transaction_isolation=repeatable\\ read',
-      });
+    const strict = () => new Pool({ connectionString: server.url, ...STRICT });
     const cases = journalConformance((options) => {
       const own = strict();
       return { journal: postgresJournal(own, options), close: () => own.end() };
@@ -58,6 +63,26 @@ if (isExhaustive) {
     test.each(cases)('$name', ({ run }) => run());
   });
 }
+
+test.each([
+  ['a Pool', async () => ownPool(STRICT)],
+  ['a Client', () => ownClient(STRICT)],
+])('claims a key through %s after the database refused an overtaken write', async (what, open) => {
+  const journal = postgresJournal(await open());
+  const key = `overtaken through ${what}`;
+  await journal.end(await begunClaim(journal, key), { state: 'rejected' });
+  const other = await ownClient();
+  await other.query('BEGIN');
+  await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
+  const standing = journal.begin(key, attempt);
+  const isBlocked = async () => {
+    const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    expect(rows).toHaveLength(1);
+  };
+  await vi.waitFor(isBlocked, { timeout: 20_000 });
+  await other.query('COMMIT');
+  expect(await standing).toMatchObject({ state: 'begun' });
+});
 
 describe('migrate', () => {
   test('may be called by many at once, and again', async () => {

@@ -190,6 +190,20 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
   client.close();
 });
 
+test('keeps a pause when its probe is answered with 503', async () => {
+  let requests = 0;
+  const { client, seen } = scriptedService(
+    () => (++requests === 1 ? refusal('30') : new Response('', { status: 503 })),
+    { polling: { maxRequestsPerSecond: 10 } },
+  );
+  for (const reference of references(10)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(30 * SECOND - 1);
+  expect(seen.map(({ at }) => at)).toEqual([0, 1_000]);
+  await vi.advanceTimersByTimeAsync(SECOND);
+  expect(seen.length).toBeGreaterThan(2);
+  client.close();
+});
+
 test('a wait that begins in a pause is asked for after it', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: isWaitedFor,
