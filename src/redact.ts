@@ -20,17 +20,22 @@ const BETWEEN = '[\\0-/:-@[-`{-\\xbf\\u2000-\\u206f\\u2212\\u3000-\\u303f\\ufe00
 
 /** What may stand between the digits of a number that is not known. */
 const GAP = '[ \\t\\xa0\\u2000-\\u2015\\u2212().\\/-]{0,4}';
-/** What is made of digits and is no phone number: an IPv4 address, a UUID, a reference, a date. */
-const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const DAY = '(?:0?[1-9]|[12]\\d|3[01])';
+const YEAR = '(?:19|20)\\d\\d';
+/**
+ * What is made of digits and is no phone number: a UUID, a reference, a date. Only a date that exists and that no group of digits
+ * follows is one: `0241-20-31-56` is a phone number. An IPv4 address needs no exception: only one that begins as a phone number
+ * does, such as `0.241.123.156`, looks like one, and cannot be told from it.
+ */
 const NO_PHONE =
-  `(?<![\\d.])(?:${OCTET}\\.){3}${OCTET}(?![\\d.]*\\d)|` +
-  '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}|TXN-[^\\s"\'<>,;]{1,251}|\\d{4}-\\d\\d-\\d\\d|\\d{1,2}([-\\/.])\\d{1,2}\\1\\d{4}(?!\\d)';
+  '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}|TXN-[^\\s"\'<>,;]{1,251}|' +
+  `${YEAR}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])(?!-?\\d)|${DAY}([-\\/.])${DAY}\\1${YEAR}(?!\\d|\\1\\d)`;
 /** +233 24 412 3456, 00233 24 412 3456, 024 412 3456 and 233244123456; and any number behind a word such as `phone`. */
 const PHONE_FORMS = [
   `\\+ ?[1-9](?:${GAP}\\d){7,14}`,
   `(?<![\\w-]|\\d\\.)(?:\\(0|00(?=[1-9])|0(?!0|\\.\\d+(?!\\.?\\d)))(?:${GAP}\\d){8,13}`,
   `(?<![\\w-]|\\d\\.)\\(?233${GAP}(?:\\(?0\\)?${GAP})?[235](?:${GAP}\\d){8}`,
-  `(?<=\\b(?:phone|mobile|msisdn|momo|telephone|tel|subscriber|payer|wallet|number|sms|whatsapp)(?:[ _-]?(?:number|no\\.?))?["']?\\s{0,3}[:=#]?\\s{0,3}["'(]?)\\d(?:${GAP}\\d){6,14}`,
+  `(?<=\\b(?:phone|mobile|msisdn|momo|telephone|tel\\.?|subscriber|payer|wallet|number|sms|whatsapp)(?:[ _-]?(?:number|no\\.?))?["']?\\s{0,3}[:=#]?\\s{0,3}["'(]?)\\d(?:${GAP}\\d){6,14}`,
 ];
 const PHONE_LIKE = new RegExp(`${NO_PHONE}|(?<phone>${PHONE_FORMS.join('|')})(?![\\da-z_]|[.,]\\d)`, 'gi');
 

@@ -159,7 +159,7 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
           email: emails,
           encode: encoders,
           gap: fc.constantFrom('', ' ', '-', '.', ' - ', '\u2011'),
-          every: fc.constantFrom(2, 3),
+          every: fc.constantFrom(2, 3, 4),
           prefix: prefixes,
           place: fc.constantFrom(...Object.keys(places)),
           status: statuses,
@@ -184,6 +184,16 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
     'Kindly dial +254 712 345 678, or 020 7946 0958.',
     'msisdn="233244123456"',
     'Sent to 00233-24-412-3456.',
+    'Tel. 244123456 is unknown.',
+    // As an IPv4 address is written.
+    'Sent to 0.241.123.156.',
+    'Sent to 233.241.123.156.',
+    'phone 24.41.23.156',
+    // As a date is written.
+    'Sent to 0241-12-20-56.',
+    'phone 2024-12-20-56',
+    'Sent to 05.12.2012.34',
+    'Sent to 05/44/1234/56',
   ])('a number is masked in %j', async (message) => {
     const failing = await startEcho();
     const echo = { status: 404, body: JSON.stringify({ message }) };
@@ -204,6 +214,16 @@ describe('what is no secret is shown as it is (property)', () => {
     'a time': fc
       .date({ min: new Date('2001-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
       .map((date) => date.toISOString()),
+    'a date': fc
+      .tuple(
+        fc.date({ min: new Date('1901-01-01'), max: new Date('2099-12-31'), noInvalidDate: true }),
+        fc.constantFrom('-', '/', '.'),
+        fc.constantFrom('', ' 10:30:59'),
+      )
+      .map(([date, between, time]) => {
+        const [year, month, day] = date.toISOString().slice(0, 10).split('-');
+        return `${[day, month, year].join(between)}${time}`;
+      }),
     'a time of day': fc
       .date({ min: new Date('2001-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
       .map((date) => date.toUTCString()),
@@ -220,7 +240,8 @@ describe('what is no secret is shown as it is (property)', () => {
       .integer({ min: 0, max: 999_999_999_999 })
       .map((id) => `order-${String(id).padStart(12, '0')}`),
     'a status': fc.constantFrom('404', '422', '429', '503'),
-    // No host has an address that begins with 0 or 233, as phone numbers do.
+    // An address that begins with 0 or 233 looks like a phone number. No host has one: the first network is reserved, the
+    // second is of multicast groups.
     'an address': fc.ipV4().filter((address) => !/^(?:0|233)\./.test(address)),
   };
 
