@@ -5,6 +5,19 @@ if (process.env.PROPERTY_SEED === undefined) {
   console.log(`Property tests use the seed ${process.env.PROPERTY_SEED}. PROPERTY_SEED sets it.`);
 }
 
+/** Where nothing is run but the runs of `npm run test:*` of their own. */
+export const elsewhere = ['test/{integrations,package,workflows}/**'];
+
+/**
+ * Run whole by `npm run test:exhaustive` only. Their short form is elsewhere: `transport/` is run over fetch, `node/` keeps
+ * the tests of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium.
+ */
+export const exhaustiveOnly = [
+  'test/browser/*.test.ts',
+  'test/node/{answers,closed-connections,ends}.test.ts',
+  'test/node/fault-sweep/**',
+];
+
 /** What `npm test` and `npm run test:exhaustive` have in common. */
 export const common = {
   // A test that hangs fails by this. No promise is held by it, since other processes can keep the machine busy.

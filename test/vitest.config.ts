@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { common } from './common.ts';
+import { common, elsewhere, exhaustiveOnly } from './common.ts';
 
 export default defineConfig({
   test: {
@@ -10,7 +10,7 @@ export default defineConfig({
         test: {
           name: 'package',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{integrations,package,workflows}/**'],
+          exclude: [...elsewhere, ...exhaustiveOnly],
           typecheck: {
             enabled: true,
             include: ['test/**/*.test-d.ts'],
@@ -24,8 +24,8 @@ export default defineConfig({
         resolve: { alias: [{ find: /^msw(\/.*)?$/, replacement: 'msw-2$1' }] },
         test: {
           name: 'msw 2',
-          include: ['test/testing/*.test.ts'],
-          exclude: ['test/testing/optional-peer.test.ts'],
+          // The whole folder is run with MSW 2 by `npm run test:exhaustive`.
+          include: ['test/testing/{faults,handlers,mock,moves}.test.ts'],
         },
       },
     ],

@@ -5,8 +5,9 @@ import { OutcomeUnknownError } from '../../src/index.ts';
 import { startKeepAliveServices } from '../support/keep-alive-service.ts';
 import { clientOf } from '../support/raw-service.ts';
 import { charge } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 
-const TRIALS = 25;
+const TRIALS = sized(5, 25);
 
 type Place = (go: () => void) => unknown;
 type Send = (baseUrl: string, order: string) => Promise<unknown>;
