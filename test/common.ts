@@ -26,5 +26,5 @@ export const common = {
   restoreMocks: true,
   setupFiles: ['test/support/setup.ts'],
   // The longest tests wait rather than compute: on two cores the default would run all files one after the other.
-  maxWorkers: 3,
+  maxWorkers: 4,
 };

@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: 'msw 2',
           // The whole folder is run with MSW 2 by `npm run test:exhaustive`.
-          include: ['test/testing/{faults,handlers,mock,moves}.test.ts'],
+          include: ['test/testing/{handlers,mock}.test.ts'],
         },
       },
     ],

@@ -15,6 +15,7 @@ import {
   type Service,
   startService,
 } from '../support/service.ts';
+import { sized } from '../support/sized.ts';
 
 const letters = [...'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'];
 const signs = [...'/+=&"<>\'~#%.\\-_'];
@@ -146,7 +147,7 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
           expectNoSecrets(failure, { key, phone, email });
         },
       ),
-      { numRuns: 200 },
+      { numRuns: sized(60, 200) },
     );
   });
 
@@ -174,7 +175,7 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
           expectNoSecrets(failure, { key: API_KEY, phone: `0${subscriber}`, email });
         },
       ),
-      { numRuns: 200 },
+      { numRuns: sized(60, 200) },
     );
   });
 
