@@ -1,5 +1,5 @@
-import { atMostOnce } from './at-most-once/at-most-once.ts';
-import { type Creation, givenKey } from './at-most-once/attempt.ts';
+import { sendIdempotent } from './at-most-once/at-most-once.ts';
+import { type CreateRequest, givenKey } from './at-most-once/attempt.ts';
 import type { InitializedPayment, MobileMoneyCharge } from './contract/answer.ts';
 import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './contract/input.ts';
 import type { CreateOperation } from './contract/operation.ts';
@@ -15,16 +15,16 @@ import type {
   UnkeyedOptions,
   VerifyOptions,
 } from './options.ts';
-import { type Check, checkOf } from './polling/check.ts';
-import { type Reconciled, reconcile } from './polling/reconcile.ts';
+import { type CheckResult, toCheckResult } from './polling/check.ts';
+import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { resolveWait } from './polling/resolve-wait.ts';
-import { Waits } from './polling/waits.ts';
+import { Poller } from './polling/waits.ts';
 import { watch } from './polling/watch.ts';
 import type { ReconcileItem, ReconcileOptions, WaitOptions } from './polling-options.ts';
 import type { AnyTransaction } from './request-errors.ts';
-import { checkedOptions, resolveOptions } from './resolve-options.ts';
-import type { Answer } from './transport/attempt.ts';
-import { createSend, prepare, type Send } from './transport/transport.ts';
+import { assertOptions, resolveOptions } from './resolve-options.ts';
+import type { CallResult } from './transport/attempt.ts';
+import { createSend, prepareCall, type Send } from './transport/transport.ts';
 
 /**
  * The service, for one merchant. Make one client and keep it.
@@ -43,7 +43,7 @@ import { createSend, prepare, type Send } from './transport/transport.ts';
 export class PaymentsClient {
   readonly #options: ResolvedOptions;
   readonly #send: Send;
-  readonly #waits: Waits;
+  readonly #waits: Poller;
   readonly #closing = new AbortController();
 
   constructor(options: PaymentsClientOptions = {}) {
@@ -51,10 +51,10 @@ export class PaymentsClient {
     this.#send = createSend(this.#options, this.#closing.signal, (retryAfter, reference) =>
       this.#waits.rateLimited(retryAfter, reference),
     );
-    this.#waits = new Waits(
+    this.#waits = new Poller(
       // Where it throws at once, that is the poll's fault too.
       async (reference, once) =>
-        this.#send(prepare(this.#options, operations.verify, { reference }, { ...once, maxRetries: 0 })),
+        this.#send(prepareCall(this.#options, operations.verify, { reference }, { ...once, maxRetries: 0 })),
       this.#options.polling,
       this.#options.report,
     );
@@ -127,7 +127,7 @@ export class PaymentsClient {
    * ```
    */
   async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
-    const { expect, ...rest } = ofRead(() => checkedOptions(options));
+    const { expect, ...rest } = ofRead(() => assertOptions(options));
     return (await this.#read({ reference, expect }, rest)).result;
   }
 
@@ -151,7 +151,7 @@ export class PaymentsClient {
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
     return new Promise((resolve, reject) => {
-      this.#waits.join(this.#wait(reference, options), resolve, reject);
+      this.#waits.add(this.#wait(reference, options), resolve, reject);
     });
   }
 
@@ -190,9 +190,9 @@ export class PaymentsClient {
   reconcile(
     references: Iterable<string | ReconcileItem> | AsyncIterable<string | ReconcileItem>,
     options: ReconcileOptions = {},
-  ): AsyncGenerator<Reconciled, void, void> {
+  ): AsyncGenerator<ReconcileResult, void, void> {
     return ofRead(() =>
-      reconcile(this.#waits, references, checkedOptions(options), (reference, rest) =>
+      reconcile(this.#waits, references, assertOptions(options), (reference, rest) =>
         this.#wait(reference, rest),
       ),
     );
@@ -210,9 +210,9 @@ export class PaymentsClient {
    * const delay = final ? null : nextDelay({ elapsed: Date.now() - chargedAt, retryAfter });
    * ```
    */
-  async check(reference: string, options: RequestOptions = {}): Promise<Check> {
-    const once = { ...ofRead(() => checkedOptions(options)), maxRetries: 0 };
-    return checkOf(await this.#read({ reference }, once), this.#options.polling.rules);
+  async check(reference: string, options: RequestOptions = {}): Promise<CheckResult> {
+    const once = { ...ofRead(() => assertOptions(options)), maxRetries: 0 };
+    return toCheckResult(await this.#read({ reference }, once), this.#options.polling.rules);
   }
 
   /**
@@ -249,26 +249,26 @@ export class PaymentsClient {
 
   #wait(reference: string, options: WaitOptions) {
     const { polling, showReference } = this.#options;
-    return ofRead(() => resolveWait(reference, checkedOptions(options), polling.rules, showReference));
+    return ofRead(() => resolveWait(reference, assertOptions(options), polling.rules, showReference));
   }
 
-  async #read(input: VerifyInput, options: RequestOptions): Promise<Answer<Transaction>> {
+  async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
     if (this.#waits.closed) throw new ClosedError('verify');
-    return await this.#send(prepare(this.#options, operations.verify, input, options));
+    return await this.#send(prepareCall(this.#options, operations.verify, input, options));
   }
 
-  async #create<Input, Request extends Creation, Result extends AnyTransaction>(
+  async #create<Input, Request extends CreateRequest, Result extends AnyTransaction>(
     operation: CreateOperation<Input, Request, Result>,
     input: Input,
     options: CreateOptions,
   ): Promise<Result> {
     if (this.#waits.closed) throw new ClosedError(operation.name);
-    const { idempotencyKey: _, ...rest } = checkedOptions(options);
+    const { idempotencyKey: _, ...rest } = assertOptions(options);
     const key = givenKey(options, operation.name, this.#options.journal !== undefined);
-    const call = prepare(this.#options, operation, input, rest);
+    const call = prepareCall(this.#options, operation, input, rest);
     if (key === null) return (await this.#send(call)).result;
     const surroundings = { client: this.#options, send: this.#send, closing: this.#closing.signal };
-    return await atMostOnce(surroundings, key, { ...call, operation });
+    return await sendIdempotent(surroundings, key, { ...call, operation });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { OperationName } from './contract/operation.ts';
-import { shownName, shownReference } from './redact.ts';
+import { safeFieldName, shownReference } from './redact.ts';
 
 /**
  * What may have happened to the money when a call failed.
@@ -220,7 +220,7 @@ export class InvalidInputError extends PaymentsError {
 
   constructor(issues: readonly InputIssue[], operation?: OperationName) {
     const list = issues
-      .map(({ path, message }) => (path ? `${shownName(path)} ${message}` : message))
+      .map(({ path, message }) => (path ? `${safeFieldName(path)} ${message}` : message))
       .join('; ');
     super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: notSentBy(operation) });
     this.issues = issues;

@@ -53,7 +53,7 @@ export interface PollEvent {
   status?: string;
   error?: PaymentsErrorCode;
   /** How long after it was due the poll left, in milliseconds: it grows where a limit holds polls back. */
-  late: number;
+  lag: number;
   /** Milliseconds to the next poll, or `null` where there will be none. */
   delay: number | null;
 }
@@ -79,12 +79,12 @@ export interface JournalEvent {
   /** As it was given, but for a phone number or an email in it. */
   idempotencyKey: string;
   /**
-   * - `answered`: the recorded result was given, and nothing sent.
+   * - `replayed`: the recorded result was given, and nothing sent.
    * - `waiting`: the same key is in progress elsewhere; its result is waited for.
-   * - `in_doubt`: a charge may exist; nothing is sent until the key is settled.
+   * - `unresolved`: a charge may exist; nothing is sent until the key is settled.
    * - `not_recorded`: how this call ended could not be recorded, so its key stays in doubt.
    */
-  result: 'answered' | 'waiting' | 'in_doubt' | 'not_recorded';
+  result: 'replayed' | 'waiting' | 'unresolved' | 'not_recorded';
   /** The transaction, where it is known. */
   reference?: string;
 }
@@ -127,7 +127,7 @@ export interface Logger {
 export type Report = (event: PaymentsEvent) => void;
 
 /** Tells listener and logger. Whatever they throw changes no result, so it ends here. */
-export function createReport(
+export function createReporter(
   onEvent: ((event: PaymentsEvent) => void) | undefined,
   logger: Logger | undefined,
   showReference: (reference: string) => string,
@@ -136,13 +136,13 @@ export function createReport(
   return (given) => {
     const reference = 'reference' in given ? given.reference : undefined;
     const event = reference === undefined ? given : { ...given, reference: showReference(reference) };
-    if (onEvent) shielded(() => onEvent(event));
-    if (logger) shielded(() => logger[levelOf(event)](lineFor(event)));
+    if (onEvent) ignoringErrors(() => onEvent(event));
+    if (logger) ignoringErrors(() => logger[levelOf(event)](formatLine(event)));
   };
 }
 
 /** Calls what a caller gave: nothing that it throws or rejects with goes further. */
-export function shielded(tell: () => unknown): void {
+export function ignoringErrors(tell: () => unknown): void {
   try {
     Promise.resolve(tell()).catch(() => {});
   } catch {}
@@ -150,9 +150,9 @@ export function shielded(tell: () => unknown): void {
 
 /** A charge in doubt waits for a person. */
 const JOURNAL_LEVELS = {
-  answered: 'info',
+  replayed: 'info',
   waiting: 'info',
-  in_doubt: 'warn',
+  unresolved: 'warn',
   not_recorded: 'error',
 } as const satisfies Record<JournalEvent['result'], keyof Logger>;
 
@@ -163,15 +163,15 @@ function levelOf(event: PaymentsEvent): keyof Logger {
   return 'error' in event ? 'warn' : 'debug';
 }
 
-function lineFor(event: PaymentsEvent): string {
+function formatLine(event: PaymentsEvent): string {
   if (event.type === 'journal_warning') return `payments: ${event.message}`;
   const { reference } = event;
   const subject =
     'operation' in event ? [event.operation, reference].filter(Boolean).join(' ') : `wait ${reference}`;
-  return `payments: ${subject}, ${sentenceFor(event)}`;
+  return `payments: ${subject}, ${describeEvent(event)}`;
 }
 
-function sentenceFor(event: Exclude<PaymentsEvent, JournalWarningEvent>): string {
+function describeEvent(event: Exclude<PaymentsEvent, JournalWarningEvent>): string {
   switch (event.type) {
     case 'request':
       return `try ${event.attempt}: sending, request id ${event.requestId}`;

@@ -79,14 +79,14 @@ export type {
   KeyedOptions,
   PaymentsClientOptions,
   RequestOptions,
+  ResponseSink as TransportAnswer,
   Transport,
-  TransportAnswer,
   TransportRequest,
   UnkeyedOptions,
   VerifyOptions,
 } from './options.ts';
-export type { Check } from './polling/check.ts';
-export type { Reconciled } from './polling/reconcile.ts';
+export type { CheckResult as Check } from './polling/check.ts';
+export type { ReconcileResult as Reconciled } from './polling/reconcile.ts';
 export type { Schedule } from './polling/schedule.ts';
 export type {
   KnownStatus,

@@ -1,2 +1,2 @@
 /** What a timer can hold, in milliseconds: `setTimeout` takes anything longer for 1 ms. */
-export const LONGEST_TIMER = 2 ** 31 - 1;
+export const MAX_TIMEOUT_MS = 2 ** 31 - 1;

@@ -8,16 +8,16 @@
 export const MINIMUM_AMOUNT = 1;
 
 /** Up to here every amount with two decimals has a double of its own, so what is sent is what was asked for. */
-export const LARGEST_EXACT_AMOUNT = 2 ** 46;
+export const MAX_AMOUNT = 2 ** 46;
 
 export type AmountFault = 'not_a_decimal' | 'too_many_decimals' | 'too_small' | 'too_large';
 
 const PLAIN_DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
 /** What stands in the way of sending this amount exactly, or `null`. */
-export function amountFault(amount: number | string): AmountFault | null {
+export function amountIssue(amount: number | string): AmountFault | null {
   const value = Number(amount);
-  if (value > LARGEST_EXACT_AMOUNT) return 'too_large';
+  if (value > MAX_AMOUNT) return 'too_large';
   const text = String(amount);
   if (!PLAIN_DECIMAL.test(text)) return 'not_a_decimal';
   if (value < MINIMUM_AMOUNT) return 'too_small';
@@ -27,11 +27,11 @@ export function amountFault(amount: number | string): AmountFault | null {
 
 /** Whether two decimal amounts are equal: `25.5`, `'25.50'` and `'25.500'` are. */
 export function sameAmount(one: number | string, other: number | string): boolean {
-  return withoutIdleZeros(String(one)) === withoutIdleZeros(String(other));
+  return trimZeros(String(one)) === trimZeros(String(other));
 }
 
 /** By index, not by pattern: the tests compare a hundred million amounts. */
-function withoutIdleZeros(decimal: string): string {
+function trimZeros(decimal: string): string {
   let start = 0;
   let end = decimal.length;
   while (start < end - 1 && decimal[start] === '0' && decimal[start + 1] !== '.') start++;

@@ -28,7 +28,9 @@ function moneyMismatches(actual: Money, expected: { amount: number; currency?: s
   return found;
 }
 
-function describe<Input, Request extends object, Result>(operation: Operation<Input, Request, Result>) {
+function defineOperation<Input, Request extends object, Result>(
+  operation: Operation<Input, Request, Result>,
+) {
   return operation;
 }
 
@@ -63,7 +65,7 @@ export const chargeMobileMoney = describeCreate({
 });
 
 /** SPEC.md, 4.3. */
-export const verify = describe({
+export const verify = defineOperation({
   name: 'verify',
   method: 'GET',
   path: 'transactions/verify/:reference',

@@ -15,14 +15,14 @@ export interface TransportRequest {
 }
 
 /** Takes an answer as it comes in, so that one that breaks off still tells what it can. */
-export interface TransportAnswer {
+export interface ResponseSink {
   /** The final status, and the headers by name: `null` where there is none of it. */
-  head(status: number, headers: { get(name: string): string | null }): void;
+  onHeaders(status: number, headers: { get(name: string): string | null }): void;
   /**
    * A piece of the body, unpacked. `false`: the body is longer than any answer of the service, and the rest must not
    * be read.
    */
-  piece(bytes: Uint8Array): boolean;
+  onData(bytes: Uint8Array): boolean;
 }
 
 /**
@@ -36,7 +36,7 @@ export interface TransportAnswer {
  */
 export interface Transport {
   /** Resolves once the whole answer was given to `answer`, or as much of it as is wanted. */
-  exchange(request: TransportRequest, answer: TransportAnswer): Promise<void>;
+  send(request: TransportRequest, answer: ResponseSink): Promise<void>;
 }
 
 /** How a {@link Fetch} is to send: what fetch calls its init. */

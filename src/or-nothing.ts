@@ -1,5 +1,5 @@
 /** What can be read, or `undefined` where that throws. */
-export function orNothing<T>(read: () => T): T | undefined {
+export function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {

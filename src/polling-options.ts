@@ -1,7 +1,7 @@
 import type { Expectation } from './contract/input.ts';
 import { type Transaction, type TransactionStatus, transactionStatuses } from './contract/transaction.ts';
 import { ConfigurationError, type PaymentsError } from './errors.ts';
-import { LONGEST_TIMER } from './longest-timer.ts';
+import { MAX_TIMEOUT_MS } from './longest-timer.ts';
 import type { RequestOptions } from './options.ts';
 import { defaultFinalStatuses, defaultSchedule, type Schedule } from './polling/schedule.ts';
 import { refuseUnknownOption } from './unknown-option.ts';
@@ -112,7 +112,7 @@ export function resolvePolling(options: PollingOptions = {}): ResolvedPolling {
   if (!Number.isInteger(maxConcurrency) || maxConcurrency < 1) {
     throw new ConfigurationError('polling.maxConcurrency must be a whole number, 1 or more.');
   }
-  if (!isWithin(maxRequestsPerSecond, Number.MIN_VALUE, 1_000_000)) {
+  if (!inRange(maxRequestsPerSecond, Number.MIN_VALUE, 1_000_000)) {
     throw new ConfigurationError('polling.maxRequestsPerSecond must be more than 0 and at most 1,000,000.');
   }
   const defaults = { ...defaultSchedule, finalStatuses: defaultFinalStatuses };
@@ -166,12 +166,12 @@ export function resolveRules(
   refuseUnknownOption(unknown, known, inside);
   checkDelays({ initialDelay, minDelay, maxDelay });
   checkTimeout(timeout);
-  const finals = finalStatuses === undefined ? defaults.finalStatuses : checkedFinals(finalStatuses);
+  const finals = finalStatuses === undefined ? defaults.finalStatuses : validateFinalStatuses(finalStatuses);
   return { initialDelay, minDelay, maxDelay, timeout, finalStatuses: finals };
 }
 
 /** A list of its own: what ends a wait must not change while it waits. */
-function checkedFinals(finalStatuses: readonly KnownStatus[]): readonly string[] {
+function validateFinalStatuses(finalStatuses: readonly KnownStatus[]): readonly string[] {
   const finals: readonly unknown[] = Array.isArray(finalStatuses) ? [...finalStatuses] : [];
   if (!finals.includes('success')) {
     throw new ConfigurationError(
@@ -209,10 +209,10 @@ function checkDelays({
 }
 
 function isDelay(delay: number, least: number): boolean {
-  return isWithin(delay, least, LONGEST_TIMER);
+  return inRange(delay, least, MAX_TIMEOUT_MS);
 }
 
 /** Text would be compared as the number in it, and a BigInt breaks the arithmetic that follows. */
-function isWithin(value: number, least: number, most: number): boolean {
+function inRange(value: number, least: number, most: number): boolean {
   return typeof value === 'number' && value >= least && value <= most;
 }

@@ -3,7 +3,7 @@ export const isError = (value: unknown): value is Error =>
   value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 
 /** What was thrown, but for a proxy or the like that throws itself as soon as it is looked at. */
-export function inspectable(thrown: unknown): unknown {
+export function ensureInspectable(thrown: unknown): unknown {
   try {
     isError(thrown);
     return thrown;
@@ -13,20 +13,21 @@ export function inspectable(thrown: unknown): unknown {
 }
 
 /** A copy of what a runtime threw, with only what may be printed: some of them carry whole requests. */
-export function printable(thrown: unknown, redact: (text: string) => string, depth = 0): Error {
+export function sanitizeError(thrown: unknown, redact: (text: string) => string, depth = 0): Error {
   try {
-    return copyOf(thrown, redact, depth);
+    return sanitizedCopy(thrown, redact, depth);
   } catch {
     return new Error('something that cannot be shown');
   }
 }
 
-function copyOf(thrown: unknown, redact: (text: string) => string, depth: number): Error {
+function sanitizedCopy(thrown: unknown, redact: (text: string) => string, depth: number): Error {
   const fault: { name?: unknown; message?: unknown; code?: unknown; cause?: unknown } = isError(thrown)
     ? thrown
     : { message: thrown };
-  const clean = (value: unknown) => shortened(redact(asText(value).slice(0, LONGEST_TEXT)));
-  const inner = isError(fault.cause) && depth < 5 ? { cause: printable(fault.cause, redact, depth + 1) } : {};
+  const clean = (value: unknown) => truncate(redact(stringify(value).slice(0, LONGEST_TEXT)));
+  const inner =
+    isError(fault.cause) && depth < 5 ? { cause: sanitizeError(fault.cause, redact, depth + 1) } : {};
   const code = fault.code === undefined ? {} : { code: clean(fault.code) };
   const copy = Object.assign(new Error(clean(fault.message), inner), code);
   copy.name = clean(fault.name ?? 'Error');
@@ -38,9 +39,9 @@ const LONGEST_TEXT = 4_000;
 const LONGEST_SHOWN = 2_000;
 
 /** By half of what was read: what was cut in two at its end is not shown. */
-const shortened = (text: string) => (text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text);
+const truncate = (text: string) => (text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text);
 
-function asText(value: unknown): string {
+function stringify(value: unknown): string {
   try {
     return String(value);
   } catch {

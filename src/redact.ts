@@ -1,8 +1,8 @@
 import { type DecodedText, decodedTexts, fullyDecoded } from './decoded-text.ts';
 
-const HIDDEN = '[REDACTED]';
+const REDACTED = '[REDACTED]';
 const DEPTH = 16;
-const LONGEST_BODY = 16 * 1024;
+const MAX_BODY = 16 * 1024;
 const LIKE_A_NUMBER = /\d(?:\D{0,2}\d){4,}/g;
 const LONGEST_WORD = 1024;
 /** Keys of other calls: one that was just replaced, say. */
@@ -79,21 +79,21 @@ export function createRedact(apiKeys: readonly string[], phone = '', email = '')
   const leaf = (value: unknown, personal: boolean): unknown => {
     if (typeof value !== 'string' && typeof value !== 'number') return value;
     const text = String(value);
-    const clean = personal && PERSONAL_VALUE.test(text) ? HIDDEN : redact(text);
+    const clean = personal && PERSONAL_VALUE.test(text) ? REDACTED : redact(text);
     return clean === text ? value : clean;
   };
 
   const body = ({ text, json }: { text: string; json: unknown }) =>
-    json === undefined || text.length > LONGEST_BODY
-      ? redact(apiKeys.reduce((rest, key) => withoutPartOf(key, rest), shortened(text)))
+    json === undefined || text.length > MAX_BODY
+      ? redact(apiKeys.reduce((rest, key) => redactTruncatedKey(key, rest), truncateAtBoundary(text)))
       : deep(json, 0, false);
 
   return Object.assign(redact, { id, own, body });
 }
 
 /** For the words of others, where it is not known which key may be in them, nor what it looks like. */
-export function withoutSecrets(text: string): string {
-  return createRedact([])(text).replace(LIKE_A_SECRET, HIDDEN);
+export function redactUnknownSecrets(text: string): string {
+  return createRedact([])(text).replace(LIKE_A_SECRET, REDACTED);
 }
 
 /**
@@ -110,7 +110,7 @@ function hide(source: string, finds: readonly Find[]): string {
   let shown = '';
   let at = 0;
   for (const [start, end] of spans) {
-    if (start >= at) shown += source.slice(at, start) + HIDDEN;
+    if (start >= at) shown += source.slice(at, start) + REDACTED;
     at = Math.max(at, end);
   }
   return shown + source.slice(at);
@@ -163,24 +163,24 @@ function findDigits(phone: string): Find[] {
 }
 
 /** Cut where nothing that is to be taken out can be cut in two: no word, and no number with spaces in it. */
-function shortened(text: string): string {
-  if (text.length <= LONGEST_BODY) return text;
-  let end = LONGEST_BODY;
-  while (end > LONGEST_BODY - LONGEST_WORD && /[^\s"'<>,;]/.test(text.charAt(end - 1))) end--;
-  while (end > LONGEST_BODY - LONGEST_WORD && /[\d\s()+.-]/.test(text.charAt(end - 1))) end--;
+function truncateAtBoundary(text: string): string {
+  if (text.length <= MAX_BODY) return text;
+  let end = MAX_BODY;
+  while (end > MAX_BODY - LONGEST_WORD && /[^\s"'<>,;]/.test(text.charAt(end - 1))) end--;
+  while (end > MAX_BODY - LONGEST_WORD && /[\d\s()+.-]/.test(text.charAt(end - 1))) end--;
   return text.slice(0, end);
 }
 
 /** The name of a field may be anything that a customer sent, and ends in a log. */
-export function shownName(name: string): string {
-  const clean = withoutSecrets(name.slice(0, 255)).replace(LIKE_A_NUMBER, HIDDEN);
+export function safeFieldName(name: string): string {
+  const clean = redactUnknownSecrets(name.slice(0, 255)).replace(LIKE_A_NUMBER, REDACTED);
   return clean === name && !/\p{Cc}/u.test(name) ? name : JSON.stringify(clean);
 }
 
 /** A body that was cut short may end in the middle of an echoed key. */
-function withoutPartOf(key: string, text: string): string {
+function redactTruncatedKey(key: string, text: string): string {
   for (let length = Math.min(key.length - 1, text.length); length > 3; length--) {
-    if (text.endsWith(key.slice(0, length))) return `${text.slice(0, -length)}${HIDDEN}`;
+    if (text.endsWith(key.slice(0, length))) return `${text.slice(0, -length)}${REDACTED}`;
   }
   return text;
 }

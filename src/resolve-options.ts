@@ -1,9 +1,9 @@
 import { isPlainObject } from './contract/input.ts';
 import type { OperationName } from './contract/operation.ts';
 import { ConfigurationError } from './errors.ts';
-import { createReport } from './events.ts';
+import { createReporter } from './events.ts';
 import type { Journal } from './journal/journal.ts';
-import { LONGEST_TIMER } from './longest-timer.ts';
+import { MAX_TIMEOUT_MS } from './longest-timer.ts';
 import type {
   CreateOptions,
   Mode,
@@ -50,7 +50,7 @@ const VERIFY_OPTIONS: Readonly<Record<keyof VerifyOptions, true>> = { ...REQUEST
 
 /** Checks the client's options once and fills in every default. */
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
-  checkKinds(options);
+  validateTypes(options);
   const { apiKey, baseUrl, mode, onEvent, logger, fetch, transport, polling, journal, ...others } = options;
   const { dangerouslyAllowBrowser, ...rest } = others;
   if (isBrowser() && dangerouslyAllowBrowser !== true) {
@@ -59,25 +59,25 @@ export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions 
         'For a demonstration with a test key, set dangerouslyAllowBrowser: true.',
     );
   }
-  const key = apiKey ?? environment('PAYMENTS_API_KEY');
+  const key = apiKey ?? readEnv('PAYMENTS_API_KEY');
   const { id: showReference } = createRedact(typeof key === 'string' && key !== '' ? [key] : []);
   return {
-    apiKey: typeof key === 'function' ? key : checkedKey(key, mode),
+    apiKey: typeof key === 'function' ? key : validateApiKey(key, mode),
     mode: typeof key === 'string' ? modeOf(key) : 'unknown',
     requiredMode: mode,
-    baseUrl: checkedBaseUrl(baseUrl ?? environment('PAYMENTS_BASE_URL')),
+    baseUrl: checkedBaseUrl(baseUrl ?? readEnv('PAYMENTS_BASE_URL')),
     ...resolveShared(rest, { timeout: 30_000, maxRetries: 2, headers: {} }, CLIENT_OPTIONS),
     fetch,
     transport,
     polling: resolvePolling(polling),
-    report: createReport(onEvent, logger, showReference),
+    report: createReporter(onEvent, logger, showReference),
     showReference,
     journal,
   };
 }
 
 /** What JavaScript lets through: the client would be silent about it, or fail only once it has sent something. */
-function checkKinds(options: PaymentsClientOptions): void {
+function validateTypes(options: PaymentsClientOptions): void {
   if (!isPlainObject(options))
     throw new ConfigurationError('The options must be a plain object, such as { apiKey, baseUrl }.');
   const { mode, fetch, onEvent, logger, polling, journal } = options;
@@ -98,24 +98,24 @@ function checkKinds(options: PaymentsClientOptions): void {
 
 function checkTransport({ fetch, transport }: PaymentsClientOptions): void {
   if (transport === undefined) return;
-  if (typeof transport?.exchange !== 'function')
+  if (typeof transport?.send !== 'function')
     throw new ConfigurationError('transport must be a transport, such as undiciTransport().');
   if (fetch !== undefined) throw new ConfigurationError('Give fetch or transport, not both.');
 }
 
 function checkJournal(journal: Journal | undefined): void {
   if (journal === undefined) return;
-  const steps = ['begin', 'renew', 'end', 'read'] as const;
+  const steps = ['claim', 'renew', 'complete', 'read'] as const;
   if (!steps.every((step) => typeof journal?.[step] === 'function'))
     throw new ConfigurationError('journal must be a journal, such as postgresJournal(pool).');
-  if (!(journal.lease >= 100 && journal.lease <= LONGEST_TIMER))
+  if (!(journal.lease >= 100 && journal.lease <= MAX_TIMEOUT_MS))
     throw new ConfigurationError(
       'The lease of the journal must be milliseconds, at least 100 and under 2^31.',
     );
 }
 
 /** What a caller without types may pass in the place of a call's options. */
-export function checkedOptions<Options extends object>(options: Options): Options {
+export function assertOptions<Options extends object>(options: Options): Options {
   if (isPlainObject(options)) return options;
   throw new ConfigurationError('The options of a call must be a plain object, such as { signal, timeout }.');
 }
@@ -129,13 +129,13 @@ export function resolveRequestOptions(
   const { signal, ...shared } = options;
   try {
     const known = operation === 'verify' ? VERIFY_OPTIONS : CREATE_OPTIONS;
-    return { signal: checkedSignal(signal), ...resolveShared(shared, client, known) };
+    return { signal: validateSignal(signal), ...resolveShared(shared, client, known) };
   } catch (error) {
     throw error instanceof ConfigurationError ? new ConfigurationError(error.message, { operation }) : error;
   }
 }
 
-export function checkedSignal(
+export function validateSignal(
   signal: AbortSignal | undefined,
   operation?: OperationName,
 ): AbortSignal | undefined {
@@ -159,14 +159,14 @@ function resolveShared(
   if (!Number.isInteger(maxRetries) || maxRetries < 0) {
     throw new ConfigurationError('maxRetries must be a whole number, 0 or more.');
   }
-  if (!(typeof timeout === 'number' && timeout > 0 && timeout <= LONGEST_TIMER)) {
-    throw new ConfigurationError(`timeout must be milliseconds, more than 0 and at most ${LONGEST_TIMER}.`);
+  if (!(typeof timeout === 'number' && timeout > 0 && timeout <= MAX_TIMEOUT_MS)) {
+    throw new ConfigurationError(`timeout must be milliseconds, more than 0 and at most ${MAX_TIMEOUT_MS}.`);
   }
-  return { timeout, maxRetries, headers: { ...defaults.headers, ...checkedHeaders(headers ?? {}) } };
+  return { timeout, maxRetries, headers: { ...defaults.headers, ...validateHeaders(headers ?? {}) } };
 }
 
 /** What the client or fetch itself has to set: a wrong one breaks the request or sends the key astray. */
-const OWN_HEADERS = [
+const RESERVED_HEADERS = [
   'authorization',
   'connection',
   'content-length',
@@ -180,12 +180,12 @@ const OWN_HEADERS = [
   'upgrade',
 ];
 
-export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+export function validateHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   if (typeof headers !== 'object' || Symbol.iterator in headers)
     throw new ConfigurationError('headers must be an object of names and values.');
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   for (const [name, value] of entries) {
-    if (OWN_HEADERS.includes(name))
+    if (RESERVED_HEADERS.includes(name))
       throw new ConfigurationError(`The header ${name} is set by the client itself.`);
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
       throw new ConfigurationError('A header has a name that is not valid.');
@@ -198,7 +198,7 @@ export function checkedHeaders(headers: Readonly<Record<string, string>>): Recor
 }
 
 /** Checks the form of a key, and its mode against the option `mode`. No message shows any of it. */
-export function checkedKey(key: unknown, requiredMode?: 'live' | 'test'): string {
+export function validateApiKey(key: unknown, requiredMode?: 'live' | 'test'): string {
   if (key === undefined || key === '') {
     throw new ConfigurationError(
       'There is no API key. Pass apiKey, or set the environment variable PAYMENTS_API_KEY.',
@@ -267,6 +267,6 @@ function isBrowser(): boolean {
   return typeof window !== 'undefined' && typeof window.document !== 'undefined';
 }
 
-function environment(name: string): string | undefined {
+function readEnv(name: string): string | undefined {
   return typeof process === 'undefined' ? undefined : process.env?.[name];
 }

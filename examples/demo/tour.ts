@@ -69,7 +69,7 @@ async function chargeAndWait(payments: PaymentsClient, amount: string): Promise<
 
 async function answerIsLost(payments: PaymentsClient, sandbox: Sandbox): Promise<void> {
   heading('4. A charge that was accepted, but whose answer is lost on the way');
-  sandbox.fault('chargeMobileMoney', { kind: 'answerLost' });
+  sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
   const charged = sandbox.charges.length;
   const error = await payments
     .chargeMobileMoney({ amount: '80.00', ...customer })

@@ -1,30 +1,30 @@
 import type { CreateOperation, OperationName } from '../contract/operation.ts';
 import { ConfigurationError, InvalidInputError } from '../errors.ts';
-import type { Attempt } from '../journal/record.ts';
+import type { ChargeIntent } from '../journal/record.ts';
 import { DEFAULT_CURRENCY } from '../operations.ts';
 import type { CreateOptions } from '../options.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import type { Call } from '../transport/attempt.ts';
 
 /** A request that creates a transaction. */
-export interface Creation {
+export interface CreateRequest {
   amount: number;
   currency?: string | undefined;
 }
 
 /** A call that creates a transaction, checked and ready. */
-export type CreationCall<Input, Request extends Creation, Result extends AnyTransaction> = Call<
+export type CreateCall<Input, Request extends CreateRequest, Result extends AnyTransaction> = Call<
   Input,
   Request,
   Result
 > & { operation: CreateOperation<Input, Request, Result> };
 
 /** What the journal is told of a call: whose input it was can be recognised, and cannot be read. `service`: its digest. */
-export async function attemptOf<Input, Request extends Creation, Result extends AnyTransaction>(
+export async function createIntent<Input, Request extends CreateRequest, Result extends AnyTransaction>(
   key: string,
-  { operation, request, body }: CreationCall<Input, Request, Result>,
+  { operation, request, body }: CreateCall<Input, Request, Result>,
   service: string,
-): Promise<Attempt> {
+): Promise<ChargeIntent> {
   if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
   const { amount, currency = DEFAULT_CURRENCY } = request;
   const sent: object = { ...JSON.parse(body ?? '{}'), currency };
@@ -32,14 +32,14 @@ export async function attemptOf<Input, Request extends Creation, Result extends 
     operation: operation.name,
     service,
     // The key is the salt: equal inputs under two keys do not look alike.
-    fingerprint: await sha256(written(operation.name, [key, operation.name, sent])),
+    fingerprint: await sha256(canonicalJson(operation.name, [key, operation.name, sent])),
     amount: amount.toFixed(2),
     currency,
   };
 }
 
 /** @throws InvalidInputError where it is nested too deep to be written */
-function written(operation: OperationName, input: unknown): string {
+function canonicalJson(operation: OperationName, input: unknown): string {
   try {
     return JSON.stringify(canonical(input));
   } catch {
@@ -86,7 +86,7 @@ export function givenKey(
 }
 
 /** @throws ConfigurationError where a key could not be kept by every database, or is none */
-export function checkedKey(key: unknown, operation: OperationName): string {
+export function validateIdempotencyKey(key: unknown, operation: OperationName): string {
   if (typeof key === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(key)) return key;
   throw new ConfigurationError(
     'idempotencyKey must be text of 1 to 255 characters without control characters, such as "order-17".',

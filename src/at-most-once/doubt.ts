@@ -2,7 +2,7 @@ import type { OperationName } from '../contract/operation.ts';
 import { howToResolve, OutcomeUnknownError } from '../request-errors.ts';
 
 /** The call that an error is about. */
-export interface Subject {
+export interface KeyContext {
   readonly operation: OperationName;
   /** As it may be printed. */
   readonly idempotencyKey: string;
@@ -13,8 +13,8 @@ export interface Subject {
 }
 
 /** What the record of a key leaves open, and how somebody closes it. */
-export function inDoubt(
-  { operation, idempotencyKey, key, print }: Subject,
+export function unresolvedKeyError(
+  { operation, idempotencyKey, key, print }: KeyContext,
   reference?: string,
 ): OutcomeUnknownError {
   const shown = reference && print(reference);
@@ -27,7 +27,7 @@ export function inDoubt(
 
 /** The charge was made, and somebody resolved its key otherwise before its response came. */
 export function resolvedOtherwise(
-  { operation, idempotencyKey, key, print }: Subject,
+  { operation, idempotencyKey, key, print }: KeyContext,
   reference: string,
 ): OutcomeUnknownError {
   const shown = print(reference);
@@ -39,8 +39,8 @@ export function resolvedOtherwise(
 }
 
 /** There is a record, and nobody can say what it tells of. Nor can it be resolved by a process that cannot read it. */
-export function notUnderstood(
-  { operation, idempotencyKey, key }: Subject,
+export function unreadableRecordError(
+  { operation, idempotencyKey, key }: KeyContext,
   why: string,
   cause: Error | undefined,
 ): OutcomeUnknownError {

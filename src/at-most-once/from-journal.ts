@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import type { Standing } from '../journal/journal.ts';
+import type { ClaimResult } from '../journal/journal.ts';
 import { JournalError } from '../journal/journal-error.ts';
-import { printable } from '../printable.ts';
-import { withoutSecrets } from '../redact.ts';
-import type { Subject } from './doubt.ts';
+import { sanitizeError } from '../printable.ts';
+import { redactUnknownSecrets } from '../redact.ts';
+import type { KeyContext } from './doubt.ts';
 
 const reference = z.string();
 const claimSchema = z.object({
@@ -23,41 +23,41 @@ const standingSchema = z.discriminatedUnion('state', [
 ]);
 
 /** The journal was asked, and what it holds of the key is not understood: it may tell of a charge. */
-export interface Unreadable {
+export interface UnreadableRecord {
   readonly state: 'unreadable';
   readonly why: string;
   readonly cause: Error | undefined;
 }
 
 /** Whatever else a journal throws leaves as a JournalError: nothing is sent where it cannot be recorded. */
-export async function standingFrom(
-  subject: Subject,
-  begin: () => Promise<Standing>,
-): Promise<Standing | Unreadable> {
-  const answered = (standing: Standing) =>
+export async function parseClaimResult(
+  subject: KeyContext,
+  begin: () => Promise<ClaimResult>,
+): Promise<ClaimResult | UnreadableRecord> {
+  const answered = (standing: ClaimResult) =>
     standingSchema.safeParse(standing).success
       ? standing
       : unreadable('The journal gave an answer that is none.');
   return begin().then(answered, (fault: unknown) => {
     if (fault instanceof JournalError && fault.outcome === 'unknown')
-      return unreadable(saidBy(fault), causeOf(fault));
-    throw asJournalError(subject, fault);
+      return unreadable(messageOf(fault), causeOf(fault));
+    throw toJournalError(subject, fault);
   });
 }
 
-const unreadable = (why: string, cause?: Error): Unreadable => ({ state: 'unreadable', why, cause });
+const unreadable = (why: string, cause?: Error): UnreadableRecord => ({ state: 'unreadable', why, cause });
 
-function asJournalError({ operation, key }: Subject, fault: unknown): JournalError {
+function toJournalError({ operation, key }: KeyContext, fault: unknown): JournalError {
   const own = fault instanceof JournalError;
-  const said = own ? saidBy(fault) : 'The journal failed.';
+  const said = own ? messageOf(fault) : 'The journal failed.';
   return new JournalError(`${operation}, idempotencyKey ${key}: ${said} Nothing was sent.`, {
     operation,
     retryable: own ? fault.retryable : true,
-    cause: own ? causeOf(fault) : printable(fault, withoutSecrets),
+    cause: own ? causeOf(fault) : sanitizeError(fault, redactUnknownSecrets),
   });
 }
 
-const saidBy = ({ message }: JournalError) => message.replace(/ Nothing was sent\.$/, '');
+const messageOf = ({ message }: JournalError) => message.replace(/ Nothing was sent\.$/, '');
 
 const causeOf = ({ cause }: JournalError) =>
-  cause === undefined ? undefined : printable(cause, withoutSecrets);
+  cause === undefined ? undefined : sanitizeError(cause, redactUnknownSecrets);

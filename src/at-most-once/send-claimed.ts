@@ -1,48 +1,48 @@
 import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
 import type { Claim, Journal } from '../journal/journal.ts';
-import type { Ending } from '../journal/record.ts';
+import type { Completion } from '../journal/record.ts';
 import type { Mode } from '../options.ts';
-import { orNothing } from '../or-nothing.ts';
+import { orUndefined } from '../or-nothing.ts';
 import type { AnyTransaction } from '../request-errors.ts';
 import { modeOf } from '../resolve-options.ts';
-import type { Answer } from '../transport/attempt.ts';
-import { within } from '../transport/deadline.ts';
+import type { CallResult } from '../transport/attempt.ts';
+import { withTimeout } from '../transport/deadline.ts';
 import type { Send } from '../transport/transport.ts';
-import type { Creation, CreationCall } from './attempt.ts';
-import { resolvedOtherwise, type Subject } from './doubt.ts';
-import { HeldClaim } from './held-claim.ts';
-import type { Moment } from './moment.ts';
-import { PATIENCE } from './patience.ts';
-import { recordable } from './recorded-result.ts';
+import type { CreateCall, CreateRequest } from './attempt.ts';
+import { type KeyContext, resolvedOtherwise } from './doubt.ts';
+import { ClaimLease } from './held-claim.ts';
+import type { Timestamp } from './moment.ts';
+import { JOURNAL_TIMEOUT } from './patience.ts';
+import { toStoredResult } from './recorded-result.ts';
 
 interface Surroundings {
   journal: Journal;
   send: Send;
-  subject: Subject;
+  subject: KeyContext;
   tell: (result: JournalEvent['result'], reference?: string) => void;
   /** The mode that the claim is for. */
   mode: Mode;
 }
 
 /** Sends under a claim, and records how it ended before the caller hears of it. */
-export async function sendClaimed<Input, Request extends Creation, Result extends AnyTransaction>(
+export async function sendWithClaim<Input, Request extends CreateRequest, Result extends AnyTransaction>(
   { journal, send, subject, tell, mode }: Surroundings,
   claim: Claim,
-  begunAt: Moment,
-  call: CreationCall<Input, Request, Result>,
+  claimedAt: Timestamp,
+  call: CreateCall<Input, Request, Result>,
 ): Promise<Result> {
   const { name } = call.operation;
-  const held = new HeldClaim(journal, claim, begunAt);
-  let answer: Answer<Result>;
+  const held = new ClaimLease(journal, claim, claimedAt);
+  let answer: CallResult<Result>;
   try {
     const beforeSending: typeof call.beforeSending = ({ apiKey }) => {
-      held.check(name);
+      held.assertHeld(name);
       if (modeOf(apiKey) !== mode) throw modeChanged(subject);
     };
     answer = await send({ ...call, idempotencyKey: subject.idempotencyKey, beforeSending });
   } catch (error) {
-    const recorded = await held.end(endingOf(error, call.signal));
+    const recorded = await held.end(completionForError(error, call.signal));
     if (recorded === 'failed') tell('not_recorded');
     throw error;
   }
@@ -50,21 +50,21 @@ export async function sendClaimed<Input, Request extends Creation, Result extend
   const { result, redact } = answer;
   const { reference } = result;
   // Whatever fails here, a charge was made: the caller gets its result, and the claim comes to an end.
-  const kept = orNothing(() => recordable(call, result, redact()));
+  const kept = orUndefined(() => toStoredResult(call, result, redact()));
   // A result that could not be given again is left to whoever looks: the key can then be settled.
   const recorded = await held.end(
     kept ? { state: 'completed', result: kept } : { state: 'unknown', reference },
   );
   if (recorded === 'failed') tell('not_recorded', reference);
-  if (recorded === 'lost' && !(await holds(journal, claim.key, reference))) {
-    tell('in_doubt', reference);
+  if (recorded === 'lost' && !(await isRecordedAs(journal, claim.key, reference))) {
+    tell('unresolved', reference);
     throw resolvedOtherwise(subject, reference);
   }
   return result;
 }
 
 /** A charge of one mode must not be recorded in the journal of the other. */
-function modeChanged({ operation, key }: Subject): ConfigurationError {
+function modeChanged({ operation, key }: KeyContext): ConfigurationError {
   return new ConfigurationError(
     `${operation}: apiKey gave a key of another mode (test or not) than when idempotencyKey ${key} was claimed. ` +
       'Nothing was sent. Use one client and one journal for each mode.',
@@ -73,7 +73,7 @@ function modeChanged({ operation, key }: Subject): ConfigurationError {
 }
 
 /** Only what proves that no charge exists lets the key be used again. */
-function endingOf(error: unknown, signal: AbortSignal | undefined): Ending {
+function completionForError(error: unknown, signal: AbortSignal | undefined): Completion {
   // Where a request had left, an abort is an OutcomeUnknownError instead.
   if (signal?.aborted && Object.is(error, signal.reason)) return { state: 'not_sent' };
   if (!(error instanceof PaymentsError)) return { state: 'unknown' };
@@ -83,9 +83,9 @@ function endingOf(error: unknown, signal: AbortSignal | undefined): Ending {
 }
 
 /** Whether somebody recorded the same charge meanwhile. */
-async function holds(journal: Journal, key: string, reference: string): Promise<boolean> {
+async function isRecordedAs(journal: Journal, key: string, reference: string): Promise<boolean> {
   try {
-    const entry = await within(PATIENCE, undefined, async () => journal.read(key));
+    const entry = await withTimeout(JOURNAL_TIMEOUT, undefined, async () => journal.read(key));
     return entry?.state === 'completed' && entry.result.reference === reference;
   } catch {
     return false;

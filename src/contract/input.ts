@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { type AmountFault, amountFault, LARGEST_EXACT_AMOUNT, MINIMUM_AMOUNT } from '../money.ts';
+import { type AmountFault, amountIssue, MAX_AMOUNT, MINIMUM_AMOUNT } from '../money.ts';
 import { referenceSchema } from './reference.ts';
 
 /** A time given in seconds would lie before this, and the deadline with it. */
@@ -13,7 +13,7 @@ const amountMessages: Record<AmountFault, string> = {
   too_many_decimals:
     'must have at most two decimals; it is never rounded. Pass text such as "3.30" for a computed sum',
   too_small: `must be at least ${MINIMUM_AMOUNT}`,
-  too_large: `must be at most ${LARGEST_EXACT_AMOUNT}: above that, not every amount can be sent exactly`,
+  too_large: `must be at most ${MAX_AMOUNT}: above that, not every amount can be sent exactly`,
 };
 
 const anyAmount = z.union([z.number(), z.string()], {
@@ -22,7 +22,7 @@ const anyAmount = z.union([z.number(), z.string()], {
 
 const amount = z.pipe(
   anyAmount.check(({ value, issues }) => {
-    const fault = amountFault(value);
+    const fault = amountIssue(value);
     if (fault)
       issues.push({ code: 'custom', input: value, message: amountMessages[fault], params: { code: fault } });
   }),
@@ -48,7 +48,9 @@ const phone = z
   );
 
 /** A misspelt key is a fault. This type keeps the comments on the fields for editors; zod's own drops them. */
-function closed<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodMiniObject<Shape, z.core.$strict> {
+function strictShape<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+): z.ZodMiniObject<Shape, z.core.$strict> {
   return z.strictObject(shape);
 }
 
@@ -61,10 +63,10 @@ const paymentFields = {
 };
 
 /** What `initialize` takes (SPEC.md, 4.1). For a merchant's own forms and routes too. */
-export const initializeInputSchema = closed(paymentFields);
+export const initializeInputSchema = strictShape(paymentFields);
 
 /** What `chargeMobileMoney` takes (SPEC.md, 4.2). For a merchant's own forms and routes too. */
-export const chargeMobileMoneyInputSchema = closed({
+export const chargeMobileMoneyInputSchema = strictShape({
   ...paymentFields,
   /** Sent as given: SPEC.md shows no format. */
   phone,
@@ -72,7 +74,7 @@ export const chargeMobileMoneyInputSchema = closed({
 });
 
 /** What a paid transaction must show: compared exactly, as decimals. */
-export const expectationSchema = closed({
+export const expectationSchema = strictShape({
   /** A number, or decimal text such as `'25.50'`. */
   amount,
   /** Three letters. */
@@ -98,13 +100,13 @@ const expectation = z.pipe(
 );
 
 /** What `verify`, `check` and the waits take (SPEC.md, 4.3), and what the answer is held against. */
-export const verifyInputSchema = closed({
+export const verifyInputSchema = strictShape({
   reference: referenceSchema,
   expect: z.optional(expectation),
 });
 
 /** What `reconcile` takes for a reference that is not given as text. */
-export const reconcileItemSchema = closed({
+export const reconcileItemSchema = strictShape({
   ...verifyInputSchema.shape,
   startedAt: z.optional(
     z

@@ -9,7 +9,9 @@ export const transactionStatuses = ['pending', 'processing', 'success', 'failed'
 export type TransactionStatus = (typeof transactionStatuses)[number] | 'unrecognised';
 
 /** Unknown extra fields stay on the result; the type shows the known ones only, so that a typo does not compile. */
-function open<Shape extends z.core.$ZodLooseShape>(shape: Shape): z.ZodMiniObject<Shape, z.core.$strip> {
+function looseShape<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+): z.ZodMiniObject<Shape, z.core.$strip> {
   return looseObject(shape);
 }
 
@@ -48,12 +50,12 @@ function nameUnrecognisedStatus(data: unknown): unknown {
 export const transactionSchema = z.pipe(
   z.transform(nameUnrecognisedStatus),
   z.discriminatedUnion('status', [
-    open({ status: z.literal('pending'), ...verified }),
-    open({ status: z.literal('processing'), ...verified }),
-    open({ status: z.literal('success'), ...verified }),
-    open({ status: z.literal('failed'), ...verified }),
-    open({ status: z.literal('abandoned'), ...verified }),
-    open({
+    looseShape({ status: z.literal('pending'), ...verified }),
+    looseShape({ status: z.literal('processing'), ...verified }),
+    looseShape({ status: z.literal('success'), ...verified }),
+    looseShape({ status: z.literal('failed'), ...verified }),
+    looseShape({ status: z.literal('abandoned'), ...verified }),
+    looseShape({
       status: z.literal('unrecognised'),
       /** The status as the service wrote it. */
       raw_status: z.string(),
@@ -63,7 +65,7 @@ export const transactionSchema = z.pipe(
 );
 
 /** What initialize returns (SPEC.md, 4.1). */
-export const initializedPaymentSchema = open({
+export const initializedPaymentSchema = looseShape({
   reference: referenceSchema,
   /** Send the customer here. */
   checkout_url: z.string().check(z.refine(isWebAddress)),
@@ -77,8 +79,8 @@ const charged = { reference: referenceSchema, amount, currency };
 export const chargeDataSchema = z.pipe(
   z.transform(nameUnrecognisedStatus),
   z.discriminatedUnion('status', [
-    open({ status: z.enum(transactionStatuses), ...charged }),
-    open({ status: z.literal('unrecognised'), raw_status: z.string(), ...charged }),
+    looseShape({ status: z.enum(transactionStatuses), ...charged }),
+    looseShape({ status: z.literal('unrecognised'), raw_status: z.string(), ...charged }),
   ]),
 );
 

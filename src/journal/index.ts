@@ -7,14 +7,14 @@
 
 export {
   type Claim,
+  type ClaimResult as Standing,
   createJournal,
   type Journal,
   type JournalEntry,
   type JournalOptions,
   type JournalWarning,
-  type Standing,
 } from './journal.ts';
 export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
-export type { Attempt, Ending, JournalRecord } from './record.ts';
+export type { ChargeIntent as Attempt, Completion as Ending, JournalRecord } from './record.ts';
 export type { Resolution } from './resolution.ts';
 export type { JournalStore, RecordChange, StoredRecord } from './store.ts';

@@ -1,10 +1,10 @@
 import { ConfigurationError } from '../errors.ts';
-import { LONGEST_TIMER } from '../longest-timer.ts';
+import { MAX_TIMEOUT_MS } from '../longest-timer.ts';
 import { JournalError } from './journal-error.ts';
-import type { Attempt, Ending, JournalRecord } from './record.ts';
-import { type Found, newVersion, ownerOf, readRecord, writeRecord } from './records.ts';
-import { type Resolution, settled } from './resolution.ts';
-import { createServiceOf } from './service.ts';
+import type { ChargeIntent, Completion, JournalRecord } from './record.ts';
+import { newVersion, ownerOf, readRecord, type VersionedRecord, writeRecord } from './records.ts';
+import { applyResolution, type Resolution } from './resolution.ts';
+import { createServiceGuard } from './service.ts';
 import type { JournalStore } from './store.ts';
 
 /** What every journal takes. */
@@ -36,11 +36,11 @@ export interface JournalOptions {
 export interface Claim {
   readonly key: string;
   readonly version: string;
-  readonly attempt: Attempt;
+  readonly attempt: ChargeIntent;
 }
 
 /** What a key says to somebody who wants to send. */
-export type Standing =
+export type ClaimResult =
   | { readonly state: 'begun'; readonly claim: Claim }
   | { readonly state: 'in_progress'; readonly version: string }
   | { readonly state: 'completed'; readonly result: { readonly reference: string } }
@@ -72,11 +72,11 @@ export interface Journal {
    * Records that `attempt` is about to be sent, or says why it must not be. `attempt.service` is a digest of base URL
    * and mode: the first one that is given is kept for ever, and any other is refused as `other_service`.
    */
-  begin(key: string, attempt: Attempt): Promise<Standing>;
+  claim(key: string, attempt: ChargeIntent): Promise<ClaimResult>;
   /** Says that whoever holds the claim is alive, or `null` where the claim no longer holds. */
   renew(claim: Claim): Promise<Claim | null>;
   /** Records how it ended; `false` where the claim no longer holds. */
-  end(claim: Claim, ending: Ending): Promise<boolean>;
+  complete(claim: Claim, ending: Completion): Promise<boolean>;
   /** What is recorded of a key, or `null`. */
   read(key: string): Promise<JournalEntry | null>;
   /**
@@ -119,26 +119,26 @@ export interface JournalWarning {
  * ```
  */
 export function createJournal(store: JournalStore, options: JournalOptions = {}): Journal {
-  const { retention, lease } = resolveJournalOptions(checkedOptions(options));
+  const { retention, lease } = resolveJournalOptions(assertOptions(options));
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
-  const inProgress = ({ record, age }: Found) => record.state === 'begun' && age < lease;
+  const inProgress = ({ record, age }: VersionedRecord) => record.state === 'begun' && age < lease;
 
-  const serviceOf = createServiceOf(store);
+  const serviceOf = createServiceGuard(store);
   const write = (
     key: string,
     record: JournalRecord,
     expected: string | null,
     version: string,
-    binding = true,
-  ) => writeRecord(store, key, record, { expected, version, retention, binding });
+    mustCommit = true,
+  ) => writeRecord(store, key, record, { expected, version, retention, binding: mustCommit });
 
   /** A write of the owner's own whose answer was lost does not end its claim; one of somebody else does. */
-  function writeClaimed(claim: Claim, record: JournalRecord): Promise<string | null> {
+  function updateOwned(claim: Claim, record: JournalRecord): Promise<string | null> {
     const { key } = claim;
     const owner = ownerOf(claim.version);
     let expected = claim.version;
-    return untilOneCounts(async () => {
+    return retryCas(async () => {
       const version = newVersion(owner);
       if (await write(key, record, expected, version)) return version;
       const found = await readRecord(store, key);
@@ -153,31 +153,31 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
   return {
     lease,
 
-    async begin(key, attempt) {
+    async claim(key, attempt) {
       const service = await serviceOf(attempt.service);
       if (service !== attempt.service) return { state: 'other_service', service };
       const owner = crypto.randomUUID();
       let expected: string | null = null;
-      return untilOneCounts<Standing>(async () => {
+      return retryCas<ClaimResult>(async () => {
         const version = newVersion(owner);
         const claim = { key, version, attempt };
-        if (await write(key, begun(attempt), expected, version)) return { state: 'begun', claim };
+        if (await write(key, pendingRecord(attempt), expected, version)) return { state: 'begun', claim };
         const found = await readRecord(store, key);
         expected = found?.version ?? null;
         if (!found) return undefined;
         // A driver that lost the connection may have written it twice, and have been told of the second time only.
         if (found.version === version) return { state: 'begun', claim };
-        return standingOf(found, attempt, inProgress(found));
+        return claimResultFor(found, attempt, inProgress(found));
       });
     },
 
     async renew(claim) {
-      const version = await writeClaimed(claim, begun(claim.attempt));
+      const version = await updateOwned(claim, pendingRecord(claim.attempt));
       return version === null ? null : { ...claim, version };
     },
 
-    async end(claim, ending) {
-      return (await writeClaimed(claim, { format: 1, ...claim.attempt, ...ending })) !== null;
+    async complete(claim, ending) {
+      return (await updateOwned(claim, { format: 1, ...claim.attempt, ...ending })) !== null;
     },
 
     async read(key) {
@@ -186,7 +186,7 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
     },
 
     async resolve(key, resolution) {
-      await untilOneCounts(async () => {
+      await retryCas(async () => {
         const found = await readRecord(store, key);
         if (!found) throw new JournalError('The journal has no record of this key.');
         if (inProgress(found)) {
@@ -194,7 +194,7 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
             'A process is charging under this key at this moment: settle it once that has ended.';
           throw new JournalError(message, { retryable: true });
         }
-        const record = settled(found.record, resolution);
+        const record = applyResolution(found.record, resolution);
         if (!record) return true;
         const version = newVersion(crypto.randomUUID());
         return (await write(key, record, found.version, version, false)) || undefined;
@@ -204,17 +204,17 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
 }
 
 /** Each round that fails is one that somebody else won, so it ends sooner; a store that is wrong ends here. */
-const MOST_ROUNDS = 100;
+const MAX_CAS_ATTEMPTS = 100;
 
-async function untilOneCounts<T>(round: () => Promise<T | undefined>): Promise<T> {
-  for (let rounds = 0; rounds < MOST_ROUNDS; rounds++) {
+async function retryCas<T>(round: () => Promise<T | undefined>): Promise<T> {
+  for (let rounds = 0; rounds < MAX_CAS_ATTEMPTS; rounds++) {
     const result = await round();
     if (result !== undefined) return result;
   }
   throw new JournalError('The record changed under every try to change it.', { retryable: true });
 }
 
-const begun = (attempt: Attempt): JournalRecord => ({ format: 1, ...attempt, state: 'begun' });
+const pendingRecord = (attempt: ChargeIntent): JournalRecord => ({ format: 1, ...attempt, state: 'begun' });
 
 /** The process that began it may have died after it was sent. */
 function entryOf(record: JournalRecord, inProgress: boolean): JournalEntry {
@@ -223,7 +223,11 @@ function entryOf(record: JournalRecord, inProgress: boolean): JournalEntry {
 }
 
 /** What the record of a key means for an attempt; `undefined` where it may be sent. */
-function standingOf({ record, version }: Found, attempt: Attempt, inProgress: boolean): Standing | undefined {
+function claimResultFor(
+  { record, version }: VersionedRecord,
+  attempt: ChargeIntent,
+  inProgress: boolean,
+): ClaimResult | undefined {
   const isProvenFree = ['not_sent', 'rejected', 'not_charged'].includes(record.state);
   if (!isProvenFree && record.fingerprint !== attempt.fingerprint) return { state: 'conflict' };
   switch (record.state) {
@@ -241,7 +245,7 @@ function standingOf({ record, version }: Found, attempt: Attempt, inProgress: bo
 }
 
 /** Before anything is taken from them. */
-export function checkedOptions<Options extends JournalOptions>(options: Options): Options {
+export function assertOptions<Options extends JournalOptions>(options: Options): Options {
   if (typeof options === 'object' && options !== null) return options;
   throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
 }
@@ -250,7 +254,7 @@ function resolveJournalOptions(options: JournalOptions): { retention: number; le
   const { retention = Number.POSITIVE_INFINITY, lease = 10_000 } = options;
   if (!(typeof retention === 'number' && retention > 0))
     throw new ConfigurationError('retention must be milliseconds, more than 0.');
-  if (!(typeof lease === 'number' && lease >= 100 && lease <= LONGEST_TIMER))
+  if (!(typeof lease === 'number' && lease >= 100 && lease <= MAX_TIMEOUT_MS))
     throw new ConfigurationError('lease must be milliseconds, at least 100 and under 2^31.');
   return { retention, lease };
 }

@@ -1,4 +1,4 @@
-import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import type { JournalStore } from './store.ts';
 
 /** What {@link memoryJournal} takes. */
@@ -19,11 +19,11 @@ export interface MemoryJournalOptions extends JournalOptions {
  * @example const payments = new PaymentsClient({ journal: memoryJournal() });
  */
 export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
-  const { store = memoryStore(), ...rest } = checkedOptions(options);
+  const { store = memoryStore(), ...rest } = assertOptions(options);
   return createJournal(store, rest);
 }
 
-interface Kept {
+interface Entry {
   version: string;
   text: string;
   /** By the clock on the wall, which the lease goes by. */
@@ -42,15 +42,15 @@ interface Kept {
  * ```
  */
 export function memoryStore(): JournalStore {
-  const records = new Map<string, Kept>();
+  const records = new Map<string, Entry>();
   let sweep = records.entries();
 
-  const current = (key: string): Kept | undefined => {
+  const readLive = (key: string): Entry | undefined => {
     const kept = records.get(key);
     return kept && kept.keptUntil > performance.now() ? kept : undefined;
   };
   // Two looks for each write: what is dropped is found sooner than new records come.
-  const dropOld = () => {
+  const evictExpired = () => {
     const now = performance.now();
     for (let looks = 0; looks < 2; looks++) {
       const next = sweep.next();
@@ -61,14 +61,14 @@ export function memoryStore(): JournalStore {
 
   return {
     async read(key) {
-      const kept = current(key);
+      const kept = readLive(key);
       return kept ? { version: kept.version, text: kept.text, age: Date.now() - kept.writtenAt } : null;
     },
-    async write(key, { expected, version, text, keepFor }) {
-      if ((current(key)?.version ?? null) !== expected) return false;
+    async write(key, { expected, version, text, ttl: keepFor }) {
+      if ((readLive(key)?.version ?? null) !== expected) return false;
       const keptUntil = performance.now() + (keepFor ?? Number.POSITIVE_INFINITY);
       records.set(key, { version, text, writtenAt: Date.now(), keptUntil });
-      dropOld();
+      evictExpired();
       return true;
     },
   };

@@ -37,13 +37,14 @@ export function surviveBrokenConnections(client: PostgresPool | PostgresClient):
 }
 
 /** Writes so that it is committed, or, where it is not `binding`, as a part of whatever transaction is open. */
-export async function writeOn(
+export async function executeWrite(
   client: PostgresPool | PostgresClient,
   binding: boolean,
   sql: string,
   values: unknown[],
 ): Promise<{ rows: unknown[] }> {
-  if ('idleCount' in client) return unlessOvertaken(() => writeOnPool(client, binding, sql, values));
+  if ('idleCount' in client)
+    return ignoreSerializationFailure(() => writeOnPool(client, binding, sql, values));
   if (!binding) return client.query(sql, values);
   // The queries of other callers on this connection may end in the same piece as the journal's own.
   if ('pipeline' in client && client.pipeline === true) {
@@ -52,11 +53,13 @@ export async function writeOn(
         'sent. Give the journal the Pool.',
     );
   }
-  return unlessOvertaken(() => queryCommitted(client, sql, values));
+  return ignoreSerializationFailure(() => queryCommitted(client, sql, values));
 }
 
 /** Where the database was told to be strict, it refuses what a write at the same time has overtaken: none was made. */
-async function unlessOvertaken(write: () => Promise<{ rows: unknown[] }>): Promise<{ rows: unknown[] }> {
+async function ignoreSerializationFailure(
+  write: () => Promise<{ rows: unknown[] }>,
+): Promise<{ rows: unknown[] }> {
   try {
     return await write();
   } catch (fault) {
@@ -73,16 +76,16 @@ async function writeOnPool(
   values: unknown[],
 ): Promise<{ rows: unknown[] }> {
   const client = await borrow(pool);
-  let sound = false;
+  let healthy = false;
   try {
     // What `resolve` writes starts no request, so an older pg may do it.
     const write = binding || canTell(client) ? queryCommitted : queryOn;
     const result = await write(client, sql, values);
-    sound = true;
+    healthy = true;
     return result;
   } finally {
     // The pool listens from here on.
-    client.release(!sound);
+    client.release(!healthy);
     client.removeListener('error', ignore);
   }
 }
@@ -116,10 +119,10 @@ async function queryCommitted(
     );
   }
   // A connection that has not run a query yet may have no status.
-  refuseTransaction(client.getTransactionStatus() ?? IDLE);
+  assertNoTransaction(client.getTransactionStatus() ?? IDLE);
   const result = await client.query(sql, values);
   // A BEGIN may have been waiting before it in the client's queue.
-  refuseTransaction(client.getTransactionStatus());
+  assertNoTransaction(client.getTransactionStatus());
   return result;
 }
 
@@ -132,7 +135,7 @@ function canTell(
 const IDLE = 'I';
 
 /** What is recorded inside a transaction could be rolled back after the charge. */
-function refuseTransaction(status: string | null): void {
+function assertNoTransaction(status: string | null): void {
   if (status === IDLE) return;
   throw new JournalError(
     "The journal's connection is inside a transaction, which could be rolled back after the charge: give the journal " +

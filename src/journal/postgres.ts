@@ -5,12 +5,12 @@
  */
 
 import { ConfigurationError } from '../errors.ts';
-import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import {
+  executeWrite,
   type PostgresClient,
   type PostgresPool,
   surviveBrokenConnections,
-  writeOn,
 } from './postgres-connection.ts';
 import { type PostgresStatements, postgresStatements } from './postgres-statements.ts';
 import type { JournalStore } from './store.ts';
@@ -72,7 +72,7 @@ export function postgresJournal(
   client: PostgresPool | PostgresClient,
   options: PostgresJournalOptions = {},
 ): PostgresJournal {
-  const { table = 'payments_journal', ...rest } = checkedOptions(options);
+  const { table = 'payments_journal', ...rest } = assertOptions(options);
   if (typeof client?.query !== 'function')
     throw new ConfigurationError('postgresJournal takes a Pool or a Client of pg.');
   const schema = postgresSchema(table);
@@ -132,11 +132,11 @@ function postgresStore(client: PostgresPool | PostgresClient, sql: PostgresState
       return { version: String(version), text: String(record), age: Number(age) };
     },
 
-    async write(key, { expected, version, text, keepFor, binding }) {
+    async write(key, { expected, version, text, ttl: keepFor, mustCommit: binding }) {
       const values = [key, version, text, keepFor];
       const { rows } = await (expected === null
-        ? writeOn(client, binding, sql.insert, values)
-        : writeOn(client, binding, sql.update, [...values, expected]));
+        ? executeWrite(client, binding, sql.insert, values)
+        : executeWrite(client, binding, sql.update, [...values, expected]));
       return rows.length === 1;
     },
   };

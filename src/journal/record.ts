@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { looseObject } from '../contract/loose-object.ts';
 
 /** What is known of a key, whatever its state. No key of the API, phone number or email is among it. */
-const known = {
+const baseFields = {
   /** The form of this record, for versions to come. */
   format: z.literal(1),
   operation: z.enum(['initialize', 'chargeMobileMoney']),
@@ -18,15 +18,15 @@ const known = {
 /** A key's record, as it is kept. A key without one was never used. */
 export const journalRecordSchema = z.discriminatedUnion('state', [
   /** About to be sent, or sent. Where nobody renews it any more, whoever began it has died, and a charge may exist. */
-  z.object({ ...known, state: z.literal('begun') }),
+  z.object({ ...baseFields, state: z.literal('begun') }),
   /** The service took it. */
-  z.object({ ...known, state: z.literal('completed'), result: looseObject({ reference: z.string() }) }),
+  z.object({ ...baseFields, state: z.literal('completed'), result: looseObject({ reference: z.string() }) }),
   /** It is proven that no charge exists: the key may be used again, with any input. */
-  z.object({ ...known, state: z.enum(['not_sent', 'rejected']) }),
+  z.object({ ...baseFields, state: z.enum(['not_sent', 'rejected']) }),
   /** A charge may exist. Nothing is sent until somebody settles it. */
-  z.object({ ...known, state: z.literal('unknown'), reference: z.optional(z.string()) }),
+  z.object({ ...baseFields, state: z.literal('unknown'), reference: z.optional(z.string()) }),
   /** Somebody said that no charge exists: the key is free, for any input. */
-  z.object({ ...known, state: z.literal('not_charged') }),
+  z.object({ ...baseFields, state: z.literal('not_charged') }),
 ]);
 
 /**
@@ -37,10 +37,13 @@ export const journalRecordSchema = z.discriminatedUnion('state', [
 export type JournalRecord = z.output<typeof journalRecordSchema>;
 
 /** What is about to be sent. */
-export type Attempt = Pick<JournalRecord, 'operation' | 'service' | 'fingerprint' | 'amount' | 'currency'>;
+export type ChargeIntent = Pick<
+  JournalRecord,
+  'operation' | 'service' | 'fingerprint' | 'amount' | 'currency'
+>;
 
 /** How an attempt ended. */
-export type Ending =
+export type Completion =
   | { state: 'completed'; result: { reference: string } }
   | { state: 'not_sent' | 'rejected' }
   | { state: 'unknown'; reference?: string | undefined };

@@ -1,19 +1,19 @@
-import { orNothing } from '../or-nothing.ts';
-import { printable } from '../printable.ts';
-import { withoutSecrets } from '../redact.ts';
+import { orUndefined } from '../or-nothing.ts';
+import { sanitizeError } from '../printable.ts';
+import { redactUnknownSecrets } from '../redact.ts';
 import { JournalError } from './journal-error.ts';
 import { type JournalRecord, journalRecordSchema } from './record.ts';
 import type { JournalStore, RecordChange, StoredRecord } from './store.ts';
 
 /** A record that was found, and what replacing it takes. */
-export interface Found {
+export interface VersionedRecord {
   record: JournalRecord;
   version: string;
   age: number;
 }
 
 /** What a write is made of, besides its record. */
-interface Write {
+interface WriteOptions {
   /** The version that has to be there still, or `null` where there has to be no record. */
   expected: string | null;
   version: string;
@@ -32,11 +32,11 @@ export function ownerOf(version: string): string {
  * @throws JournalError where the store fails, or where what is in it cannot be read: nothing is sent on a record that
  * is not understood, and a charge may be what it tells of.
  */
-export async function readRecord(store: JournalStore, key: string): Promise<Found | null> {
+export async function readRecord(store: JournalStore, key: string): Promise<VersionedRecord | null> {
   const stored = await readStored(store, key);
   if (!stored) return null;
   const { version, text, age } = stored;
-  const record = journalRecordSchema.safeParse(orNothing(() => JSON.parse(String(text))));
+  const record = journalRecordSchema.safeParse(orUndefined(() => JSON.parse(String(text))));
   if (record.success && hasVersion(version) && !Number.isNaN(Number(age)))
     return { record: record.data, version, age };
   throw new JournalError(
@@ -54,11 +54,17 @@ export async function writeRecord(
   store: JournalStore,
   key: string,
   record: JournalRecord,
-  { expected, version, retention, binding }: Write,
+  { expected, version, retention, binding }: WriteOptions,
 ): Promise<boolean> {
   const inDoubt = record.state === 'begun' || record.state === 'unknown';
-  const keepFor = inDoubt || retention === Number.POSITIVE_INFINITY ? null : whole(retention);
-  return writeText(store, key, { expected, version, text: JSON.stringify(record), keepFor, binding });
+  const keepFor = inDoubt || retention === Number.POSITIVE_INFINITY ? null : toWholeMs(retention);
+  return writeText(store, key, {
+    expected,
+    version,
+    text: JSON.stringify(record),
+    ttl: keepFor,
+    mustCommit: binding,
+  });
 }
 
 /** @throws JournalError if the store fails, and does not show that the write was done */
@@ -71,7 +77,7 @@ export async function writeText(store: JournalStore, key: string, change: Record
     // The write may have been done and only its answer lost.
     const found = await readStored(store, key).catch(() => null);
     if (found?.version === change.version) return true;
-    throw unreachable('written', fault);
+    throw storeError('written', fault);
   }
 }
 
@@ -79,16 +85,16 @@ export async function readStored(store: JournalStore, key: string): Promise<Stor
   try {
     return await store.read(key);
   } catch (fault) {
-    throw unreachable('read', fault);
+    throw storeError('read', fault);
   }
 }
 
 /** More than that is no date in any database. */
-const whole = (milliseconds: number) => Math.min(Math.ceil(milliseconds), Number.MAX_SAFE_INTEGER);
+const toWholeMs = (milliseconds: number) => Math.min(Math.ceil(milliseconds), Number.MAX_SAFE_INTEGER);
 
-function unreachable(done: string, fault: unknown): JournalError {
+function storeError(done: string, fault: unknown): JournalError {
   if (fault instanceof JournalError) return fault;
-  const cause: Error & { code?: unknown } = printable(fault, withoutSecrets);
+  const cause: Error & { code?: unknown } = sanitizeError(fault, redactUnknownSecrets);
   // An AggregateError, of a name that has several addresses, says nothing else.
   const said = cause.message || cause.code || cause.name;
   return new JournalError(`The journal could not be ${done} (${said}).`, { cause, retryable: true });

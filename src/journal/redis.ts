@@ -6,7 +6,7 @@
 
 import { ConfigurationError } from '../errors.ts';
 import { LONGEST_STEP, MARGIN } from './counted-time.ts';
-import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import { durabilityWarnings } from './redis-durability.ts';
 import type { JournalStore } from './store.ts';
@@ -64,9 +64,9 @@ export function redisJournal(
   client: IoRedisClient | NodeRedisClient,
   options: RedisJournalOptions = {},
 ): Journal {
-  const { prefix = 'payments:journal:', ...rest } = checkedOptions(options);
+  const { prefix = 'payments:journal:', ...rest } = assertOptions(options);
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix must be text.');
-  const command = commandsOf(client);
+  const command = toCommand(client);
   const journal = createJournal(redisStore(command, prefix), rest);
   return Object.assign(journal, { warnings: () => durabilityWarnings(command) });
 }
@@ -136,17 +136,17 @@ function redisStore(command: Command, prefix: string): JournalStore {
     async read(key) {
       const found = await command('EVAL', READ, '1', prefix + key);
       if (found === null) return null;
-      if (!Array.isArray(found)) throw insideMulti();
+      if (!Array.isArray(found)) throw multiError();
       const [version, text, age] = found;
       return { version: String(version), text: String(text), age: Number(age) };
     },
 
-    async write(key, { expected, version, text, keepFor }) {
+    async write(key, { expected, version, text, ttl: keepFor }) {
       // Where it cannot be counted, the record is kept for ever.
       const time =
         keepFor === null ? undefined : await count(command, prefix, key, keepFor).catch(() => undefined);
       const parts = [expected ?? '', version, text, time?.keptUntil ?? ''];
-      const written = wasDone(await command('EVAL', WRITE, '1', prefix + key, ...parts));
+      const written = parseWriteReply(await command('EVAL', WRITE, '1', prefix + key, ...parts));
       // Nobody waits for it.
       if (time && time.old.length > 0) drop(command, prefix, time).catch(() => {});
       return written;
@@ -184,19 +184,19 @@ async function drop(command: Command, prefix: string, { now, old }: Counted): Pr
 }
 
 /** A client may be set to give numbers as text. */
-function wasDone(answer: unknown): boolean {
+function parseWriteReply(answer: unknown): boolean {
   const said = String(answer);
   if (said === '1' || said === '0') return said === '1';
-  throw insideMulti();
+  throw multiError();
 }
 
 /** Its answer to anything is then `QUEUED`. */
-function insideMulti(): JournalError {
+function multiError(): JournalError {
   const message = "The journal's client is inside a MULTI: give it a connection of its own.";
   return new JournalError(message, { retryable: true });
 }
 
-function commandsOf(client: IoRedisClient | NodeRedisClient): Command {
+function toCommand(client: IoRedisClient | NodeRedisClient): Command {
   if (typeof client === 'object' && client !== null) {
     if ('call' in client) return (command, ...args) => client.call(command ?? '', ...args);
     if ('sendCommand' in client) return (...args) => client.sendCommand(args);

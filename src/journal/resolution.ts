@@ -12,7 +12,7 @@ import type { JournalRecord } from './record.ts';
 export type Resolution = { reference: string; checkout_url?: string | undefined } | 'not_charged';
 
 /** The record once it is settled, or `null` where it says so already. */
-export function settled(record: JournalRecord, resolution: Resolution): JournalRecord | null {
+export function applyResolution(record: JournalRecord, resolution: Resolution): JournalRecord | null {
   const { format, operation, service, fingerprint, amount, currency } = record;
   const known = { format, operation, service, fingerprint, amount, currency };
   if (resolution === 'not_charged') {
@@ -24,7 +24,7 @@ export function settled(record: JournalRecord, resolution: Resolution): JournalR
     return record.state === 'not_charged' ? null : { ...known, state: 'not_charged' };
   }
 
-  const { reference, checkout_url } = checkedResolution(resolution);
+  const { reference, checkout_url } = validateResolution(resolution);
   if (record.state === 'completed') {
     if (record.result.reference === reference) return null;
     throw new JournalError(
@@ -42,7 +42,7 @@ export function settled(record: JournalRecord, resolution: Resolution): JournalR
   );
 }
 
-function checkedResolution(resolution: Exclude<Resolution, 'not_charged'>) {
+function validateResolution(resolution: Exclude<Resolution, 'not_charged'>) {
   const { reference, checkout_url } = Object(resolution);
   if (!referenceSchema.safeParse(reference).success) {
     throw new ConfigurationError(

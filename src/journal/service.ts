@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { orNothing } from '../or-nothing.ts';
+import { orUndefined } from '../or-nothing.ts';
 import { JournalError } from './journal-error.ts';
 import { newVersion, readStored, writeText } from './records.ts';
 import type { JournalStore } from './store.ts';
@@ -13,7 +13,7 @@ const serviceRecordSchema = z.object({ format: z.literal(1), service: z.string()
  * Gives the service that the journal belongs to, which is the first that asks; `service` is its digest, with the mode. A
  * handle asks its store only until it knows that they agree. Calls do not wait for each other: one of them may hang.
  */
-export function createServiceOf(store: JournalStore): (service: string) => Promise<string> {
+export function createServiceGuard(store: JournalStore): (service: string) => Promise<string> {
   let agreed: string | undefined;
   return async (service) => {
     if (agreed === service) return service;
@@ -28,7 +28,7 @@ async function readOrClaim(store: JournalStore, service: string): Promise<string
   if (owner !== null) return owner;
   const text = JSON.stringify({ format: 1, service });
   const version = newVersion(crypto.randomUUID());
-  const change = { expected: null, version, text, keepFor: null, binding: true };
+  const change = { expected: null, version, text, ttl: null, mustCommit: true };
   if (await writeText(store, SERVICE_KEY, change)) return service;
   // Another process was first.
   const first = await readOwner(store);
@@ -39,7 +39,7 @@ async function readOrClaim(store: JournalStore, service: string): Promise<string
 async function readOwner(store: JournalStore): Promise<string | null> {
   const stored = await readStored(store, SERVICE_KEY);
   if (!stored) return null;
-  const record = serviceRecordSchema.safeParse(orNothing(() => JSON.parse(String(stored.text))));
+  const record = serviceRecordSchema.safeParse(orUndefined(() => JSON.parse(String(stored.text))));
   if (record.success) return record.data.service;
   throw new JournalError('The record of the service that the journal belongs to cannot be read.');
 }

@@ -6,7 +6,7 @@
 
 import { ConfigurationError } from '../errors.ts';
 import { LONGEST_STEP, MARGIN, SHORTEST_STEP } from './counted-time.ts';
-import { checkedOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import type { JournalStore, StoredRecord } from './store.ts';
 
@@ -49,7 +49,7 @@ export interface SqliteJournalOptions extends JournalOptions {
  * ```
  */
 export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOptions = {}): Journal {
-  const { table = 'payments_journal', ...rest } = checkedOptions(options);
+  const { table = 'payments_journal', ...rest } = assertOptions(options);
   if (typeof table !== 'string' || !/^[A-Za-z_]\w{0,62}$/.test(table))
     throw new ConfigurationError('table must be a plain name, such as payments_journal.');
   if (typeof database?.prepare !== 'function' || typeof database.exec !== 'function')
@@ -58,29 +58,29 @@ export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOp
 }
 
 function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
-  let lasting: Statements | undefined;
+  let cached: Statements | undefined;
   const prepared = () => {
-    if (lasting) return lasting;
-    const isSet = setDurable(database);
+    if (cached) return cached;
+    const isSet = enableDurability(database);
     const made = statements(database, table);
     // In a transaction of somebody else's the settings have to wait, and the table may be rolled back.
-    if (isSet) lasting = made;
+    if (isSet) cached = made;
     return made;
   };
 
   return {
     read(key) {
-      return whenFree(() => storedRecord(prepared().read.get(key), Date.now()));
+      return retryWhileBusy(() => storedRecord(prepared().read.get(key), Date.now()));
     },
 
-    write(key, { expected, version, text, keepFor, binding }) {
-      return whenFree(() => {
-        const { tick, insert, update, drop } = prepared();
+    write(key, { expected, version, text, ttl: keepFor, mustCommit: binding }) {
+      return retryWhileBusy(() => {
+        const { tick, insert, update, drop: deleteExpired } = prepared();
         return inTransaction(database, binding, () => {
           const now = Date.now();
           const written = [now, key, version, text, keepFor === null ? null : keepFor + MARGIN];
           tick.run(now);
-          drop.run(now, key);
+          deleteExpired.run(now, key);
           const { changes } = expected === null ? insert.run(...written) : update.run(...written, expected);
           return Number(changes) === 1;
         });
@@ -136,13 +136,13 @@ function statements(database: SqliteDatabase, name: string) {
 }
 
 /** Whether it could be set: not in the middle of a transaction. */
-function setDurable(database: SqliteDatabase): boolean {
-  return unlessInside(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
+function enableDurability(database: SqliteDatabase): boolean {
+  return runUnlessInTransaction(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
 }
 
 /** A transaction of its own: where one is open already, what is written could still be rolled back. */
 function inTransaction<T>(database: SqliteDatabase, binding: boolean, work: () => T): T {
-  if (!unlessInside(() => database.exec('BEGIN IMMEDIATE'))) {
+  if (!runUnlessInTransaction(() => database.exec('BEGIN IMMEDIATE'))) {
     if (!binding) return work();
     throw new JournalError(
       'The connection of the journal is inside a transaction, which could be rolled back after the charge: give the ' +
@@ -163,7 +163,7 @@ function inTransaction<T>(database: SqliteDatabase, binding: boolean, work: () =
 }
 
 /** `false` where SQLite says that it cannot be done because a transaction is open. */
-function unlessInside(work: () => void): boolean {
+function runUnlessInTransaction(work: () => void): boolean {
   try {
     work();
     return true;
@@ -174,16 +174,16 @@ function unlessInside(work: () => void): boolean {
 }
 
 /** How long others are waited for that hold the file, in milliseconds. */
-const PATIENCE = 5_000;
+const BUSY_TIMEOUT = 5_000;
 
 /** Another process may hold the file for a moment. To wait inside SQLite would stop this whole process. */
-async function whenFree<T>(work: () => T): Promise<T> {
+async function retryWhileBusy<T>(work: () => T): Promise<T> {
   const since = performance.now();
   for (let pause = 1; ; pause = Math.min(2 * pause, 50)) {
     try {
       return work();
     } catch (fault) {
-      if (!isBusy(fault) || performance.now() - since > PATIENCE) throw fault;
+      if (!isBusy(fault) || performance.now() - since > BUSY_TIMEOUT) throw fault;
     }
     await new Promise((resolve) => setTimeout(resolve, pause));
   }

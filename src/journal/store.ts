@@ -18,12 +18,12 @@ export interface RecordChange {
    * After so many milliseconds the record may be dropped; `null`: never. A store may keep it for longer, or for ever. It
    * must not drop a record, nor hide it, because a clock that may be set has jumped ahead: the key would count as new.
    */
-  readonly keepFor: number | null;
+  readonly ttl: number | null;
   /**
    * Whether something is sent, or answered, on the strength of this write: it must not be part of a transaction of
    * somebody else's that could still be rolled back. Only `resolve` is not binding.
    */
-  readonly binding: boolean;
+  readonly mustCommit: boolean;
 }
 
 /**

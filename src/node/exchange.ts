@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
-import type { TransportAnswer, TransportRequest } from '../options.ts';
-import { type Unpacking, unpacking } from './unpacking.ts';
+import type { ResponseSink, TransportRequest } from '../options.ts';
+import { createDecompressor, type Decompressor } from './unpacking.ts';
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
@@ -8,25 +8,25 @@ type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStar
 export function exchange(
   dispatcher: Dispatcher,
   { method, url, headers, body, signal }: TransportRequest,
-  answer: TransportAnswer,
+  answer: ResponseSink,
 ): Promise<void> {
   const { origin, pathname, search } = new URL(url);
   // Over HTTP/2 undici sends a POST again by itself. Its Agent heeds this; a Pool, a Client and undici 7 do not.
   const version = { allowH2: false };
   const outgoing = { origin, path: pathname + search, method, headers, body: body ?? null, ...version };
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(outgoing, handlerOf(signal, answer, resolve, reject));
+    dispatcher.dispatch(outgoing, createHandler(signal, answer, resolve, reject));
   });
 }
 
-function handlerOf(
+function createHandler(
   signal: AbortSignal,
-  answer: TransportAnswer,
+  answer: ResponseSink,
   resolve: () => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
   let connection: Dispatcher.DispatchController | undefined;
-  let packed: Unpacking | undefined;
+  let decompressor: Decompressor | undefined;
   const stop = () => connection?.abort(new Error('The request was given up.'));
   const end = (error?: unknown) => {
     signal.removeEventListener('abort', stop);
@@ -34,7 +34,7 @@ function handlerOf(
     else reject(error);
   };
   const take = (bytes: Uint8Array) => {
-    const isWanted = answer.piece(bytes);
+    const isWanted = answer.onData(bytes);
     if (!isWanted) {
       end();
       stop();
@@ -54,19 +54,19 @@ function handlerOf(
       // An unsolicited response was waiting on the connection: it is not to this request.
       if (!connection) throw new Error('A response came before its request was sent.');
       const get = (name: string) => field(fields, name);
-      answer.head(status, { get });
-      packed = unpacking(get('content-encoding'), take, () => controller.resume(), end);
+      answer.onHeaders(status, { get });
+      decompressor = createDecompressor(get('content-encoding'), take, () => controller.resume(), end);
     },
     onResponseData(controller, bytes) {
-      if (!packed) take(bytes);
-      else if (!packed.write(bytes)) controller.pause();
+      if (!decompressor) take(bytes);
+      else if (!decompressor.write(bytes)) controller.pause();
     },
     onResponseEnd() {
-      if (packed) packed.end();
+      if (decompressor) decompressor.end();
       else end();
     },
     onResponseError(_, error) {
-      packed?.stop();
+      decompressor?.stop();
       end(error ?? new Error('undici failed without saying why'));
     },
   };

@@ -12,7 +12,7 @@ import { refuseUnknownOption } from '../unknown-option.ts';
 import { exchange } from './exchange.ts';
 import { Agent } from './undici.ts';
 
-export type { Transport, TransportAnswer, TransportRequest } from '../options.ts';
+export type { ResponseSink as TransportAnswer, Transport, TransportRequest } from '../options.ts';
 
 /** What {@link undiciTransport} is made from. */
 export interface UndiciTransportOptions {
@@ -83,9 +83,9 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
   const close = async () => {
     if (used !== dispatcher) await used.close();
   };
-  const send: Transport['exchange'] = (request, answer) => exchange(used, request, answer);
+  const send: Transport['send'] = (request, answer) => exchange(used, request, answer);
   return {
-    exchange: dispatcher ? send : markOwnConnections(send, () => true),
+    send: dispatcher ? send : markOwnConnections(send, () => true),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,8 +1,8 @@
 /** What a signal can end: a link in the list of its signal's members. */
 export interface Abortable<Self> {
-  group: AbortGroup<Self> | null;
-  before: Self | null;
-  after: Self | null;
+  abortGroup: AbortGroup<Self> | null;
+  previous: Self | null;
+  next: Self | null;
 }
 
 /** All that one signal ends. */
@@ -16,7 +16,7 @@ export interface AbortGroup<Member> {
  * One listener for each distinct signal, however many wait on it. A merchant gives one shutdown signal to every wait,
  * and Node looks through all listeners of a signal for each one that is added.
  */
-export class AbortGroups<Member extends Abortable<Member>> {
+export class SharedAbortListeners<Member extends Abortable<Member>> {
   readonly #groups = new Map<AbortSignal, AbortGroup<Member>>();
   readonly #end: (member: Member, reason: unknown) => void;
 
@@ -27,19 +27,19 @@ export class AbortGroups<Member extends Abortable<Member>> {
 
   join(signal: AbortSignal, member: Member): void {
     const group = this.#groups.get(signal) ?? this.#listenTo(signal);
-    member.group = group;
-    member.after = group.first;
-    if (group.first) group.first.before = member;
+    member.abortGroup = group;
+    member.next = group.first;
+    if (group.first) group.first.previous = member;
     group.first = member;
   }
 
   leave(member: Member): void {
-    const { group, before, after } = member;
+    const { abortGroup: group, previous, next } = member;
     if (!group) return;
-    if (before) before.after = after;
-    else group.first = after;
-    if (after) after.before = before;
-    member.group = member.before = member.after = null;
+    if (previous) previous.next = next;
+    else group.first = next;
+    if (next) next.previous = previous;
+    member.abortGroup = member.previous = member.next = null;
     if (group.first) return;
     this.#groups.delete(group.signal);
     group.signal.removeEventListener('abort', group.listener);

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER } from '../longest-timer.ts';
+import { MAX_TIMEOUT_MS } from '../longest-timer.ts';
 
 /**
  * A timer stands still while the machine sleeps, so a long one rings in between to let that be noticed: after 9 s, in
@@ -11,29 +11,29 @@ function delayUntil(moment: number, now: number): number {
   const delay = Math.max(0, Math.ceil(moment - now));
   if (delay <= LONGEST_UNNOTICED) return delay;
   const inBetween = Math.max(Math.min(LONGEST_UNNOTICED, delay / 2), delay * UNNOTICED_PART);
-  return Math.min(LONGEST_TIMER, Math.ceil(inBetween));
+  return Math.min(MAX_TIMEOUT_MS, Math.ceil(inBetween));
 }
 
 /** One timer for a whole client, set to the earliest moment that anything is due. It rings early rather than late. */
-export class Alarm {
-  readonly #ring: (moment: number) => void;
+export class WakeTimer {
+  readonly #onWake: (moment: number) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #at = Number.POSITIVE_INFINITY;
 
   /** `ring` gets the moment that has been reached: that of the alarm, or an earlier one. */
   constructor(ring: (moment: number) => void) {
-    this.#ring = ring;
+    this.#onWake = ring;
   }
 
   /** Rings at `moment`, on the clock that `now` is read from, unless it will ring before that anyway. */
-  setFor(moment: number, now: number): void {
+  scheduleAt(moment: number, now: number): void {
     if (moment >= this.#at) return;
     clearTimeout(this.#timer);
     this.#at = moment;
     const delay = delayUntil(moment, now);
     this.#timer = setTimeout(() => {
       this.#at = Number.POSITIVE_INFINITY;
-      this.#ring(now + delay);
+      this.#onWake(now + delay);
     }, delay);
   }
 

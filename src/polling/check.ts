@@ -1,10 +1,10 @@
 import type { Transaction } from '../contract/transaction.ts';
 import type { PollingRules } from '../polling-options.ts';
-import type { Answer } from '../transport/attempt.ts';
+import type { CallResult } from '../transport/attempt.ts';
 import { isFinal } from './schedule.ts';
 
 /** What one look gives: plain JSON, made for job queues and durable engines. */
-export interface Check {
+export interface CheckResult {
   reference: string;
   status: Transaction['status'];
   /** Whether nothing more is expected: `success`, `failed` or `abandoned`, unless `polling.finalStatuses` says else. */
@@ -14,10 +14,10 @@ export interface Check {
   retryAfter?: number;
 }
 
-export function checkOf(
-  { result: transaction, retryAfter }: Answer<Transaction>,
+export function toCheckResult(
+  { result: transaction, retryAfter }: CallResult<Transaction>,
   { finalStatuses }: PollingRules,
-): Check {
+): CheckResult {
   const { reference, status } = transaction;
   const final = isFinal(status, finalStatuses);
   return { reference, status, final, transaction, ...(retryAfter === undefined ? {} : { retryAfter }) };

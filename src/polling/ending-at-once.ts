@@ -2,7 +2,7 @@
  * A generator whose `return` and `throw` stop at once what it waits for. By itself it heeds them only after the result
  * that a reader already waits for, which may never come. `begin` makes it, and says with `onBegin` how it is stopped.
  */
-export function endingAtOnce<Result>(
+export function cancelOnReturn<Result>(
   begin: (onBegin: (leave: () => void) => void) => AsyncGenerator<Result, void, void>,
 ): AsyncGenerator<Result, void, void> {
   let stop = () => {};

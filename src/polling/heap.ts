@@ -1,11 +1,11 @@
 /** What a {@link Heap} orders: by `due`, the earliest first. `slot` is its place there, -1 while it has none. */
-export interface Timed {
-  due: number;
-  slot: number;
+export interface HeapItem {
+  dueAt: number;
+  heapIndex: number;
 }
 
 /** A 4-ary heap that knows where each item is, so that any item can be moved or taken out. */
-export class Heap<Item extends Timed> {
+export class Heap<Item extends HeapItem> {
   readonly #items: Item[] = [];
 
   get size(): number {
@@ -22,58 +22,58 @@ export class Heap<Item extends Timed> {
   }
 
   /** Puts an item in, or to its new place after its `due` has changed. */
-  put(item: Item, due: number): void {
-    item.due = due;
-    if (item.slot === -1) item.slot = this.#items.push(item) - 1;
+  upsert(item: Item, dueAt: number): void {
+    item.dueAt = dueAt;
+    if (item.heapIndex === -1) item.heapIndex = this.#items.push(item) - 1;
     this.#up(item);
     this.#down(item);
   }
 
   remove(item: Item): void {
-    if (item.slot === -1) return;
+    if (item.heapIndex === -1) return;
     const last = this.#items.pop();
-    const hole = item.slot;
-    item.slot = -1;
+    const hole = item.heapIndex;
+    item.heapIndex = -1;
     if (last === undefined || last === item) return;
     this.#place(last, hole);
     this.#up(last);
     this.#down(last);
   }
 
-  #place(item: Item, slot: number): void {
-    this.#items[slot] = item;
-    item.slot = slot;
+  #place(item: Item, heapIndex: number): void {
+    this.#items[heapIndex] = item;
+    item.heapIndex = heapIndex;
   }
 
   #up(item: Item): void {
-    let { slot } = item;
-    while (slot > 0) {
-      const above = (slot - 1) >> 2;
+    let { heapIndex } = item;
+    while (heapIndex > 0) {
+      const above = (heapIndex - 1) >> 2;
       const parent = this.#items[above];
-      if (!parent || parent.due <= item.due) break;
-      this.#place(parent, slot);
-      slot = above;
+      if (!parent || parent.dueAt <= item.dueAt) break;
+      this.#place(parent, heapIndex);
+      heapIndex = above;
     }
-    this.#place(item, slot);
+    this.#place(item, heapIndex);
   }
 
   #down(item: Item): void {
-    let { slot } = item;
+    let { heapIndex } = item;
     for (;;) {
-      const child = this.#earliestBelow(slot);
-      if (!child || child.due >= item.due) break;
-      const below = child.slot;
-      this.#place(child, slot);
-      slot = below;
+      const child = this.#earliestBelow(heapIndex);
+      if (!child || child.dueAt >= item.dueAt) break;
+      const below = child.heapIndex;
+      this.#place(child, heapIndex);
+      heapIndex = below;
     }
-    this.#place(item, slot);
+    this.#place(item, heapIndex);
   }
 
-  #earliestBelow(slot: number): Item | undefined {
+  #earliestBelow(heapIndex: number): Item | undefined {
     let earliest: Item | undefined;
-    for (let below = 4 * slot + 1; below <= 4 * slot + 4; below++) {
+    for (let below = 4 * heapIndex + 1; below <= 4 * heapIndex + 4; below++) {
       const child = this.#items[below];
-      if (child && (!earliest || child.due < earliest.due)) earliest = child;
+      if (child && (!earliest || child.dueAt < earliest.dueAt)) earliest = child;
     }
     return earliest;
   }

@@ -4,47 +4,51 @@ import { PaymentsError } from '../errors.ts';
 import { verify } from '../operations.ts';
 import { TransactionMismatchError } from '../request-errors.ts';
 import { isFinal } from './schedule.ts';
-import type { Outcome, SharedPoll } from './shared-poll.ts';
-import { isOverdue, type Wait } from './wait.ts';
+import type { PollGroup, PollResult } from './shared-poll.ts';
+import { isOverdue, type Waiter } from './wait.ts';
 
 /** A replica may lag behind: only a 404 that has lasted this long is believed. */
-const MISSING_IS_BELIEVED_AFTER = 10_000;
+const NOT_FOUND_GRACE = 10_000;
 
 /** Which waits end with this, and how: all is judged before any caller hears of it. */
-export function endingsOf(poll: SharedPoll, outcome: Outcome, now: number): { wait: Wait; how: Ending }[] {
+export function completedWaiters(
+  poll: PollGroup,
+  outcome: PollResult,
+  now: number,
+): { wait: Waiter; how: WaitResult }[] {
   const transaction = outcome.answer?.result;
-  const over = !transaction && !isPassing(poll, outcome.error, now);
+  const over = !transaction && !isTransient(poll, outcome.error, now);
   return poll.waits
-    .filter((wait) => over || isOverdue(wait) || (transaction && ends(wait, transaction)))
-    .map((wait) => ({ wait, how: endingOf(wait, outcome, over) }));
+    .filter((wait) => over || isOverdue(wait) || (transaction && isTerminalFor(wait, transaction)))
+    .map((wait) => ({ wait, how: resultFor(wait, outcome, over) }));
 }
 
-function ends({ request }: Wait, { status }: Transaction): boolean {
-  return request.oneLook || isFinal(status, request.rules.finalStatuses);
+function isTerminalFor({ request }: Waiter, { status }: Transaction): boolean {
+  return request.once || isFinal(status, request.rules.finalStatuses);
 }
 
 /** How a wait ends: with a copy of the transaction, with what is wrong, or because its time is over. */
-export type Ending =
+export type WaitResult =
   | { result: 'final'; transaction: Transaction }
   | { result: 'failed'; reason: unknown }
   | { result: 'timeout'; transaction: Transaction | undefined };
 
 /** Each wait has its own expectation. */
-function endingOf(wait: Wait, { answer, error }: Outcome, over: boolean): Ending {
+function resultFor(wait: Waiter, { answer, error }: PollResult, over: boolean): WaitResult {
   if (over) return { result: 'failed', reason: error };
-  const transaction = answer && copyOf(answer.result);
-  if (!transaction || !ends(wait, transaction)) return { result: 'timeout', transaction };
-  const wrong = contradiction(wait, transaction, answer.requestId);
+  const transaction = answer && cloneTransaction(answer.result);
+  if (!transaction || !isTerminalFor(wait, transaction)) return { result: 'timeout', transaction };
+  const wrong = mismatchError(wait, transaction, answer.requestId);
   return wrong ? { result: 'failed', reason: wrong } : { result: 'final', transaction };
 }
 
 /** One for each who is told: what one of them changes is no other's transaction, and not the one that is judged. */
-export function copyOf(transaction: Transaction): Transaction {
+export function cloneTransaction(transaction: Transaction): Transaction {
   return { ...transaction };
 }
 
-function contradiction(
-  { request, poll }: Wait,
+function mismatchError(
+  { request, group: poll }: Waiter,
   transaction: Transaction,
   requestId: string,
 ): TransactionMismatchError | undefined {
@@ -62,12 +66,12 @@ function contradiction(
 }
 
 /** Whether anybody waits for it whose time is not over. Those whose time is are told of that in a moment. */
-export function isWanted({ waits }: SharedPoll, now: number): boolean {
-  return waits.some(({ due }) => due > now);
+export function hasLiveWaiters({ waits }: PollGroup, now: number): boolean {
+  return waits.some(({ dueAt: due }) => due > now);
 }
 
 /** Whether the polls go on after this fault. */
-function isPassing({ missingSince }: SharedPoll, error: unknown, now: number): boolean {
-  if (error instanceof NotFoundError) return now - (missingSince ?? now) < MISSING_IS_BELIEVED_AFTER;
+function isTransient({ notFoundSince: missingSince }: PollGroup, error: unknown, now: number): boolean {
+  if (error instanceof NotFoundError) return now - (missingSince ?? now) < NOT_FOUND_GRACE;
   return error instanceof PaymentsError && error.retryable;
 }

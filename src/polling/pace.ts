@@ -1,20 +1,20 @@
 import { Refusals } from './refusals.ts';
 
 /** A 429 that does not say how long to wait, and those that say too little or too much. */
-const PAUSE_UNTOLD = 5_000;
-const SHORTEST_PAUSE = 1_000;
-export const LONGEST_PAUSE = 60_000;
+const DEFAULT_RETRY_AFTER = 5_000;
+const MIN_BACKOFF = 1_000;
+export const MAX_BACKOFF = 60_000;
 
 /** A probe leaves so long after a refusal, in the middle of a shorter pause. */
 const FIRST_PROBE = 1_000;
 
 /** How long a 429 holds back what it is about, in milliseconds. */
-export function pauseFor(retryAfter = PAUSE_UNTOLD): number {
-  return Math.min(Math.max(retryAfter, SHORTEST_PAUSE), LONGEST_PAUSE);
+export function pauseFor(retryAfter = DEFAULT_RETRY_AFTER): number {
+  return Math.min(Math.max(retryAfter, MIN_BACKOFF), MAX_BACKOFF);
 }
 
 /** After a 429 the rate starts again at half of what it was, down to this part of the whole, */
-const SLOWEST = 1 / 32;
+const MIN_RATE_FRACTION = 1 / 32;
 /** and comes back by this part of the whole in each second. */
 const RECOVERY_PER_SECOND = 0.1;
 
@@ -27,7 +27,7 @@ const RECOVERY_PER_SECOND = 0.1;
  *
  * All times are those of one monotonic clock, in milliseconds.
  */
-export class Pace {
+export class RateLimiter {
   /** The time between two polls at the full rate, on average. */
   readonly #interval: number;
   /** When the last few polls left, as a ring: as many as may leave at once. */
@@ -53,7 +53,7 @@ export class Pace {
 
   /** The earliest moment at which a poll may leave: `now`, or later. */
   readyAt(now: number): number {
-    const fraction = this.#fractionAt(now);
+    const fraction = this.#rateFractionAt(now);
     const whole = this.#burstOver(this.#recent.length, 1);
     if (fraction === 1) return Math.max(now, whole);
     // The bursts shrink with the rate, so that a service that refuses is asked by few.
@@ -79,7 +79,7 @@ export class Pace {
   }
 
   /** Counts a poll that leaves. */
-  take(now: number, reference: string): void {
+  recordRequest(now: number, reference: string): void {
     this.#recent[this.#oldest] = now;
     this.#oldest = (this.#oldest + 1) % this.#recent.length;
     if (!this.isPaused(now)) return;
@@ -88,27 +88,28 @@ export class Pace {
   }
 
   /** The service answered 429, to a request about this reference or to one about none. */
-  refused(now: number, retryAfter: number | undefined, reference: string | undefined): void {
+  onRateLimited(now: number, retryAfter: number | undefined, reference: string | undefined): void {
     const isProbe = reference !== undefined && reference === this.#probe;
     if (isProbe || reference === undefined) this.#probe = undefined;
     if (isProbe) this.#refusesAll = true;
-    const pause = pauseFor(retryAfter);
-    const concernsOnly = reference !== undefined && this.#refusals.concernsOnly(reference, now, now + pause);
+    const backOff = pauseFor(retryAfter);
+    const concernsOnly =
+      reference !== undefined && this.#refusals.concernsOnly(reference, now, now + backOff);
     if (concernsOnly && !isProbe) return;
 
     // Requests that were under way together are refused together: that is one refusal, not many.
     const isNew = !this.isPaused(now);
-    if (isNew || isProbe) this.#fraction = Math.max(SLOWEST, this.#fractionAt(now) / 2);
+    if (isNew || isProbe) this.#fraction = Math.max(MIN_RATE_FRACTION, this.#rateFractionAt(now) / 2);
     if (isNew) {
       this.#pausedAt = now;
-      this.#probeAt = this.#refusesAll ? Number.POSITIVE_INFINITY : now + Math.min(FIRST_PROBE, pause / 2);
+      this.#probeAt = this.#refusesAll ? Number.POSITIVE_INFINITY : now + Math.min(FIRST_PROBE, backOff / 2);
     }
     if (reference === undefined) this.#probeAt = Number.POSITIVE_INFINITY;
-    this.#pausedUntil = Math.max(this.#pausedUntil, now + pause);
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + backOff);
   }
 
   /** The service answered something else to a poll that left at that moment. */
-  accepted(now: number, left: number, reference: string): void {
+  onAccepted(now: number, left: number, reference: string): void {
     this.#refusals.accepted(reference, left);
     // What left before the refusal says nothing about what is refused since.
     if (left < this.#pausedAt) return;
@@ -120,7 +121,7 @@ export class Pace {
     this.#refusals.expectOnSome();
   }
 
-  #fractionAt(now: number): number {
+  #rateFractionAt(now: number): number {
     if (this.#fraction === 1) return 1;
     const recovered = (Math.max(0, now - this.#pausedUntil) / 1000) * RECOVERY_PER_SECOND;
     return Math.min(1, this.#fraction + recovered);

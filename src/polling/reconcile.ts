@@ -1,35 +1,35 @@
 import { reconcileItemSchema } from '../contract/input.ts';
 import type { Transaction } from '../contract/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
-import { shielded } from '../events.ts';
+import { ignoringErrors } from '../events.ts';
 import { verify } from '../operations.ts';
 import type { ReconcileItem, ReconcileOptions, WaitOptions } from '../polling-options.ts';
-import { checkedSignal } from '../resolve-options.ts';
-import { checkedInput } from '../transport/request.ts';
-import { endingAtOnce } from './ending-at-once.ts';
-import type { Wait, WaitRequest } from './wait.ts';
-import type { Waits } from './waits.ts';
+import { validateSignal } from '../resolve-options.ts';
+import { validateInput } from '../transport/request.ts';
+import { cancelOnReturn } from './ending-at-once.ts';
+import type { ResolvedWait, Waiter } from './wait.ts';
+import type { Poller } from './waits.ts';
 
 /** What became of one reference: the transaction as it is now, or why that could not be learned. */
-export type Reconciled =
+export type ReconcileResult =
   | { reference: string; transaction: Transaction; error?: undefined }
   | { reference: string; transaction?: undefined; error: unknown };
 
 /** How many references are held at once, however many there are: enough to keep the polls busy. */
-const WINDOW = 256;
+const MAX_PENDING = 256;
 
 /** Checks the options of one wait and fills in the client's. */
-type ResolveWait = (reference: string, options: WaitOptions) => WaitRequest;
+type ResolveWait = (reference: string, options: WaitOptions) => ResolvedWait;
 
 type References = Iterable<string | ReconcileItem> | AsyncIterable<string | ReconcileItem>;
 
 /** One look at each reference, as the answers come. Whoever stops reading ends it. */
 export function reconcile(
-  waits: Waits,
+  waits: Poller,
   references: References,
   options: ReconcileOptions,
   resolveWait: ResolveWait,
-): AsyncGenerator<Reconciled, void, void> {
+): AsyncGenerator<ReconcileResult, void, void> {
   checkReferences(references);
   for (const name of ['expect', 'startedAt']) {
     if (Reflect.get(options, name) === undefined) continue;
@@ -37,50 +37,50 @@ export function reconcile(
   }
   const { signal, ...rest } = options;
   const requestFor = (item: string | ReconcileItem) => requestForItem(item, rest, resolveWait);
-  return endingAtOnce((onBegin) => resultsOf(waits, references, signal, requestFor, onBegin));
+  return cancelOnReturn((onBegin) => reconcileEach(waits, references, signal, requestFor, onBegin));
 }
 
 function requestForItem(
   given: string | ReconcileItem,
   options: ReconcileOptions,
   resolveWait: ResolveWait,
-): WaitRequest {
+): ResolvedWait {
   const item = isItem(given)
-    ? checkedInput({ ...verify, input: reconcileItemSchema }, given)
+    ? validateInput({ ...verify, input: reconcileItemSchema }, given)
     : { reference: given };
   const { reference, expect, startedAt } = item;
   const request = resolveWait(reference, { ...options, expect, startedAt });
   // The timeout counts from now: an order of yesterday gets as much time to be checked as a new one.
   const elapsed = startedAt === undefined ? 0 : Math.max(0, Date.now() - startedAt);
-  return { ...request, timeout: request.timeout + elapsed, oneLook: true };
+  return { ...request, timeout: request.timeout + elapsed, once: true };
 }
 
 function isItem(given: string | ReconcileItem): given is ReconcileItem {
   return typeof given === 'object' && given !== null;
 }
 
-async function* resultsOf(
-  waits: Waits,
+async function* reconcileEach(
+  waits: Poller,
   references: References,
   signal: AbortSignal | undefined,
-  requestFor: (item: string | ReconcileItem) => WaitRequest,
+  requestFor: (item: string | ReconcileItem) => ResolvedWait,
   onBegin: (leave: () => void) => void,
-): AsyncGenerator<Reconciled, void, void> {
+): AsyncGenerator<ReconcileResult, void, void> {
   if (waits.closed) throw new ClosedError('verify');
-  checkedSignal(signal, 'verify')?.throwIfAborted();
+  validateSignal(signal, 'verify')?.throwIfAborted();
   const source = iteratorOf(references);
-  const ready: Reconciled[] = [];
-  const asking = new Set<Wait>();
+  const resultQueue: ReconcileResult[] = [];
+  const pending = new Set<Waiter>();
   let reading = false;
   let exhausted = false;
-  let over: (() => void) | undefined;
+  let finish: (() => void) | undefined;
   let wake = () => {};
 
   // At once, and not when the reader comes back: until then nobody would keep the polls from leaving.
   const end = (how: () => void) => {
-    over ??= how;
-    for (const wait of asking) waits.leave(wait);
-    asking.clear();
+    finish ??= how;
+    for (const wait of pending) waits.remove(wait);
+    pending.clear();
     wake();
   };
   const stop = (reason: unknown) =>
@@ -91,10 +91,10 @@ async function* resultsOf(
 
   const ask = (item: string | ReconcileItem) => {
     const reference = isItem(item) ? item.reference : item;
-    let wait: Wait | undefined;
-    const settled = (result: Reconciled) => {
-      if (wait) asking.delete(wait);
-      ready.push(result);
+    let wait: Waiter | undefined;
+    const settled = (result: ReconcileResult) => {
+      if (wait) pending.delete(wait);
+      resultQueue.push(result);
       wake();
     };
     const refused = (error: unknown) => {
@@ -102,8 +102,8 @@ async function* resultsOf(
       else settled({ reference, error });
     };
     try {
-      wait = waits.join(requestFor(item), (transaction) => settled({ reference, transaction }), refused);
-      if (wait) asking.add(wait);
+      wait = waits.add(requestFor(item), (transaction) => settled({ reference, transaction }), refused);
+      if (wait) pending.add(wait);
     } catch (error) {
       // A wrong option is wrong for every reference.
       if (error instanceof ConfigurationError) stop(error);
@@ -116,7 +116,7 @@ async function* resultsOf(
     try {
       const next = await source.next();
       if (next.done) exhausted = true;
-      else if (!over) ask(next.value);
+      else if (!finish) ask(next.value);
     } catch (reason) {
       exhausted = true;
       stop(reason);
@@ -125,29 +125,29 @@ async function* resultsOf(
     wake();
   };
 
-  waits.closers.add(stop);
+  waits.onClose.add(stop);
   onBegin(() => end(() => {}));
   try {
     signal?.addEventListener('abort', onAbort, { once: true });
     for (;;) {
-      if (over) return over();
-      const result = ready.shift();
+      if (finish) return finish();
+      const result = resultQueue.shift();
       if (result) {
         yield result;
         continue;
       }
-      if (exhausted && asking.size === 0) return;
+      if (exhausted && pending.size === 0) return;
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      if (!exhausted && !reading && asking.size < WINDOW) readNext();
+      if (!exhausted && !reading && pending.size < MAX_PENDING) readNext();
       await woken;
     }
   } finally {
-    waits.closers.delete(stop);
+    waits.onClose.delete(stop);
     signal?.removeEventListener('abort', onAbort);
-    for (const wait of asking) waits.leave(wait);
-    if (!exhausted) shielded(() => source.return?.());
+    for (const wait of pending) waits.remove(wait);
+    if (!exhausted) ignoringErrors(() => source.return?.());
   }
 }
 

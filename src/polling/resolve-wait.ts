@@ -3,9 +3,9 @@ import { ConfigurationError } from '../errors.ts';
 import { verify } from '../operations.ts';
 import { checkTimeout, type PollingRules, resolveRules, type WaitOptions } from '../polling-options.ts';
 import { shownReference } from '../redact.ts';
-import { checkedHeaders, checkedSignal } from '../resolve-options.ts';
-import { checkedInput } from '../transport/request.ts';
-import type { WaitRequest } from './wait.ts';
+import { validateHeaders, validateSignal } from '../resolve-options.ts';
+import { validateInput } from '../transport/request.ts';
+import type { ResolvedWait } from './wait.ts';
 
 /** Checks a wait's options once and fills in the client's. */
 export function resolveWait(
@@ -13,7 +13,7 @@ export function resolveWait(
   options: WaitOptions,
   client: PollingRules,
   showReference: (reference: string) => string = shownReference,
-): WaitRequest {
+): ResolvedWait {
   const {
     signal,
     timeout = client.timeout,
@@ -24,7 +24,7 @@ export function resolveWait(
     maxRetries: _,
     ...rules
   } = options;
-  const request = checkedInput(verify, { reference, expect });
+  const request = validateInput(verify, { reference, expect });
   checkTimeout(timeout);
   if (startedAt !== undefined && !(Number.isFinite(startedAt) && startedAt >= YEAR_2001)) {
     throw new ConfigurationError(
@@ -39,11 +39,11 @@ export function resolveWait(
     rules: Object.keys(rules).length === 0 ? client : resolveRules(rules, client),
     timeout,
     startedAt,
-    signal: checkedSignal(signal),
-    headers: headers === undefined || headers === null ? undefined : checkedHeaders(headers),
+    signal: validateSignal(signal),
+    headers: headers === undefined || headers === null ? undefined : validateHeaders(headers),
     expect: request.expect,
     onPoll,
-    oneLook: false,
+    once: false,
     onTransaction: undefined,
   };
 }

@@ -5,7 +5,7 @@
  * @module payment-collection-client/schedule
  */
 
-import { LONGEST_TIMER } from '../longest-timer.ts';
+import { MAX_TIMEOUT_MS } from '../longest-timer.ts';
 
 /** How a wait spaces its polls. All durations are in milliseconds. */
 export interface Schedule {
@@ -97,12 +97,12 @@ export function nextDelay(input: NextDelayInput): number | null {
   const spread = 0.9 + 0.2 * random;
   const paced = Math.min(maxDelay, GROWTH * Math.sqrt(since / 1000) * spread);
   const wished = since < initialDelay ? initialDelay - since : paced;
-  const delay = Math.min(LONGEST_TIMER, Math.ceil(Math.max(minDelay, wished, retryAfter)));
+  const delay = Math.min(MAX_TIMEOUT_MS, Math.ceil(Math.max(minDelay, wished, retryAfter)));
   if (Number.isNaN(remaining + delay)) throw noNumber();
 
   if (remaining <= 0) return null;
   if (delay >= remaining) return remaining;
-  if (delay === LONGEST_TIMER || remaining - delay >= minDelay) return delay;
+  if (delay === MAX_TIMEOUT_MS || remaining - delay >= minDelay) return delay;
   // Too little would be left for another pause: share it out, so that the last check falls on the deadline.
   const half = Math.ceil(remaining / 2);
   return remaining > maxDelay && half >= Math.max(minDelay, retryAfter) ? half : remaining;

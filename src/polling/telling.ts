@@ -1,29 +1,34 @@
 import { printableStatus } from '../contract/transaction.ts';
 import { PaymentsError } from '../errors.ts';
-import { type PollEvent, shielded, type WaitEvent } from '../events.ts';
+import { ignoringErrors, type PollEvent, type WaitEvent } from '../events.ts';
 import { WaitTimeoutError } from '../wait-timeout-error.ts';
-import { copyOf } from './judge.ts';
-import type { Outcome, SharedPoll } from './shared-poll.ts';
-import type { Wait } from './wait.ts';
+import { cloneTransaction } from './judge.ts';
+import type { PollGroup, PollResult } from './shared-poll.ts';
+import type { Waiter } from './wait.ts';
 
 /** Tells one caller about a poll that it shared. */
-export function tell(wait: Wait, { answer, error }: Outcome, now: number, nextDelay: number | null): void {
+export function notifyOnPoll(
+  wait: Waiter,
+  { answer, error }: PollResult,
+  now: number,
+  nextDelay: number | null,
+): void {
   const { onPoll } = wait.request;
   if (!onPoll) return;
-  const told = {
-    reference: wait.poll.reference,
+  const pollInfo = {
+    reference: wait.group.reference,
     attempt: attemptsOf(wait),
     elapsed: elapsedOf(wait, now),
-    transaction: answer && copyOf(answer.result),
+    transaction: answer && cloneTransaction(answer.result),
     error: error instanceof PaymentsError ? error : undefined,
     nextDelay,
   };
-  shielded(() => onPoll(told));
+  ignoringErrors(() => onPoll(pollInfo));
 }
 
 export function pollEvent(
-  { reference, attempts }: SharedPoll,
-  { answer, error }: Outcome,
+  { reference, attempts }: PollGroup,
+  { answer, error }: PollResult,
   late: number,
   delay: number | null,
 ): PollEvent {
@@ -33,26 +38,26 @@ export function pollEvent(
     attempt: attempts,
     ...(answer ? { status: printableStatus(answer.result) } : {}),
     ...(error instanceof PaymentsError ? { error: error.code } : {}),
-    late,
+    lag: late,
     delay,
   };
 }
 
-export function waitEvent(wait: Wait, result: WaitEvent['result'], now: number): WaitEvent {
-  const { reference, lastTransaction } = wait.poll;
+export function waitEvent(wait: Waiter, result: WaitEvent['result'], now: number): WaitEvent {
+  const { reference, lastTransaction } = wait.group;
   const elapsed = elapsedOf(wait, now);
   const status = lastTransaction ? { status: printableStatus(lastTransaction) } : {};
   return { type: 'wait', reference, result, ...status, attempts: attemptsOf(wait), elapsed };
 }
 
-export function timeoutError(wait: Wait, now: number): WaitTimeoutError {
-  const { reference, lastTransaction, lastError } = wait.poll;
+export function timeoutError(wait: Waiter, now: number): WaitTimeoutError {
+  const { reference, lastTransaction, lastError } = wait.group;
   const { startedAt, request } = wait;
   const attempts = attemptsOf(wait);
   return new WaitTimeoutError({
     reference,
     shown: request.shown,
-    lastTransaction: lastTransaction && copyOf(lastTransaction),
+    lastTransaction: lastTransaction && cloneTransaction(lastTransaction),
     lastError,
     attempts,
     elapsed: elapsedOf(wait, now),
@@ -60,6 +65,6 @@ export function timeoutError(wait: Wait, now: number): WaitTimeoutError {
   });
 }
 
-const attemptsOf = (wait: Wait) => wait.poll.attempts - wait.attemptsBefore;
+const attemptsOf = (wait: Waiter) => wait.group.attempts - wait.attemptsBefore;
 
-const elapsedOf = (wait: Wait, now: number) => Math.max(0, Math.round(now - wait.began));
+const elapsedOf = (wait: Waiter, now: number) => Math.max(0, Math.round(now - wait.began));

@@ -2,31 +2,31 @@ import { RateLimitError } from '../api-errors.ts';
 import { ClosedError } from '../errors.ts';
 import type { Report, WaitEvent } from '../events.ts';
 import type { ResolvedPolling } from '../polling-options.ts';
-import { AbortGroups } from './abort-groups.ts';
-import { Alarm } from './alarm.ts';
+import { SharedAbortListeners } from './abort-groups.ts';
+import { WakeTimer } from './alarm.ts';
 import { Clock } from './clock.ts';
 import { Heap } from './heap.ts';
-import { copyOf, type Ending, endingsOf, isWanted } from './judge.ts';
-import { Pace } from './pace.ts';
+import { cloneTransaction, completedWaiters, hasLiveWaiters, type WaitResult } from './judge.ts';
+import { RateLimiter } from './pace.ts';
 import {
-  HINT_INTERVAL,
+  createPollGroup,
   isAccepted,
-  momentFor,
-  nextMoment,
-  note,
-  type Outcome,
+  NOTIFY_INTERVAL,
+  nextPollAt,
+  nextPollForNewWaiter,
+  type PollGroup,
   type PollOnce,
-  type SharedPoll,
-  sharedPoll,
+  type PollResult,
+  recordResult,
 } from './shared-poll.ts';
-import { pollEvent, tell, timeoutError, waitEvent } from './telling.ts';
-import { deadlineOf, isOverdue, LAST_CHECK, newWait, type Wait, type WaitRequest } from './wait.ts';
+import { notifyOnPoll, pollEvent, timeoutError, waitEvent } from './telling.ts';
+import { createWaiter, deadlineOf, isOverdue, LAST_CHECK, type ResolvedWait, type Waiter } from './wait.ts';
 
 /**
  * Polls wait for each other this long after a wake-up, which costs as much as ten of them. Deadlines do not. In
  * milliseconds.
  */
-const REST = 5;
+const TICK_INTERVAL = 5;
 
 /**
  * A deadline that is noticed this late was missed: the process was frozen, or its thread was busy. No process that runs
@@ -42,41 +42,41 @@ const LONGEST_OVERDUE = 60_000;
 
 const TOO_OLD = new Error('The process was frozen meanwhile: this answer would be too old.');
 
-const NOBODY_WAITS = new Error('Nobody waits for this answer any more.');
+const NO_WAITERS = new Error('Nobody waits for this answer any more.');
 
 /**
  * All waits of one client. They share one timer, one listener for each signal, one poll for each reference, and one
  * limit. Polls and deadlines each have a heap, so that a deadline is kept also where no poll can leave.
  */
-export class Waits {
+export class Poller {
   /** What else the close ends: it may have no wait just then. */
-  readonly closers = new Set<(reason: ClosedError) => void>();
+  readonly onClose = new Set<(reason: ClosedError) => void>();
   readonly #pollOnce: PollOnce;
   readonly #report: Report;
   readonly #maxConcurrency: number;
-  readonly #pace: Pace;
-  readonly #polls = new Map<string, SharedPoll>();
-  readonly #due = new Heap<SharedPoll>();
-  readonly #deadlines = new Heap<Wait>();
-  readonly #signals = new AbortGroups<Wait>((wait, reason) => this.#fail(wait, 'aborted', reason));
+  readonly #pace: RateLimiter;
+  readonly #groups = new Map<string, PollGroup>();
+  readonly #pollQueue = new Heap<PollGroup>();
+  readonly #deadlines = new Heap<Waiter>();
+  readonly #signals = new SharedAbortListeners<Waiter>((wait, reason) => this.#fail(wait, 'aborted', reason));
   readonly #clock = new Clock();
-  readonly #alarm = new Alarm((moment) => {
+  readonly #alarm = new WakeTimer((moment) => {
     this.#clock.reach(moment);
-    this.#wake();
+    this.#tick();
   });
   /** How far the wall's clock was ahead of the other when that was last noted. */
   #lead = 0;
   /** Until when the limits held back a poll that was due, as far as that is known. */
   #heldBackUntil = Number.NEGATIVE_INFINITY;
-  #wokeAt = Number.NEGATIVE_INFINITY;
-  #underWay = 0;
+  #lastTick = Number.NEGATIVE_INFINITY;
+  #inFlight = 0;
   #closed = false;
 
   constructor(pollOnce: PollOnce, { maxConcurrency, maxRequestsPerSecond }: ResolvedPolling, report: Report) {
     this.#pollOnce = pollOnce;
     this.#report = report;
     this.#maxConcurrency = maxConcurrency;
-    this.#pace = new Pace(maxRequestsPerSecond);
+    this.#pace = new RateLimiter(maxRequestsPerSecond);
   }
 
   get closed(): boolean {
@@ -84,40 +84,40 @@ export class Waits {
   }
 
   /** Begins a wait; what it returns can leave before the end. */
-  join(request: WaitRequest, resolve: Wait['resolve'], reject: Wait['reject']): Wait | undefined {
+  add(request: ResolvedWait, resolve: Waiter['resolve'], reject: Waiter['reject']): Waiter | undefined {
     if (this.#closed || request.signal?.aborted) {
       reject(this.#closed ? new ClosedError('verify') : request.signal?.reason);
       return undefined;
     }
     const now = this.#clock.now();
     const wallNow = Date.now();
-    if (this.#polls.size === 0) this.#lead = wallNow - now;
+    if (this.#groups.size === 0) this.#lead = wallNow - now;
     const { startedAt = wallNow, signal } = request;
     const began = Math.round(now - Math.max(0, wallNow - startedAt));
-    const poll = this.#polls.get(request.reference) ?? this.#newPoll(request, began);
-    const wait = newWait(poll, request, { began, startedAt, resolve, reject });
-    if (wait.place === 0) poll.waits = [wait];
+    const poll = this.#groups.get(request.reference) ?? this.#newPoll(request, began);
+    const wait = createWaiter(poll, request, { began, startedAt, resolve, reject });
+    if (wait.index === 0) poll.waits = [wait];
     else poll.waits.push(wait);
     if (signal) this.#signals.join(signal, wait);
     if (deadlineOf(wait) <= now) this.#checkOnce(wait, now);
     else {
-      this.#deadlines.put(wait, deadlineOf(wait));
-      if (!poll.inFlight) this.#plan(poll, momentFor(poll, wait, now));
+      this.#deadlines.upsert(wait, deadlineOf(wait));
+      if (!poll.inFlight) this.#schedulePoll(poll, nextPollForNewWaiter(poll, wait, now));
     }
     this.#setAlarm(now);
     return wait;
   }
 
   /** Ends a wait without a word to its caller. Nothing is asked for one that nobody waits for. */
-  leave(wait: Wait): boolean {
-    const { poll, place } = wait;
+  remove(wait: Waiter): boolean {
+    const { group: poll, index: place } = wait;
     if (place === -1) return false;
     const last = poll.waits.pop();
     if (last && last !== wait) {
       poll.waits[place] = last;
-      last.place = place;
+      last.index = place;
     }
-    wait.place = -1;
+    wait.index = -1;
     this.#signals.leave(wait);
     this.#deadlines.remove(wait);
     if (poll.waits.length === 0) this.#drop(poll);
@@ -126,69 +126,69 @@ export class Waits {
 
   /** A hint that something may have happened: ask again now, if somebody waits, and at most once in a second. */
   notify(reference: string): void {
-    const poll = this.#polls.get(reference);
+    const poll = this.#groups.get(reference);
     if (!poll) return;
     const now = this.#clock.now();
-    if (poll.inFlight) poll.hinted = true;
-    else this.#bringForward(poll, now);
+    if (poll.inFlight) poll.notified = true;
+    else this.#expedite(poll, now);
     this.#setAlarm(now);
   }
 
   /** The service answered 429 to any call of the client: about this reference, or about none. */
   rateLimited(retryAfter: number | undefined, reference: string | undefined): void {
-    this.#pace.refused(this.#clock.now(), retryAfter, reference);
+    this.#pace.onRateLimited(this.#clock.now(), retryAfter, reference);
   }
 
   /** Ends every wait, and each that comes later. */
   close(): void {
     this.#closed = true;
-    for (const poll of [...this.#polls.values()]) {
+    for (const poll of [...this.#groups.values()]) {
       for (const wait of [...poll.waits]) this.#fail(wait, 'closed', new ClosedError('verify'));
     }
-    for (const stop of [...this.closers]) stop(new ClosedError('verify'));
+    for (const stop of [...this.onClose]) stop(new ClosedError('verify'));
   }
 
-  #newPoll(request: WaitRequest, began: number): SharedPoll {
-    const poll = sharedPoll(request, began);
-    this.#polls.set(request.reference, poll);
+  #newPoll(request: ResolvedWait, began: number): PollGroup {
+    const poll = createPollGroup(request, began);
+    this.#groups.set(request.reference, poll);
     return poll;
   }
 
-  #drop(poll: SharedPoll): void {
-    this.#polls.delete(poll.reference);
-    this.#due.remove(poll);
-    poll.inFlight?.abort(NOBODY_WAITS);
+  #drop(poll: PollGroup): void {
+    this.#groups.delete(poll.reference);
+    this.#pollQueue.remove(poll);
+    poll.inFlight?.abort(NO_WAITERS);
     poll.inFlight = undefined;
-    if (this.#polls.size === 0) this.#alarm.clear();
+    if (this.#groups.size === 0) this.#alarm.clear();
   }
 
-  #plan(poll: SharedPoll, moment: number): void {
+  #schedulePoll(poll: PollGroup, moment: number): void {
     const due = Math.ceil(Math.max(moment, this.#pace.heldUntil(poll.reference)));
-    if (poll.slot === -1 || due < poll.due) this.#due.put(poll, due);
+    if (poll.heapIndex === -1 || due < poll.dueAt) this.#pollQueue.upsert(poll, due);
   }
 
   /** The deadline of this wait has passed without it: it gets one check, whose result ends it. */
-  #checkOnce(wait: Wait, now: number): void {
-    const { poll } = wait;
-    this.#deadlines.put(wait, Math.ceil(now) + LAST_CHECK);
+  #checkOnce(wait: Waiter, now: number): void {
+    const { group: poll } = wait;
+    this.#deadlines.upsert(wait, Math.ceil(now) + LAST_CHECK);
     if (poll.inFlight) return;
-    if (poll.attempts > 0) this.#bringForward(poll, now);
+    if (poll.attempts > 0) this.#expedite(poll, now);
     // Ahead of those that became due later.
-    else this.#plan(poll, Math.max(deadlineOf(wait), now - LONGEST_OVERDUE));
+    else this.#schedulePoll(poll, Math.max(deadlineOf(wait), now - LONGEST_OVERDUE));
   }
 
-  #bringForward(poll: SharedPoll, now: number): void {
-    const moment = Math.ceil(Math.max(now, poll.hintedAt + HINT_INTERVAL));
-    if (poll.slot !== -1 && poll.due <= moment) return;
-    poll.hintedAt = moment;
-    this.#plan(poll, moment);
+  #expedite(poll: PollGroup, now: number): void {
+    const moment = Math.ceil(Math.max(now, poll.notifiedAt + NOTIFY_INTERVAL));
+    if (poll.heapIndex !== -1 && poll.dueAt <= moment) return;
+    poll.notifiedAt = moment;
+    this.#schedulePoll(poll, moment);
   }
 
-  #wake(): void {
+  #tick(): void {
     const now = this.#clock.now();
-    this.#wokeAt = now;
+    this.#lastTick = now;
     const slept = this.#noticeSleep(now);
-    const missed = this.#expire(now);
+    const missed = this.#expireDeadlines(now);
     // After a freeze polls rest first: until the event loop has turned, a connection that has closed looks open.
     if (slept || missed) this.#alarm.clear();
     else this.#startDue();
@@ -198,10 +198,10 @@ export class Waits {
   #startDue(): void {
     // Whoever heard of a deadline may have taken his time: no poll leaves on an old clock.
     for (let now = this.#clock.now(); this.#mayStart(now); now = this.#clock.now()) {
-      const poll = this.#pace.isPaused(now) ? this.#probe(now) : this.#due.first;
+      const poll = this.#pace.isPaused(now) ? this.#probe(now) : this.#pollQueue.first;
       if (!poll) return;
-      if (isWanted(poll, now)) this.#start(poll, now);
-      else this.#due.remove(poll);
+      if (hasLiveWaiters(poll, now)) this.#start(poll, now);
+      else this.#pollQueue.remove(poll);
     }
   }
 
@@ -211,9 +211,9 @@ export class Waits {
     const slept = lead - this.#lead >= SLEPT;
     this.#lead = lead;
     if (!slept) return false;
-    for (const poll of this.#polls.values()) {
+    for (const poll of this.#groups.values()) {
       this.#giveUp(poll);
-      this.#bringForward(poll, now);
+      this.#expedite(poll, now);
     }
     return true;
   }
@@ -222,14 +222,14 @@ export class Waits {
    * All of them are taken out first: a caller who hears of one and waits again would otherwise never let this end.
    * Returns whether the deadline of any was missed, so that it gets a check instead.
    */
-  #expire(now: number): boolean {
-    const expired: Wait[] = [];
+  #expireDeadlines(now: number): boolean {
+    const expired: Waiter[] = [];
     let missed = false;
-    for (let wait = this.#deadlines.first; wait && wait.due <= now; wait = this.#deadlines.first) {
+    for (let wait = this.#deadlines.first; wait && wait.dueAt <= now; wait = this.#deadlines.first) {
       this.#deadlines.remove(wait);
       if (this.#isMissed(wait, now)) {
         missed = true;
-        this.#giveUp(wait.poll);
+        this.#giveUp(wait.group);
         this.#checkOnce(wait, now);
       } else expired.push(wait);
     }
@@ -238,68 +238,68 @@ export class Waits {
   }
 
   /** Whether this process, and not the service or a limit, kept a wait from its checks until its deadline. */
-  #isMissed(wait: Wait, now: number): boolean {
-    const { poll, due } = wait;
+  #isMissed(wait: Waiter, now: number): boolean {
+    const { group: poll, dueAt: due } = wait;
     if (isOverdue(wait)) return now - due >= LAST_CHECK;
     if (now - due >= MISSED) return true;
     // A poll that was due later was held back by a 429 to its reference.
-    return poll.attempts === 0 && poll.due <= due && poll.due >= this.#heldBackUntil && this.#isFree;
+    return poll.attempts === 0 && poll.dueAt <= due && poll.dueAt >= this.#heldBackUntil && this.#isFree;
   }
 
   /** Leaves the request that is under way: another will be made in its place. */
-  #giveUp(poll: SharedPoll): void {
+  #giveUp(poll: PollGroup): void {
     poll.inFlight?.abort(TOO_OLD);
     poll.inFlight = undefined;
   }
 
   get #isFree(): boolean {
-    return this.#underWay < this.#maxConcurrency;
+    return this.#inFlight < this.#maxConcurrency;
   }
 
   #mayStart(now: number): boolean {
-    const poll = this.#due.first;
-    if (!poll || poll.due > now || !this.#isFree) return false;
+    const poll = this.#pollQueue.first;
+    if (!poll || poll.dueAt > now || !this.#isFree) return false;
     return this.#pace.readyAt(now) <= now;
   }
 
   /** Any poll that is due, rather than the first: those that the service refuses may be the first ones. */
-  #probe(now: number): SharedPoll | undefined {
+  #probe(now: number): PollGroup | undefined {
     for (let count = 0; count < 5; count++) {
-      const poll = this.#due.any(Math.random());
-      if (poll && poll.due <= now && !(poll.lastError instanceof RateLimitError)) return poll;
+      const poll = this.#pollQueue.any(Math.random());
+      if (poll && poll.dueAt <= now && !(poll.lastError instanceof RateLimitError)) return poll;
     }
-    return this.#due.first;
+    return this.#pollQueue.first;
   }
 
   #setAlarm(now: number): void {
     const deadline = this.#deadlines.first;
-    if (deadline) this.#alarm.setFor(deadline.due, now);
-    const poll = this.#due.first;
+    if (deadline) this.#alarm.scheduleAt(deadline.dueAt, now);
+    const poll = this.#pollQueue.first;
     if (!poll) return;
     const isFree = this.#isFree;
     const readyAt = this.#pace.readyAt(now);
-    if (!isFree || readyAt > Math.max(poll.due, now))
+    if (!isFree || readyAt > Math.max(poll.dueAt, now))
       this.#heldBackUntil = Math.max(this.#heldBackUntil, Math.ceil(isFree ? readyAt : now + 1));
-    if (isFree) this.#alarm.setFor(Math.max(poll.due, readyAt, this.#wokeAt + REST), now);
+    if (isFree) this.#alarm.scheduleAt(Math.max(poll.dueAt, readyAt, this.#lastTick + TICK_INTERVAL), now);
   }
 
-  #start(poll: SharedPoll, now: number): void {
-    const late = Math.round(now - poll.due);
+  #start(poll: PollGroup, now: number): void {
+    const lag = Math.round(now - poll.dueAt);
     const inFlight = new AbortController();
-    this.#due.remove(poll);
-    this.#pace.take(now, poll.reference);
-    this.#underWay++;
+    this.#pollQueue.remove(poll);
+    this.#pace.recordRequest(now, poll.reference);
+    this.#inFlight++;
     poll.attempts++;
     poll.inFlight = inFlight;
-    const ended = (outcome: Outcome) => {
+    const ended = (outcome: PollResult) => {
       const endedAt = this.#clock.now();
-      this.#underWay--;
-      if (isAccepted(outcome)) this.#pace.accepted(endedAt, now, poll.reference);
+      this.#inFlight--;
+      if (isAccepted(outcome)) this.#pace.onAccepted(endedAt, now, poll.reference);
       if (poll.inFlight === inFlight) {
         poll.inFlight = undefined;
-        this.#heed(poll, outcome, late, endedAt);
+        this.#handleResult(poll, outcome, lag, endedAt);
       }
-      this.#wake();
+      this.#tick();
     };
     this.#pollOnce(poll.reference, { signal: inFlight.signal, headers: poll.headers }).then(
       (answer) => ended({ answer, error: undefined }),
@@ -307,43 +307,44 @@ export class Waits {
     );
   }
 
-  #heed(poll: SharedPoll, outcome: Outcome, late: number, now: number): void {
-    note(poll, outcome, now);
+  #handleResult(poll: PollGroup, outcome: PollResult, lag: number, now: number): void {
+    recordResult(poll, outcome, now);
     const transaction = outcome.answer?.result;
-    const ending = endingsOf(poll, outcome, now);
-    for (const { wait } of ending) this.leave(wait);
-    const staying = [...poll.waits];
-    const next = staying.length === 0 ? Number.POSITIVE_INFINITY : this.#planNext(poll, now);
+    const ending = completedWaiters(poll, outcome, now);
+    for (const { wait } of ending) this.remove(wait);
+    const remaining = [...poll.waits];
+    const next = remaining.length === 0 ? Number.POSITIVE_INFINITY : this.#planNext(poll, now);
 
     // All is in order again, so a caller who hears of this may begin, end and close whatever he likes.
-    const delay = staying.some(({ due }) => next < due) ? Math.ceil(next - now) : null;
-    this.#report(pollEvent(poll, outcome, late, delay));
-    for (const { wait, how } of ending) {
-      tell(wait, outcome, now, null);
-      this.#end(wait, how, now);
+    const delay = remaining.some(({ dueAt: due }) => next < due) ? Math.ceil(next - now) : null;
+    this.#report(pollEvent(poll, outcome, lag, delay));
+    for (const { wait, how: waitResult } of ending) {
+      notifyOnPoll(wait, outcome, now, null);
+      this.#end(wait, waitResult, now);
     }
-    for (const wait of staying) {
-      if (wait.place !== -1) tell(wait, outcome, now, next < wait.due ? delay : null);
-      if (wait.place !== -1 && transaction) wait.request.onTransaction?.(copyOf(transaction));
+    for (const wait of remaining) {
+      if (wait.index !== -1) notifyOnPoll(wait, outcome, now, next < wait.dueAt ? delay : null);
+      if (wait.index !== -1 && transaction) wait.request.onTransaction?.(cloneTransaction(transaction));
     }
   }
 
-  #planNext(poll: SharedPoll, now: number): number {
-    this.#plan(poll, nextMoment(poll, now));
-    if (poll.hinted) this.#bringForward(poll, now);
-    poll.hinted = false;
-    return poll.due;
+  #planNext(poll: PollGroup, now: number): number {
+    this.#schedulePoll(poll, nextPollAt(poll, now));
+    if (poll.notified) this.#expedite(poll, now);
+    poll.notified = false;
+    return poll.dueAt;
   }
 
-  #end(wait: Wait, how: Ending, now: number): void {
-    if (how.result === 'timeout' && how.transaction) wait.request.onTransaction?.(how.transaction);
-    if (how.result === 'final') wait.resolve(how.transaction);
-    else wait.reject(how.result === 'failed' ? how.reason : timeoutError(wait, now));
-    this.#report(waitEvent(wait, how.result, now));
+  #end(wait: Waiter, waitResult: WaitResult, now: number): void {
+    if (waitResult.result === 'timeout' && waitResult.transaction)
+      wait.request.onTransaction?.(waitResult.transaction);
+    if (waitResult.result === 'final') wait.resolve(waitResult.transaction);
+    else wait.reject(waitResult.result === 'failed' ? waitResult.reason : timeoutError(wait, now));
+    this.#report(waitEvent(wait, waitResult.result, now));
   }
 
-  #fail(wait: Wait, result: WaitEvent['result'], reason: unknown, now = this.#clock.now()): void {
-    if (!this.leave(wait)) return;
+  #fail(wait: Waiter, result: WaitEvent['result'], reason: unknown, now = this.#clock.now()): void {
+    if (!this.remove(wait)) return;
     wait.reject(reason);
     this.#report(waitEvent(wait, result, now));
   }

@@ -1,16 +1,16 @@
 import { rawStatus, type Transaction } from '../contract/transaction.ts';
-import { endingAtOnce } from './ending-at-once.ts';
-import type { WaitRequest } from './wait.ts';
-import type { Waits } from './waits.ts';
+import { cancelOnReturn } from './ending-at-once.ts';
+import type { ResolvedWait } from './wait.ts';
+import type { Poller } from './waits.ts';
 
 /** Each change of status as it is seen, the final one last. Whoever stops reading leaves the wait. */
-export function watch(waits: Waits, request: WaitRequest): AsyncGenerator<Transaction, void, void> {
-  return endingAtOnce((onBegin) => changesOf(waits, request, onBegin));
+export function watch(waits: Poller, request: ResolvedWait): AsyncGenerator<Transaction, void, void> {
+  return cancelOnReturn((onBegin) => statusChanges(waits, request, onBegin));
 }
 
-async function* changesOf(
-  waits: Waits,
-  request: WaitRequest,
+async function* statusChanges(
+  waits: Poller,
+  request: ResolvedWait,
   onBegin: (leave: () => void) => void,
 ): AsyncGenerator<Transaction, void, void> {
   const changes: Transaction[] = [];
@@ -28,7 +28,7 @@ async function* changesOf(
     over = how;
     wake();
   };
-  const wait = waits.join(
+  const wait = waits.add(
     { ...request, onTransaction },
     (transaction) => {
       onTransaction(transaction);
@@ -40,7 +40,7 @@ async function* changesOf(
       }),
   );
   const leave = () => {
-    if (wait && waits.leave(wait)) end(() => {});
+    if (wait && waits.remove(wait)) end(() => {});
   };
   onBegin(leave);
 

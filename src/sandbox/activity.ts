@@ -28,7 +28,7 @@ export class Activity implements LedgerObserver {
   }
 
   /** The version at which a transaction last vanished: a page that saw less has to be told of all. */
-  get shrunkAt(): number {
+  get lastRemovalVersion(): number {
     return this.#shrunkAt;
   }
 
@@ -84,7 +84,7 @@ export class Activity implements LedgerObserver {
   }
 
   /** Resolves at the next change. */
-  news(): Promise<void> {
+  nextChange(): Promise<void> {
     this.#news ??= Promise.withResolvers();
     return this.#news.promise;
   }

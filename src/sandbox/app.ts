@@ -11,7 +11,7 @@ import { isOwnHost } from './address.ts';
 import { API_PATH, api } from './api.ts';
 import { assets } from './assets/assets.ts';
 import { addAnswers, addCheckout, formOf } from './customer.ts';
-import { orderedFault } from './fault-form.ts';
+import { parseFaultForm } from './fault-form.ts';
 import { liveEvents } from './live.ts';
 import { type Access, dashboardPage, liveDashboard } from './pages/dashboard.ts';
 import { messagePage } from './pages/layout.ts';
@@ -71,7 +71,7 @@ export function createApp({ service, activity, access, url }: Parts): Hono<Env> 
 
 function addFaults(app: Hono<Env>, { faults }: PaymentService, activity: Activity): void {
   app.post('/faults', async (c) => {
-    const ordered = orderedFault(await formOf(c));
+    const ordered = parseFaultForm(await formOf(c));
     if (typeof ordered === 'string') return c.html(messagePage('That cannot break so', ordered), 400);
     faults.add(ordered.operation, ordered.fault, ordered.times);
     activity.wake();

@@ -1,8 +1,8 @@
-import { LONGEST_TIMER } from '../longest-timer.ts';
+import { MAX_TIMEOUT_MS } from '../longest-timer.ts';
 import type { Entry, Ledger, LedgerObserver } from '../testing/ledger.ts';
 
 /** Looks at each transaction when what is planned for it comes due: the ledger has no timer of its own. */
-export class DueTimes implements LedgerObserver {
+export class SettlementTimers implements LedgerObserver {
   readonly #timers = new Map<string, NodeJS.Timeout>();
   #ledger: Ledger | undefined;
 
@@ -19,7 +19,7 @@ export class DueTimes implements LedgerObserver {
     clearTimeout(this.#timers.get(reference));
     this.#timers.delete(reference);
     if (!plan || !('settleAt' in plan)) return;
-    const delay = Math.min(Math.max(plan.settleAt - Date.now(), 0), LONGEST_TIMER);
+    const delay = Math.min(Math.max(plan.settleAt - Date.now(), 0), MAX_TIMEOUT_MS);
     this.#timers.set(
       reference,
       setTimeout(() => this.#look(reference), delay),

@@ -3,7 +3,7 @@ import type { OperationName } from '../contract/operation.ts';
 import type { Fault } from '../testing/faults.ts';
 
 /** A fault as the dashboard's form orders it. */
-export interface OrderedFault {
+export interface FaultRequest {
   operation: OperationName;
   fault: Fault;
   times: number;
@@ -24,7 +24,7 @@ const ticked = z.pipe(
 
 const text = z.string().check(z.minLength(1), z.maxLength(255));
 
-const simple = z.enum(['reset', 'answerLost', 'truncated', 'dribble']);
+const simple = z.enum(['reset', 'responseLost', 'truncated', 'slowBody']);
 
 const fault = z.discriminatedUnion('kind', [
   z.object({
@@ -55,7 +55,7 @@ const order = z.object({
 });
 
 /** Reads the form; a string says what is wrong with it. */
-export function orderedFault(fields: unknown): OrderedFault | string {
+export function parseFaultForm(fields: unknown): FaultRequest | string {
   const ordered = order.safeParse(fields);
   const read = fault.safeParse(fields);
   if (!ordered.success || !read.success) {
@@ -75,7 +75,7 @@ export function orderedFault(fields: unknown): OrderedFault | string {
 }
 
 /** The fault in a few words. */
-export function inWords(fault: Fault): string {
+export function describeFault(fault: Fault): string {
   switch (fault.kind) {
     case 'status':
       return `status ${fault.status}${fault.accepted ? ', after the service acted' : ''}`;
@@ -83,11 +83,11 @@ export function inWords(fault: Fault): string {
       return `429, Retry-After ${Math.ceil((fault.retryAfter ?? 1000) / 1000)} s`;
     case 'reset':
       return 'the connection breaks before the service acts';
-    case 'answerLost':
+    case 'responseLost':
       return 'the answer is lost after the service acted';
     case 'hang':
       return `no answer ever${fault.accepted ? ', though the service acted' : ''}`;
-    case 'dribble':
+    case 'slowBody':
       return 'the answer comes byte by byte';
     case 'truncated':
       return 'the JSON ends in the middle';

@@ -5,21 +5,21 @@
  */
 
 import { randomInt } from 'node:crypto';
-import { controlsOf, type PaymentControls } from '../testing/controls.ts';
+import { createControls, type PaymentControls } from '../testing/controls.ts';
 import { type Entry, type LedgerObserver, LONGEST_DELAY } from '../testing/ledger.ts';
 import { PaymentService } from '../testing/service.ts';
 import { Activity } from './activity.ts';
 import { publicOrigin, SandboxError, urlOf } from './address.ts';
 import { API_PATH } from './api.ts';
 import { createApp } from './app.ts';
-import { DueTimes } from './due.ts';
+import { SettlementTimers } from './due.ts';
 import { answerWith, listen, stop } from './server.ts';
 import { Store } from './store.ts';
 
 export type { MockCharge, PaymentControls } from '../testing/controls.ts';
 export type * from '../testing/faults.ts';
 export type { FinalStatus, KnownStatus } from '../testing/ledger.ts';
-export type { SeenRequest } from '../testing/service.ts';
+export type { RecordedRequest } from '../testing/service.ts';
 export { SandboxError };
 
 /** What {@link startSandbox} is made from. */
@@ -123,7 +123,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const access = { baseUrl: url + API_PATH, testKey: 'sk_test_sandbox', liveKey: 'sk_live_sandbox' };
 
   const activity = new Activity();
-  const due = new DueTimes();
+  const due = new SettlementTimers();
   const observer = allOf(store ? [store, activity, due] : [activity, due]);
   const service = new PaymentService({
     baseUrl: access.baseUrl,
@@ -148,7 +148,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     });
     return closing;
   };
-  return Object.assign(controlsOf(service), { ...access, url, close, [Symbol.asyncDispose]: close });
+  return Object.assign(createControls(service), { ...access, url, close, [Symbol.asyncDispose]: close });
 }
 
 /** Ten letters and digits: a shop's database may still know the references of the last run. */

@@ -46,7 +46,9 @@ export function answerWith(
 ): void {
   const answer = (request: Request, bindings: object) =>
     // No `Request` can be made of this one: fetch forbids the method.
-    request.method === 'TRACE' ? new Response(null, { status: 405 }) : app(real(request), bindings);
+    request.method === 'TRACE'
+      ? new Response(null, { status: 405 })
+      : app(toStandardRequest(request), bindings);
   const listener = getRequestListener(answer, {
     // The Request and Response of the process that started the sandbox stay as they are.
     overrideGlobalObjects: false,
@@ -61,7 +63,7 @@ const streamed = { duplex: 'half' };
  * The body limit copies a request without a `content-length`, to count its body. The listener's own kind of request cannot
  * be copied, and it has a body even if nothing was sent.
  */
-function real(request: Request): Request {
+function toStandardRequest(request: Request): Request {
   const { url, method, headers, signal } = request;
   if (method === 'GET' || method === 'HEAD') return request;
   if (headers.has('transfer-encoding'))

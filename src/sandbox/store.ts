@@ -165,8 +165,8 @@ function entryOf(row: unknown): Entry {
     changedAt: changed_at,
     mobileMoney: phone !== null && network !== null ? { phone, network } : null,
     plan: plan === null ? null : planSchema.parse(JSON.parse(plan)),
-    createdNth: 0,
-    changedNth: 0,
-    plannedNth: 0,
+    createdSeq: 0,
+    changedSeq: 0,
+    plannedSeq: 0,
   };
 }

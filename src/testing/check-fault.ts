@@ -1,5 +1,5 @@
 import type { OperationName } from '../contract/operation.ts';
-import { LONGEST_TIMER } from '../longest-timer.ts';
+import { MAX_TIMEOUT_MS } from '../longest-timer.ts';
 import type { Fault, Faults } from './faults.ts';
 import { LONGEST_DELAY } from './ledger.ts';
 
@@ -7,9 +7,9 @@ const anyAnswer = [
   'status',
   'rateLimited',
   'reset',
-  'answerLost',
+  'responseLost',
   'hang',
-  'dribble',
+  'slowBody',
   'truncated',
   'wrongAmount',
   'wrongCurrency',
@@ -49,8 +49,8 @@ export function checkFault(operation: OperationName, fault: Fault): void {
     case 'rateLimited':
       checkNumber('retryAfter', fault.retryAfter ?? 0, 0, LONGEST_DELAY);
       break;
-    case 'dribble':
-      checkNumber('interval', fault.interval ?? 0, 0, LONGEST_TIMER);
+    case 'slowBody':
+      checkNumber('interval', fault.interval ?? 0, 0, MAX_TIMEOUT_MS);
       break;
     case 'lateApproval':
       checkNumber('after', fault.after, 0, LONGEST_DELAY);

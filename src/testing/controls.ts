@@ -1,11 +1,11 @@
 import type { Network } from '../contract/input.ts';
 import type { OperationName } from '../contract/operation.ts';
 import { type Transaction, transactionSchema } from '../contract/transaction.ts';
-import { reported } from './answers.ts';
-import { refuseDoubleCharge } from './double-charge.ts';
+import { toTransaction } from './answers.ts';
+import { assertNoDoubleCharge } from './double-charge.ts';
 import type { Faults } from './faults.ts';
 import type { Entry, FinalStatus, KnownStatus } from './ledger.ts';
-import type { PaymentService, SeenRequest } from './service.ts';
+import type { PaymentService, RecordedRequest } from './service.ts';
 
 /** A Mobile Money charge that the service accepted. */
 export interface MockCharge {
@@ -30,7 +30,7 @@ export interface PaymentControls {
   /** The charges that were accepted and are kept, in order: also one whose answer was lost. */
   readonly charges: MockCharge[];
   /** The requests that came in and are kept, in order, also refused ones. */
-  readonly requests: SeenRequest[];
+  readonly requests: RecordedRequest[];
   /** The customer pays: `success`, with `paid_at`. Any status can be left again; what was planned is off. */
   approve(reference: string): Transaction;
   /** The customer declines, or the payment fails: `failed`. */
@@ -57,7 +57,7 @@ export interface PaymentControls {
    * come one after the other. A client's own retries count as requests.
    *
    * @param options `times`: how many requests, or `Infinity` until `reset`. Default 1.
-   * @example mock.fault('chargeMobileMoney', { kind: 'answerLost' });
+   * @example mock.fault('chargeMobileMoney', { kind: 'responseLost' });
    * @example mock.fault('verify', { kind: 'status', status: 502, body: 'html' }, { times: 3 });
    */
   fault<Name extends OperationName>(operation: Name, fault: Faults[Name], options?: { times?: number }): void;
@@ -72,7 +72,7 @@ export interface PaymentControls {
   reset(): void;
 }
 
-export function controlsOf(service: PaymentService): PaymentControls {
+export function createControls(service: PaymentService): PaymentControls {
   const { ledger } = service;
   return {
     get transactions() {
@@ -91,13 +91,13 @@ export function controlsOf(service: PaymentService): PaymentControls {
     script: (reference, statuses) => ledger.script(reference, statuses),
     fault: (operation, fault, { times = 1 } = {}) => service.faults.add(operation, fault, times),
     expectNoDoubleCharge: ({ within = Number.POSITIVE_INFINITY } = {}) =>
-      refuseDoubleCharge(ledger.list(), within),
+      assertNoDoubleCharge(ledger.list(), within),
     reset: () => service.reset(),
   };
 }
 
 function transactionOf(entry: Entry): Transaction {
-  return transactionSchema.parse(reported(entry));
+  return transactionSchema.parse(toTransaction(entry));
 }
 
 function chargeOf({ reference, amount, currency, customer_email, mobileMoney }: Entry): MockCharge[] {

@@ -36,15 +36,15 @@ export interface RateLimitedFault {
 
 /**
  * The connection breaks before the service acts: `ConnectionError` on a verify; on a POST `OutcomeUnknownError`, since
- * the client cannot tell it from `answerLost`.
+ * the client cannot tell it from `responseLost`.
  */
 export interface ResetFault {
   readonly kind: 'reset';
 }
 
 /** The service acts, a charge exists, and the connection breaks before its answer comes: `OutcomeUnknownError`. */
-export interface AnswerLostFault {
-  readonly kind: 'answerLost';
+export interface ResponseLostFault {
+  readonly kind: 'responseLost';
 }
 
 /** No answer ever: `RequestTimeoutError` after the client's `timeout`, on a POST within an `OutcomeUnknownError`. */
@@ -55,8 +55,8 @@ export interface HangFault {
 }
 
 /** The service acts, and its answer comes one byte at a time: to the client, after its `timeout`, the same as `hang`. */
-export interface DribbleFault {
-  readonly kind: 'dribble';
+export interface SlowBodyFault {
+  readonly kind: 'slowBody';
   /** Between two bytes, in milliseconds, by the clock of the test. @default 100 */
   readonly interval?: number;
 }
@@ -113,9 +113,9 @@ type AnswerFault =
   | StatusFault
   | RateLimitedFault
   | ResetFault
-  | AnswerLostFault
+  | ResponseLostFault
   | HangFault
-  | DribbleFault
+  | SlowBodyFault
   | TruncatedFault
   | WrongAmountFault
   | WrongCurrencyFault

@@ -1,14 +1,14 @@
-import type { Answer } from './answers.ts';
+import type { SuccessBody } from './answers.ts';
 import type { Fault, StatusFault } from './faults.ts';
 
 /** The request that a fault befalls. */
-export interface Befallen {
+export interface FaultContext {
   /** Does what the request asks, and gives the answer that SPEC.md shows. */
-  act(): Answer;
+  act(): SuccessBody;
   /** Lets the customer approve later, in milliseconds. */
   approveAfter(reference: string, delay: number): void;
   /** Aborted when nobody waits for the answer any longer. */
-  gone(): AbortSignal;
+  clientGone(): AbortSignal;
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -17,7 +17,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const brokenConnection = () => Response.error();
 
 /** What comes of a request under a fault, or of none. */
-export async function answerUnder(fault: Fault | undefined, befallen: Befallen): Promise<Response> {
+export async function respondWithFault(fault: Fault | undefined, befallen: FaultContext): Promise<Response> {
   switch (fault?.kind) {
     case undefined:
       return Response.json(befallen.act());
@@ -30,29 +30,29 @@ export async function answerUnder(fault: Fault | undefined, befallen: Befallen):
     }
     case 'reset':
       return brokenConnection();
-    case 'answerLost':
+    case 'responseLost':
       befallen.act();
       return brokenConnection();
     case 'hang':
       if (fault.accepted) befallen.act();
-      await aborted(befallen.gone());
+      await aborted(befallen.clientGone());
       return brokenConnection();
-    case 'dribble': {
+    case 'slowBody': {
       const whole = new TextEncoder().encode(JSON.stringify(befallen.act()));
-      return dribble(whole, fault.interval ?? 100, befallen.gone());
+      return trickle(whole, fault.interval ?? 100, befallen.clientGone());
     }
     case 'truncated': {
       const whole = JSON.stringify(befallen.act());
       return new Response(whole.slice(0, whole.length / 2), { headers: JSON_TYPE });
     }
     case 'wrongAmount':
-      return altered(befallen.act(), { amount: fault.amount });
+      return withData(befallen.act(), { amount: fault.amount });
     case 'wrongCurrency':
-      return altered(befallen.act(), { currency: fault.currency });
+      return withData(befallen.act(), { currency: fault.currency });
     case 'wrongReference':
-      return altered(befallen.act(), { reference: fault.reference });
+      return withData(befallen.act(), { reference: fault.reference });
     case 'unrecognisedStatus':
-      return altered(befallen.act(), { status: fault.status ?? 'reversed' });
+      return withData(befallen.act(), { status: fault.status ?? 'reversed' });
     case 'lateApproval': {
       const answer = befallen.act();
       befallen.approveAfter(answer.data.reference, fault.after);
@@ -64,7 +64,7 @@ export async function answerUnder(fault: Fault | undefined, befallen: Befallen):
   }
 }
 
-function altered(answer: Answer, data: Readonly<Record<string, string>>): Response {
+function withData(answer: SuccessBody, data: Readonly<Record<string, string>>): Response {
   return Response.json({ ...answer, data: { ...answer.data, ...data } });
 }
 
@@ -79,7 +79,7 @@ function statusAnswer({ status, body = 'json', headers }: StatusFault): Response
   return Response.json(body === 'json' ? { status: false, message: `A fault: ${status}.` } : body, init);
 }
 
-function dribble(bytes: Uint8Array, interval: number, gone: AbortSignal): Response {
+function trickle(bytes: Uint8Array, interval: number, clientGone: AbortSignal): Response {
   let sent = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   const stop = () => clearInterval(timer);
@@ -94,9 +94,9 @@ function dribble(bytes: Uint8Array, interval: number, gone: AbortSignal): Respon
       }, interval);
       // MSW does not always cancel the body of an answer that nobody reads any more. An HTTP server does, in the same
       // turn: it then finds no error to report.
-      gone.addEventListener('abort', () => {
+      clientGone.addEventListener('abort', () => {
         stop();
-        queueMicrotask(() => controller.error(gone.reason));
+        queueMicrotask(() => controller.error(clientGone.reason));
       });
     },
     cancel: stop,

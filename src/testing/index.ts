@@ -5,7 +5,7 @@
  */
 
 import type { HttpHandler } from 'msw';
-import { controlsOf, type PaymentControls } from './controls.ts';
+import { createControls, type PaymentControls } from './controls.ts';
 import { handlersFor } from './handlers.ts';
 import { PaymentService } from './service.ts';
 
@@ -18,7 +18,7 @@ export {
   type OpenJournal,
 } from './journal-conformance.ts';
 export type { FinalStatus, KnownStatus } from './ledger.ts';
-export type { SeenRequest } from './service.ts';
+export type { RecordedRequest } from './service.ts';
 
 /** What {@link createMockPayments} is made from. */
 export interface MockPaymentsOptions {
@@ -89,5 +89,5 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
   const baseUrl = origin + pathname.replace(/\/+$/, '');
   const service = new PaymentService({ baseUrl, apiKeys: [apiKey], refuseTestCharges, checkoutBase: origin });
   const handlers = handlersFor(baseUrl, (request) => service.handle(request));
-  return Object.assign(controlsOf(service), { baseUrl, apiKey, handlers });
+  return Object.assign(createControls(service), { baseUrl, apiKey, handlers });
 }

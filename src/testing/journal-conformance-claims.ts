@@ -1,35 +1,35 @@
 import type { Journal } from '../journal/journal.ts';
 import {
+  assert,
+  type ConformanceTest,
   charge,
-  claimed,
+  expectClaim,
+  expectState,
+  expectUnknownAfterLease,
   LONG,
-  leftInDoubt,
-  must,
   otherInput,
-  type Play,
-  pause,
   SHORT,
-  stands,
+  sleep,
 } from './journal-conformance-stage.ts';
 
 /** Who may send. */
-export const claimCases: readonly Play[] = [
+export const claimCases: readonly ConformanceTest[] = [
   {
     name: 'a key that was never used is begun, and every handle sees what',
     async play(stage) {
       const [one, other] = [await stage.handle(), await stage.handle()];
       const key = stage.key();
-      must((await one.read(key)) === null, 'read gave something of a key that was never used');
-      const claim = await claimed(one, key);
-      must(claim.key === key, 'the claim is of another key');
+      assert((await one.read(key)) === null, 'read gave something of a key that was never used');
+      const claim = await expectClaim(one, key);
+      assert(claim.key === key, 'the claim is of another key');
       for (const journal of [one, other, await stage.handle()]) {
         const entry = await journal.read(key);
-        must(entry !== null, 'a handle does not see what was begun');
+        assert(entry !== null, 'a handle does not see what was begun');
         const { state, inProgress, operation, service, fingerprint, amount, currency } = entry;
-        must(state === 'begun' && inProgress, `a handle sees ${state} instead of a charge in progress`);
+        assert(state === 'begun' && inProgress, `a handle sees ${state} instead of a charge in progress`);
         const seen = JSON.stringify({ operation, service, fingerprint, amount, currency });
-        must(seen === JSON.stringify(charge), `a handle sees another attempt: ${seen}`);
-        await stands(journal, key, 'in_progress', 'somebody had begun it');
+        assert(seen === JSON.stringify(charge), `a handle sees another attempt: ${seen}`);
+        await expectState(journal, key, 'in_progress', 'somebody had begun it');
       }
     },
   },
@@ -37,7 +37,7 @@ export const claimCases: readonly Play[] = [
     name: 'of many that begin at once over several handles, one gets the claim',
     async play(stage) {
       const handles = await stage.handles(4);
-      for (const key of stage.keys(10)) await oneOfMany(handles, key, 'began at once');
+      for (const key of stage.keys(10)) await expectSingleWinner(handles, key, 'began at once');
     },
   },
   {
@@ -45,13 +45,13 @@ export const claimCases: readonly Play[] = [
     async play(stage) {
       const [owner, other] = [await stage.handle(), await stage.handle()];
       const key = stage.key();
-      const claim = await claimed(owner, key);
-      const first = await stands(other, key, 'in_progress', 'it was just begun');
+      const claim = await expectClaim(owner, key);
+      const first = await expectState(other, key, 'in_progress', 'it was just begun');
       const again = await owner.renew(claim);
-      must(again !== null, 'renew says that the claim is lost, but nobody had taken it');
-      const second = await stands(other, key, 'in_progress', 'it was just renewed');
-      must(first.version !== second.version, 'a renewal left the version as it was');
-      must((await owner.renew(again)) !== null, 'a second renewal says that the claim is lost');
+      assert(again !== null, 'renew says that the claim is lost, but nobody had taken it');
+      const second = await expectState(other, key, 'in_progress', 'it was just renewed');
+      assert(first.version !== second.version, 'a renewal left the version as it was');
+      assert((await owner.renew(again)) !== null, 'a second renewal says that the claim is lost');
     },
   },
   {
@@ -59,18 +59,18 @@ export const claimCases: readonly Play[] = [
     async play(stage) {
       const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
       const key = stage.key();
-      let claim = await claimed(owner, key);
-      await leftInDoubt(other, key, 'nobody was heard of');
+      let claim = await expectClaim(owner, key);
+      await expectUnknownAfterLease(other, key, 'nobody was heard of');
       for (let tries = 0; tries < 20; tries++) {
         const asked = performance.now();
         const renewed = await owner.renew(claim);
-        must(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
+        assert(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
         claim = renewed;
-        const { state } = await other.begin(key, charge);
+        const { state } = await other.claim(key, charge);
         if (state === 'in_progress') return;
-        must(state === 'unknown', `begin gave ${state} after a renewal`);
+        assert(state === 'unknown', `begin gave ${state} after a renewal`);
         const took = performance.now() - asked;
-        must(
+        assert(
           took >= SHORT,
           `${Math.round(took)} ms after a renewal, within the lease, the charge counts as left`,
         );
@@ -83,12 +83,12 @@ export const claimCases: readonly Play[] = [
     async play(stage) {
       const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
       const key = stage.key();
-      await claimed(owner, key);
-      await leftInDoubt(other, key, 'the process that began had died');
+      await expectClaim(owner, key);
+      await expectUnknownAfterLease(other, key, 'the process that began had died');
       const handles = [other, await stage.handle({ lease: SHORT }), await stage.handle({ lease: SHORT })];
-      const all = await Promise.all([...handles, ...handles].map((journal) => journal.begin(key, charge)));
+      const all = await Promise.all([...handles, ...handles].map((journal) => journal.claim(key, charge)));
       const states = all.map(({ state }) => state).join(', ');
-      must(
+      assert(
         all.every(({ state }) => state === 'unknown'),
         `a key in doubt gave ${states} when asked again`,
       );
@@ -99,9 +99,12 @@ export const claimCases: readonly Play[] = [
     async play(stage) {
       const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
       const key = stage.key();
-      const claim = await claimed(owner, key);
-      must((await owner.renew(claim)) !== null, 'renew says that the claim is lost, but nobody had taken it');
-      await leftInDoubt(other, key, 'the process that renewed had died');
+      const claim = await expectClaim(owner, key);
+      assert(
+        (await owner.renew(claim)) !== null,
+        'renew says that the claim is lost, but nobody had taken it',
+      );
+      await expectUnknownAfterLease(other, key, 'the process that renewed had died');
     },
   },
   {
@@ -110,15 +113,15 @@ export const claimCases: readonly Play[] = [
       const owner = await stage.handle();
       const other = await stage.handle({ lease: LONG });
       for (const key of stage.keys(5)) {
-        const claim = await claimed(owner, key);
+        const claim = await expectClaim(owner, key);
         const renewing = owner.renew(claim);
-        await never(other, key, 'while it was renewed');
+        await expectNotClaimable(other, key, 'while it was renewed');
         const renewed = await renewing;
-        must(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
-        const ending = owner.end(renewed, { state: 'completed', result: { reference: 'TXN-ended' } });
-        await never(other, key, 'while its end was recorded');
-        must(await ending, 'end says that the claim is lost, but nobody had taken it');
-        await stands(other, key, 'completed', 'its end had been recorded');
+        assert(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
+        const ending = owner.complete(renewed, { state: 'completed', result: { reference: 'TXN-ended' } });
+        await expectNotClaimable(other, key, 'while its end was recorded');
+        assert(await ending, 'end says that the claim is lost, but nobody had taken it');
+        await expectState(other, key, 'completed', 'its end had been recorded');
       }
     },
   },
@@ -127,10 +130,10 @@ export const claimCases: readonly Play[] = [
     async play(stage) {
       const journal = await stage.handle();
       const key = stage.key();
-      const conflict = (when: string) => stands(journal, key, 'conflict', when, otherInput);
-      const claim = await claimed(journal, key);
+      const conflict = (when: string) => expectState(journal, key, 'conflict', when, otherInput);
+      const claim = await expectClaim(journal, key);
       await conflict('the charge in progress has other input');
-      await journal.end(claim, { state: 'unknown', reference: undefined });
+      await journal.complete(claim, { state: 'unknown', reference: undefined });
       await conflict('the charge in doubt had other input');
       await journal.resolve(key, { reference: 'TXN-found' });
       await conflict('the charge that was made had other input');
@@ -140,35 +143,41 @@ export const claimCases: readonly Play[] = [
     name: 'another service or mode than the first is refused, and not recorded',
     async play(stage) {
       const journal = await stage.handle();
-      await claimed(journal, stage.key());
+      await expectClaim(journal, stage.key());
       const other = { ...charge, service: 'digest-of-another-service' };
       const key = stage.key();
       for (const handle of [journal, await stage.handle()]) {
-        const { service } = await stands(handle, key, 'other_service', 'another service had used it', other);
-        must(service === charge.service, `the journal says that it belongs to ${service}`);
-        must((await handle.read(key)) === null, 'something was recorded of a charge that was refused');
+        const { service } = await expectState(
+          handle,
+          key,
+          'other_service',
+          'another service had used it',
+          other,
+        );
+        assert(service === charge.service, `the journal says that it belongs to ${service}`);
+        assert((await handle.read(key)) === null, 'something was recorded of a charge that was refused');
       }
-      await claimed(journal, key);
+      await expectClaim(journal, key);
     },
   },
 ];
 
-async function never(journal: Journal, key: string, when: string): Promise<void> {
-  await pause(0);
-  const { state } = await journal.begin(key, charge);
-  must(state === 'in_progress' || state === 'completed', `begin gave ${state} ${when}`);
+async function expectNotClaimable(journal: Journal, key: string, when: string): Promise<void> {
+  await sleep(0);
+  const { state } = await journal.claim(key, charge);
+  assert(state === 'in_progress' || state === 'completed', `begin gave ${state} ${when}`);
 }
 
 /** All of them begin one key at once: one has to get the claim, and the others have to see that. */
-export async function oneOfMany(
+export async function expectSingleWinner(
   handles: Journal[],
   key: string,
   when: string,
   attempt = charge,
 ): Promise<void> {
-  const all = await Promise.all([...handles, ...handles, ...handles].map((one) => one.begin(key, attempt)));
+  const all = await Promise.all([...handles, ...handles, ...handles].map((one) => one.claim(key, attempt)));
   const begun = all.filter(({ state }) => state === 'begun').length;
-  must(begun === 1, `${begun} of ${all.length} that ${when} got the claim, instead of one`);
+  assert(begun === 1, `${begun} of ${all.length} that ${when} got the claim, instead of one`);
   const others = all.filter(({ state }) => state !== 'begun' && state !== 'in_progress');
-  must(others.length === 0, `somebody who ${when} was told ${others[0]?.state} instead of in_progress`);
+  assert(others.length === 0, `somebody who ${when} was told ${others[0]?.state} instead of in_progress`);
 }

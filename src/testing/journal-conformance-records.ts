@@ -1,4 +1,12 @@
-import { charge, claimed, must, type Play, pause, SHORT, stands } from './journal-conformance-stage.ts';
+import {
+  assert,
+  type ConformanceTest,
+  charge,
+  expectClaim,
+  expectState,
+  SHORT,
+  sleep,
+} from './journal-conformance-stage.ts';
 
 /** Each pair is one key to a store that pads, folds, normalises, cuts or matches patterns. */
 const oddKeys = (id: string): string[] => [
@@ -32,7 +40,7 @@ const oddTexts = {
 };
 
 /** What is kept. */
-export const recordCases: readonly Play[] = [
+export const recordCases: readonly ConformanceTest[] = [
   {
     name: 'each key has a record of its own, whatever it is spelt like',
     async play(stage) {
@@ -43,13 +51,22 @@ export const recordCases: readonly Play[] = [
         attempt: { ...charge, fingerprint: `of key ${index}` },
       }));
       for (const { key, attempt } of attempts) {
-        const claim = await claimed(writer, key, attempt, ` of the key ${JSON.stringify(key)}`);
-        await writer.end(claim, { state: 'unknown', reference: `TXN-${attempt.fingerprint.slice(7)}` });
+        const claim = await expectClaim(writer, key, attempt, ` of the key ${JSON.stringify(key)}`);
+        await writer.complete(claim, { state: 'unknown', reference: `TXN-${attempt.fingerprint.slice(7)}` });
       }
       for (const { key, attempt } of attempts) {
-        const standing = await stands(reader, key, 'unknown', `the key is ${JSON.stringify(key)}`, attempt);
+        const standing = await expectState(
+          reader,
+          key,
+          'unknown',
+          `the key is ${JSON.stringify(key)}`,
+          attempt,
+        );
         const expected = `TXN-${attempt.fingerprint.slice(7)}`;
-        must(standing.reference === expected, `the key ${JSON.stringify(key)} has the record of another one`);
+        assert(
+          standing.reference === expected,
+          `the key ${JSON.stringify(key)} has the record of another one`,
+        );
       }
     },
   },
@@ -64,14 +81,14 @@ export const recordCases: readonly Play[] = [
         numbers: [0, -1, 1.5, 1e21, 2 ** 53],
         nested: { list: [null, true, [], {}], '': 'no name', 'odd \u0000 "name"': oddTexts.half },
       };
-      const claim = await claimed(writer, key);
-      must(await writer.end(claim, { state: 'completed', result }), 'end says that the claim is lost');
-      const standing = await stands(reader, key, 'completed', 'its result was recorded');
+      const claim = await expectClaim(writer, key);
+      assert(await writer.complete(claim, { state: 'completed', result }), 'end says that the claim is lost');
+      const standing = await expectState(reader, key, 'completed', 'its result was recorded');
       const changed = Object.entries(result).filter(
         ([name, value]) => inOrder(Object(standing.result)[name]) !== inOrder(value),
       );
       const names = changed.map(([name]) => name).join(', ');
-      must(changed.length === 0, `the recorded result came back with another ${names}`);
+      assert(changed.length === 0, `the recorded result came back with another ${names}`);
     },
   },
   {
@@ -79,20 +96,23 @@ export const recordCases: readonly Play[] = [
     async play(stage) {
       const journal = await stage.handle({ lease: SHORT, retention: SHORT });
       const [begun, renewed, unknown, again] = [stage.key(), stage.key(), stage.key(), stage.key()];
-      await claimed(journal, begun);
-      await journal.renew(await claimed(journal, renewed));
-      await journal.end(await claimed(journal, unknown), { state: 'unknown', reference: 'TXN-perhaps' });
+      await expectClaim(journal, begun);
+      await journal.renew(await expectClaim(journal, renewed));
+      await journal.complete(await expectClaim(journal, unknown), {
+        state: 'unknown',
+        reference: 'TXN-perhaps',
+      });
       // Where it was to be dropped, it is not any more once it is begun again.
-      await journal.end(await claimed(journal, again), { state: 'not_sent' });
-      await claimed(journal, again);
-      await pause(3 * SHORT);
-      for (const key of stage.keys(20)) await claimed(journal, key);
+      await journal.complete(await expectClaim(journal, again), { state: 'not_sent' });
+      await expectClaim(journal, again);
+      await sleep(3 * SHORT);
+      for (const key of stage.keys(20)) await expectClaim(journal, key);
       const reader = await stage.handle({ lease: SHORT, retention: SHORT });
-      await stands(reader, begun, 'unknown', 'it was begun, and nobody had ended it');
-      await stands(reader, renewed, 'unknown', 'it was renewed, and nobody had ended it');
-      await stands(reader, again, 'unknown', 'it was begun again, and nobody had ended it');
-      const standing = await stands(reader, unknown, 'unknown', 'its outcome is unknown');
-      must(standing.reference === 'TXN-perhaps', `its reference came back as ${standing.reference}`);
+      await expectState(reader, begun, 'unknown', 'it was begun, and nobody had ended it');
+      await expectState(reader, renewed, 'unknown', 'it was renewed, and nobody had ended it');
+      await expectState(reader, again, 'unknown', 'it was begun again, and nobody had ended it');
+      const standing = await expectState(reader, unknown, 'unknown', 'its outcome is unknown');
+      assert(standing.reference === 'TXN-perhaps', `its reference came back as ${standing.reference}`);
     },
   },
 ];

@@ -1,12 +1,12 @@
-import type { Claim, Journal, JournalOptions, Standing } from '../journal/journal.ts';
+import type { Claim, ClaimResult, Journal, JournalOptions } from '../journal/journal.ts';
 import { JournalError } from '../journal/journal-error.ts';
-import type { Attempt } from '../journal/record.ts';
+import type { ChargeIntent } from '../journal/record.ts';
 import type { OpenJournal } from './journal-conformance.ts';
 
 /** A case before it is given a storage. */
-export interface Play {
+export interface ConformanceTest {
   readonly name: string;
-  play(stage: JournalStage): Promise<void>;
+  play(stage: ConformanceContext): Promise<void>;
 }
 
 /** Longer than any case takes: whoever is asked with it never takes a charge for left. */
@@ -17,7 +17,7 @@ export const SHORT = 200;
 const PATIENCE = 3_000;
 
 /** The handles of one case, and keys that no other case has. */
-export class JournalStage {
+export class ConformanceContext {
   readonly #open: OpenJournal;
   readonly #id = crypto.randomUUID();
   readonly #closing: (() => unknown)[] = [];
@@ -53,76 +53,85 @@ export class JournalStage {
   }
 }
 
-export const charge: Attempt = {
+export const charge: ChargeIntent = {
   operation: 'chargeMobileMoney',
   service: 'digest-of-the-service',
   fingerprint: 'fingerprint-of-the-charge',
   amount: '25.50',
   currency: 'GHS',
 };
-export const otherInput: Attempt = { ...charge, fingerprint: 'fingerprint-of-other-input', amount: '40.00' };
+export const otherInput: ChargeIntent = {
+  ...charge,
+  fingerprint: 'fingerprint-of-other-input',
+  amount: '40.00',
+};
 
-export function must(holds: boolean, otherwise: string): asserts holds {
+export function assert(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Error(otherwise);
 }
 
 /** Begins, and has to be given the claim. */
-export async function claimed(journal: Journal, key: string, attempt = charge, when = ''): Promise<Claim> {
-  const standing = await journal.begin(key, attempt);
-  must(standing.state === 'begun', `begin${when} gave ${standing.state}, but nobody else had a claim`);
+export async function expectClaim(
+  journal: Journal,
+  key: string,
+  attempt = charge,
+  when = '',
+): Promise<Claim> {
+  const standing = await journal.claim(key, attempt);
+  assert(standing.state === 'begun', `begin${when} gave ${standing.state}, but nobody else had a claim`);
   return standing.claim;
 }
 
 /** Begins, and has to be told `state`. */
-export async function stands<State extends Standing['state']>(
+export async function expectState<State extends ClaimResult['state']>(
   journal: Journal,
   key: string,
   state: State,
   when: string,
   attempt = charge,
-): Promise<Extract<Standing, { state: State }>> {
-  const standing = await journal.begin(key, attempt);
-  must(isIn(standing, state), `begin gave ${standing.state} instead of ${state}: ${when}`);
+): Promise<Extract<ClaimResult, { state: State }>> {
+  const standing = await journal.claim(key, attempt);
+  assert(isIn(standing, state), `begin gave ${standing.state} instead of ${state}: ${when}`);
   return standing;
 }
 
-function isIn<State extends Standing['state']>(
-  standing: Standing,
+function isIn<State extends ClaimResult['state']>(
+  standing: ClaimResult,
   state: State,
-): standing is Extract<Standing, { state: State }> {
+): standing is Extract<ClaimResult, { state: State }> {
   return standing.state === state;
 }
 
 /** Asks, with the lease of `journal`, until whoever began the key is given up; that has to leave it in doubt. */
-export async function leftInDoubt(journal: Journal, key: string, when: string): Promise<void> {
+export async function expectUnknownAfterLease(journal: Journal, key: string, when: string): Promise<void> {
   const since = performance.now();
-  let standing = await journal.begin(key, charge);
+  let standing = await journal.claim(key, charge);
   while (standing.state === 'in_progress' && performance.now() - since < PATIENCE) {
-    await pause(50);
-    standing = await journal.begin(key, charge);
+    await sleep(50);
+    standing = await journal.claim(key, charge);
   }
   const { state } = standing;
-  must(state !== 'begun', `${when}, and the charge could be sent once more`);
-  must(state === 'unknown', `${when}, and the key is ${state} instead of unknown, long after the lease`);
+  assert(state !== 'begun', `${when}, and the charge could be sent once more`);
+  assert(state === 'unknown', `${when}, and the key is ${state} instead of unknown, long after the lease`);
   const entry = await journal.read(key);
-  must(
+  assert(
     entry?.state === 'unknown' && !entry.inProgress,
     `${when}, and read shows ${entry?.state} instead of unknown`,
   );
 }
 
 /** What `resolve` fails with, which has to be a JournalError. */
-export async function refusalOf(settling: Promise<void>, when: string): Promise<JournalError> {
+export async function expectRejection(settling: Promise<void>, when: string): Promise<JournalError> {
   const fault = await settling.then(
     () => undefined,
     (error: unknown) => error,
   );
-  must(fault !== undefined, `resolve went through, though ${when}`);
-  must(fault instanceof JournalError, `resolve failed with something that is no JournalError: ${fault}`);
+  assert(fault !== undefined, `resolve went through, though ${when}`);
+  assert(fault instanceof JournalError, `resolve failed with something that is no JournalError: ${fault}`);
   return fault;
 }
 
-export function pause(milliseconds: number): Promise<void> {
+export function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, milliseconds);
   });

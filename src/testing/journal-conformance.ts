@@ -3,7 +3,7 @@ import { claimCases } from './journal-conformance-claims.ts';
 import { endingCases } from './journal-conformance-endings.ts';
 import { recordCases } from './journal-conformance-records.ts';
 import { settlingCases } from './journal-conformance-settling.ts';
-import { JournalStage } from './journal-conformance-stage.ts';
+import { ConformanceContext } from './journal-conformance-stage.ts';
 
 /** A handle on the storage, and how it is closed where it has to be. */
 export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
@@ -50,7 +50,7 @@ export function journalConformance(open: OpenJournal): JournalCase[] {
   return cases.map(({ name, play }) => ({
     name,
     async run() {
-      const stage = new JournalStage(open);
+      const stage = new ConformanceContext(open);
       try {
         await play(stage);
       } finally {

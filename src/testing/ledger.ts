@@ -26,9 +26,9 @@ export interface Entry {
    * When it was created, when its status was changed or that change was planned, and when its plan was made: all as one
    * count, for clocks stand still. 0 is a run before this one.
    */
-  createdNth: number;
-  changedNth: number;
-  plannedNth: number;
+  createdSeq: number;
+  changedSeq: number;
+  plannedSeq: number;
 }
 
 /** What will become of a transaction without anyone touching it. */
@@ -102,9 +102,9 @@ export class Ledger {
       status: 'pending',
       changedAt: now,
       plan: this.#plansForNext.shift()?.(now) ?? expiry,
-      createdNth: nth,
-      changedNth: nth,
-      plannedNth: nth,
+      createdSeq: nth,
+      changedSeq: nth,
+      plannedSeq: nth,
     };
     this.#add(entry);
     observer?.created(entry);
@@ -178,7 +178,7 @@ export class Ledger {
     } else {
       const entry = this.#known(reference);
       entry.plan = planFrom(entry.createdAt);
-      entry.plannedNth = ++this.#nth;
+      entry.plannedSeq = ++this.#nth;
       this.#options.observer?.changed(entry);
     }
   }
@@ -218,7 +218,7 @@ export class Ledger {
   #settled(entry: Entry): Entry {
     const { plan } = entry;
     if (plan && 'settleAt' in plan && Date.now() >= plan.settleAt) {
-      this.#move(entry, plan.status, plan.settleAt, null, entry.plannedNth);
+      this.#move(entry, plan.status, plan.settleAt, null, entry.plannedSeq);
     }
     return entry;
   }
@@ -227,7 +227,7 @@ export class Ledger {
     if (entry.status !== status) {
       entry.status = status;
       entry.changedAt = at;
-      entry.changedNth = nth;
+      entry.changedSeq = nth;
     }
     entry.plan = plan;
     this.#options.observer?.changed(entry);

@@ -15,7 +15,7 @@ export interface FieldFault {
  * SPEC.md, 7, shows neither status codes nor the shape of an error: both are this mock's assumption, chosen from what
  * services of this kind commonly answer. Rely on the class of the client's error, not on these bodies.
  */
-export class Refusal extends Error {
+export class HttpRejection extends Error {
   readonly status: number;
   readonly fields: readonly FieldFault[];
   readonly headers: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export class Refusal extends Error {
 }
 
 /** The operation that lives at a path. */
-export interface Place {
+export interface Route {
   readonly name: OperationName;
   readonly method: 'GET' | 'POST';
   readonly reference: string;
@@ -65,7 +65,7 @@ const places = [initialize, chargeMobileMoney, verify].map(({ name, method, path
 }));
 
 /** Which operation a path, below the base URL, stands for. */
-export function placeOf(path: string): Place | undefined {
+export function matchRoute(path: string): Route | undefined {
   for (const { name, method, pattern } of places) {
     const match = pattern.exec(path);
     if (match) return { name, method, reference: decoded(match[1] ?? '') };
@@ -86,19 +86,19 @@ function decoded(segment: string): string {
  *
  * @throws Refusal for the first of these that is broken; all faulty fields are named together.
  */
-export function commandOf(place: Place | undefined, request: WireRequest, keys: KeyRules): Command {
-  if (!place) throw new Refusal(404, 'There is no such path.');
+export function parseRequest(place: Route | undefined, request: WireRequest, keys: KeyRules): Command {
+  if (!place) throw new HttpRejection(404, 'There is no such path.');
   if (request.method !== place.method) {
-    throw new Refusal(405, `Use ${place.method}.`, { headers: { allow: place.method } });
+    throw new HttpRejection(405, `Use ${place.method}.`, { headers: { allow: place.method } });
   }
-  const apiKey = checkedKey(request.headers, keys.apiKeys);
+  const apiKey = authenticate(request.headers, keys.apiKeys);
   switch (place.name) {
     case 'initialize':
-      return { operation: place.name, input: fieldsOf(initialize, jsonOf(request)) };
+      return { operation: place.name, input: validateFields(initialize, parseJsonBody(request)) };
     case 'chargeMobileMoney': {
-      const input = fieldsOf(chargeMobileMoney, jsonOf(request));
+      const input = validateFields(chargeMobileMoney, parseJsonBody(request));
       if (keys.refuseTestCharges && apiKey.startsWith('sk_test_')) {
-        throw new Refusal(403, 'Charging Mobile Money works in live mode only.');
+        throw new HttpRejection(403, 'Charging Mobile Money works in live mode only.');
       }
       return { operation: place.name, input };
     }
@@ -107,32 +107,32 @@ export function commandOf(place: Place | undefined, request: WireRequest, keys: 
   }
 }
 
-function checkedKey(headers: Headers, apiKeys: readonly string[]): string {
+function authenticate(headers: Headers, apiKeys: readonly string[]): string {
   const authorization = headers.get('authorization');
   const apiKey = apiKeys.find((key) => authorization === `Bearer ${key}`);
   if (apiKey !== undefined) return apiKey;
   const message = authorization === null ? 'There is no API key.' : 'The API key is not valid.';
-  throw new Refusal(401, message, { headers: { 'www-authenticate': 'Bearer' } });
+  throw new HttpRejection(401, message, { headers: { 'www-authenticate': 'Bearer' } });
 }
 
-function jsonOf({ headers, body }: WireRequest): unknown {
+function parseJsonBody({ headers, body }: WireRequest): unknown {
   if (!/^application\/json\s*(?:;|$)/i.test(headers.get('content-type') ?? '')) {
-    throw new Refusal(415, 'The Content-Type must be application/json.');
+    throw new HttpRejection(415, 'The Content-Type must be application/json.');
   }
   try {
     return JSON.parse(body);
   } catch {
-    throw new Refusal(400, 'The body is not JSON.');
+    throw new HttpRejection(400, 'The body is not JSON.');
   }
 }
 
 /** The client's own schema decides, but for two things that only the wire knows. */
-function fieldsOf<Input, Request extends object, Result>(
+function validateFields<Input, Request extends object, Result>(
   operation: Operation<Input, Request, Result>,
   body: unknown,
 ): Request {
   if (typeof body !== 'object' || body === null) {
-    throw new Refusal(422, 'The body must be a JSON object.');
+    throw new HttpRejection(422, 'The body must be a JSON object.');
   }
   // A client refuses a field that it does not know, as a misspelling; a service takes what a newer client may send.
   const known = Object.entries(body).filter(([name]) => Object.hasOwn(operation.input.shape, name));
@@ -151,5 +151,5 @@ function fieldsOf<Input, Request extends object, Result>(
       ]
     : found;
   const list = fields.map(({ field, message }) => `${field} ${message}`).join('; ');
-  throw new Refusal(422, `The request is not valid: ${list}.`, { fields });
+  throw new HttpRejection(422, `The request is not valid: ${list}.`, { fields });
 }

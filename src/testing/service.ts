@@ -1,20 +1,20 @@
 import type { OperationName } from '../contract/operation.ts';
-import { type Answer, initialized, prompted, refused, verified } from './answers.ts';
+import { chargeBody, errorResponse, initializeBody, type SuccessBody, verifyBody } from './answers.ts';
 import { FaultQueue } from './fault-queue.ts';
-import { answerUnder } from './faulty-answers.ts';
+import { respondWithFault } from './faulty-answers.ts';
 import { Ledger, type LedgerOptions } from './ledger.ts';
 import {
   type Command,
-  commandOf,
+  HttpRejection,
   type KeyRules,
-  type Place,
-  placeOf,
-  Refusal,
+  matchRoute,
+  parseRequest,
+  type Route,
   type WireRequest,
 } from './rules.ts';
 
 /** A request that came in below the base URL, as it was, whether or not it was refused. */
-export interface SeenRequest {
+export interface RecordedRequest {
   /** `null` where the path is none of SPEC.md's. */
   readonly operation: OperationName | null;
   readonly method: string;
@@ -28,7 +28,7 @@ export interface SeenRequest {
 
 /** A request and what came of it. */
 export interface Exchange {
-  readonly request: SeenRequest;
+  readonly request: RecordedRequest;
   /** The transaction that it made or asked about; `null` where there was none. */
   readonly reference: string | null;
   /** `null` where the connection broke. */
@@ -57,7 +57,7 @@ export class PaymentService {
   readonly faults = new FaultQueue();
   readonly #options: ServiceOptions;
   readonly #basePath: string;
-  #requests: SeenRequest[] = [];
+  #requests: RecordedRequest[] = [];
   #lifetime = new AbortController();
 
   constructor(options: ServiceOptions) {
@@ -66,7 +66,7 @@ export class PaymentService {
     this.#basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
   }
 
-  get requests(): readonly SeenRequest[] {
+  get requests(): readonly RecordedRequest[] {
     return this.#requests;
   }
 
@@ -77,7 +77,7 @@ export class PaymentService {
     const { method, headers } = request;
     const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
     const { path, place } = this.#find(new URL(request.url).pathname);
-    const seen: SeenRequest = {
+    const seen: RecordedRequest = {
       operation: place?.name ?? null,
       method,
       path,
@@ -106,51 +106,51 @@ export class PaymentService {
     this.#lifetime = new AbortController();
   }
 
-  #find(pathname: string): { path: string; place: Place | undefined } {
+  #find(pathname: string): { path: string; place: Route | undefined } {
     if (!pathname.startsWith(`${this.#basePath}/`)) return { path: pathname, place: undefined };
     const path = pathname.slice(this.#basePath.length);
-    return { path, place: placeOf(path) };
+    return { path, place: matchRoute(path) };
   }
 
-  #keep(seen: SeenRequest): void {
+  #keep(seen: RecordedRequest): void {
     const { keepRequests = Number.POSITIVE_INFINITY } = this.#options;
     this.#requests.push(seen);
     if (this.#requests.length > 2 * keepRequests) this.#requests = this.#requests.slice(-keepRequests);
   }
 
   async #answer(
-    place: Place | undefined,
+    place: Route | undefined,
     wire: WireRequest,
     request: Request,
     about: About,
   ): Promise<Response> {
     try {
-      const command = commandOf(place, wire, this.#options);
-      return await answerUnder(this.faults.take(command.operation), {
+      const command = parseRequest(place, wire, this.#options);
+      return await respondWithFault(this.faults.next(command.operation), {
         act: () => {
           const answer = this.#act(command);
           about.reference = answer.data.reference;
           return answer;
         },
         approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
-        gone: () => AbortSignal.any([request.signal, this.#lifetime.signal]),
+        clientGone: () => AbortSignal.any([request.signal, this.#lifetime.signal]),
       });
     } catch (error) {
-      if (error instanceof Refusal) return refused(error);
+      if (error instanceof HttpRejection) return errorResponse(error);
       throw error;
     }
   }
 
-  #act(command: Command): Answer {
+  #act(command: Command): SuccessBody {
     switch (command.operation) {
       case 'initialize':
-        return initialized(this.ledger.create(command.input), this.#options.checkoutBase);
+        return initializeBody(this.ledger.create(command.input), this.#options.checkoutBase);
       case 'chargeMobileMoney':
-        return prompted(this.ledger.create(command.input));
+        return chargeBody(this.ledger.create(command.input));
       case 'verify': {
         const entry = this.ledger.verify(command.reference);
-        if (!entry) throw new Refusal(404, 'There is no such transaction.');
-        return verified(entry);
+        if (!entry) throw new HttpRejection(404, 'There is no such transaction.');
+        return verifyBody(entry);
       }
     }
   }

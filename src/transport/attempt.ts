@@ -1,20 +1,20 @@
 import type { Operation, OperationName } from '../contract/operation.ts';
 import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions, Transport } from '../options.ts';
-import { inspectable, printable } from '../printable.ts';
-import { createRedact, type Redact, withoutSecrets } from '../redact.ts';
+import { ensureInspectable, sanitizeError } from '../printable.ts';
+import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
 import type { AnyTransaction } from '../request-errors.ts';
-import { checkedKey, isTestKey } from '../resolve-options.ts';
-import { Aborted, TimedOut, within } from './deadline.ts';
-import { requestIdIn } from './error-answer.ts';
-import { unexpectedFault } from './failures.ts';
+import { isTestKey, validateApiKey } from '../resolve-options.ts';
+import { CallerAborted, DeadlineExceeded, withTimeout } from './deadline.ts';
+import { extractRequestId } from './error-answer.ts';
+import { internalError } from './failures.ts';
 import { hasOwnConnections } from './own-connections.ts';
-import { noticeClosedConnections } from './pending-closes.ts';
-import { Received } from './received.ts';
-import { headersOf, pathOf, textField } from './request.ts';
+import { flushSocketCloses } from './pending-closes.ts';
+import { ResponseBuffer } from './received.ts';
+import { buildHeaders, buildPath, stringField } from './request.ts';
 import { newRequestId, REQUEST_ID } from './request-id.ts';
-import { retryAfterIn } from './retry.ts';
-import { settle } from './settle.ts';
+import { parseRetryAfter } from './retry.ts';
+import { interpretResponse } from './settle.ts';
 
 /** A call that has passed every check, ready to be tried. */
 export interface Call<Input, Request extends object, Result> extends ResolvedRequestOptions {
@@ -36,7 +36,7 @@ export interface Recent {
 }
 
 /** A result, and what its answer said about asking again. */
-export interface Answer<Result> {
+export interface CallResult<Result> {
   result: Result;
   /** The answer's Retry-After, in milliseconds. */
   retryAfter: number | undefined;
@@ -47,50 +47,56 @@ export interface Answer<Result> {
 }
 
 /** What an event is about. */
-export function subjectOf({ operation, request }: { operation: { name: OperationName }; request: object }) {
-  const reference = textField(request, 'reference');
+export function eventContext({
+  operation,
+  request,
+}: {
+  operation: { name: OperationName };
+  request: object;
+}) {
+  const reference = stringField(request, 'reference');
   return { operation: operation.name, ...(reference === undefined ? {} : { reference }) };
 }
 
 /** One try: one request, and its answer or what came instead of it. */
-export async function tryOnce<Input, Request extends object, Result extends AnyTransaction>(
+export async function sendAttempt<Input, Request extends object, Result extends AnyTransaction>(
   transport: Transport,
   client: ResolvedOptions,
   call: Call<Input, Request, Result>,
   attempt: number,
   recent: Recent,
-): Promise<Answer<Result>> {
+): Promise<CallResult<Result>> {
   const { operation, request, body, signal, timeout } = call;
   signal?.throwIfAborted();
-  const apiKey = await currentKey(client, operation.name, call);
+  const apiKey = await resolveApiKey(client, operation.name, call);
   rememberKey(apiKey, recent.apiKeys);
-  if (body !== undefined) await noticeClosedConnections();
+  if (body !== undefined) await flushSocketCloses();
   signal?.throwIfAborted();
 
   const redactor = () => {
     const keys = [...new Set([apiKey, ...recent.apiKeys])];
-    return createRedact(keys, textField(request, 'phone'), textField(request, 'customer_email'));
+    return createRedact(keys, stringField(request, 'phone'), stringField(request, 'customer_email'));
   };
   const { sentId, requestId } = identify(call.headers, recent, redactor);
   call.beforeSending?.({ apiKey, requestId });
 
-  const subject = subjectOf(call);
-  const headers = headersOf(call.headers, sentId, apiKey, body !== undefined);
-  const url = `${client.baseUrl}/${pathOf(operation, subject.reference)}`;
-  const received = new Received();
+  const subject = eventContext(call);
+  const headers = buildHeaders(call.headers, sentId, apiKey, body !== undefined);
+  const url = `${client.baseUrl}/${buildPath(operation, subject.reference)}`;
+  const received = new ResponseBuffer();
   const began = performance.now();
   let thrown: unknown;
-  let handedOn = false;
+  let dispatched = false;
   let isOwn = false;
   client.report({ type: 'request', ...subject, attempt, requestId });
   try {
-    await within(timeout, signal, async (end) => {
-      handedOn = true;
+    await withTimeout(timeout, signal, async (end) => {
+      dispatched = true;
       isOwn = hasOwnConnections(transport);
-      await transport.exchange({ method: operation.method, url, headers, body, signal: end }, received);
+      await transport.send({ method: operation.method, url, headers, body, signal: end }, received);
     });
   } catch (fault) {
-    thrown = inspectable(fault) ?? new Error('fetch failed without saying why');
+    thrown = ensureInspectable(fault) ?? new Error('fetch failed without saying why');
   }
 
   const { status } = received;
@@ -100,7 +106,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
   const facts = {
     operation: operation.name,
     // A listener may have aborted at the last moment.
-    outcome: handedOn ? outcomeOf(operation) : null,
+    outcome: dispatched ? outcomeOf(operation) : null,
     timeout,
     testMode: isTestKey(apiKey),
     idempotencyKey: call.idempotencyKey,
@@ -112,7 +118,7 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
       return redact;
     },
     get serviceRequestId(): string | undefined {
-      return returnedId === sentId ? undefined : requestIdIn(received.headers, facts);
+      return returnedId === sentId ? undefined : extractRequestId(received.headers, facts);
     },
     get requestId(): string {
       return facts.serviceRequestId ?? requestId;
@@ -129,13 +135,13 @@ export async function tryOnce<Input, Request extends object, Result extends AnyT
     ...(serviceRequestId === undefined ? {} : { serviceRequestId }),
   };
   try {
-    const result = settle(operation, request, facts, received, thrown);
+    const result = interpretResponse(operation, request, facts, received, thrown);
     client.report(ended);
-    return { result, retryAfter: retryAfterIn(received.headers), requestId, redact: redactor };
+    return { result, retryAfter: parseRetryAfter(received.headers), requestId, redact: redactor };
   } catch (error) {
     // A bug of ours, met while an answer is read, must not hide that a charge may exist.
-    const isOurs = error instanceof PaymentsError || thrown instanceof Aborted;
-    const failure = isOurs ? error : unexpectedFault(facts, received);
+    const isOurs = error instanceof PaymentsError || thrown instanceof CallerAborted;
+    const failure = isOurs ? error : internalError(facts, received);
     client.report({ ...ended, error: failure instanceof PaymentsError ? failure.code : 'aborted' });
     throw failure;
   }
@@ -159,22 +165,22 @@ function rememberKey(apiKey: string, recentKeys: string[]): void {
 }
 
 /** A key may come from anywhere and take its time, so it is bounded like a request. Nothing has been sent yet. */
-export async function currentKey(
+export async function resolveApiKey(
   { apiKey, requiredMode }: Pick<ResolvedOptions, 'apiKey' | 'requiredMode'>,
   operation: OperationName,
   { timeout, signal }: Pick<ResolvedRequestOptions, 'timeout' | 'signal'>,
 ): Promise<string> {
   if (typeof apiKey === 'string') return apiKey;
   try {
-    return checkedKey(await within(timeout, signal, async () => apiKey()), requiredMode);
+    return validateApiKey(await withTimeout(timeout, signal, async () => apiKey()), requiredMode);
   } catch (fault) {
-    const error = inspectable(fault);
-    if (error instanceof Aborted) throw error.reason;
+    const error = ensureInspectable(fault);
+    if (error instanceof CallerAborted) throw error.reason;
     if (error instanceof ConfigurationError)
-      throw new ConfigurationError(withoutSecrets(error.message), { operation });
-    const late = error instanceof TimedOut;
+      throw new ConfigurationError(redactUnknownSecrets(error.message), { operation });
+    const late = error instanceof DeadlineExceeded;
     const why = late ? `gave no key within ${timeout} ms` : 'failed';
-    const cause = late ? undefined : printable(error, withoutSecrets);
+    const cause = late ? undefined : sanitizeError(error, redactUnknownSecrets);
     throw new ConfigurationError(`The apiKey function ${why}, so nothing was sent.`, {
       operation,
       cause,

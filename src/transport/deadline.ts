@@ -1,8 +1,8 @@
 /** The time that was given is over. */
-export class TimedOut extends Error {}
+export class DeadlineExceeded extends Error {}
 
 /** The caller's signal was aborted; its reason may be anything. */
-export class Aborted {
+export class CallerAborted {
   readonly reason: unknown;
 
   constructor(reason: unknown) {
@@ -11,15 +11,15 @@ export class Aborted {
 }
 
 /**
- * Runs `work`, and rejects with {@link TimedOut} or {@link Aborted} at the moment that happens, also where the work
+ * Runs `work`, and rejects with {@link DeadlineExceeded} or {@link CallerAborted} at the moment that happens, also where the work
  * itself takes no notice of the signal it is given. No timer and no listener is left behind.
  */
-export function within<T>(
+export function withTimeout<T>(
   timeout: number,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  if (signal?.aborted) return Promise.reject(new Aborted(signal.reason));
+  if (signal?.aborted) return Promise.reject(new CallerAborted(signal.reason));
   return new Promise((resolve, reject) => {
     const controller = new AbortController();
     const release = () => {
@@ -27,13 +27,13 @@ export function within<T>(
       signal?.removeEventListener('abort', onAbort);
     };
     // The work may never end, so nothing waits for it here.
-    const stop = (why: TimedOut | Aborted) => {
+    const stop = (why: DeadlineExceeded | CallerAborted) => {
       release();
       reject(why);
       controller.abort(why);
     };
-    const onAbort = () => stop(new Aborted(signal?.reason));
-    const timer = setTimeout(() => stop(new TimedOut()), timeout);
+    const onAbort = () => stop(new CallerAborted(signal?.reason));
+    const timer = setTimeout(() => stop(new DeadlineExceeded()), timeout);
     signal?.addEventListener('abort', onAbort, { once: true });
 
     work(controller.signal).then(

@@ -5,7 +5,7 @@ import { ClosedError } from '../errors.ts';
  * One signal for the caller's own and for `close()`. Both outlive the call: `release` leaves nothing behind on them,
  * which `AbortSignal.any` would do.
  */
-export function eitherSignal(
+export function linkSignals(
   operation: OperationName,
   own: AbortSignal | undefined,
   closing: AbortSignal,

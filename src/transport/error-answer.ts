@@ -15,7 +15,7 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The service's own words in an error body of any form, if there are any. */
-export function serviceMessageIn(body: unknown): string | undefined {
+export function extractMessage(body: unknown): string | undefined {
   const found = messageIn(body) ?? (isPlainText(body) ? body.trim() : undefined);
   return found && found.length > MAX_MESSAGE ? `${found.slice(0, MAX_MESSAGE)}…` : found || undefined;
 }
@@ -34,19 +34,19 @@ function messageIn(value: unknown, depth = 0): string | undefined {
 }
 
 /** What an error body says about single fields, if it does. */
-export function fieldErrorsIn(body: unknown): FieldError[] {
-  if (!isObject(body)) return listed(body).slice(0, MAX_FIELD_ERRORS);
+export function extractFieldErrors(body: unknown): FieldError[] {
+  if (!isObject(body)) return parseFieldErrors(body).slice(0, MAX_FIELD_ERRORS);
   for (const name of FIELD_LISTS) {
-    const found = listed(body[name]);
+    const found = parseFieldErrors(body[name]);
     if (found.length > 0) return found.slice(0, MAX_FIELD_ERRORS);
   }
   return isObject(body.error)
-    ? fieldErrorsIn({ errors: body.error.errors, details: body.error.details })
+    ? extractFieldErrors({ errors: body.error.errors, details: body.error.details })
     : [];
 }
 
-function listed(value: unknown): FieldError[] {
-  if (Array.isArray(value)) return value.flatMap(oneListed);
+function parseFieldErrors(value: unknown): FieldError[] {
+  if (Array.isArray(value)) return value.flatMap(parseFieldError);
   // With a message of its own it is one error, and its other fields are codes and types.
   if (!isObject(value) || MESSAGE_FIELDS.some((name) => typeof value[name] === 'string')) return [];
   return Object.entries(value).flatMap(([field, said]) => {
@@ -55,7 +55,7 @@ function listed(value: unknown): FieldError[] {
   });
 }
 
-function oneListed(item: unknown): FieldError[] {
+function parseFieldError(item: unknown): FieldError[] {
   if (!isObject(item)) return [];
   const message = messageIn(item);
   const name = FIELD_NAMES.map((field) => item[field]).find((value) => value !== undefined);
@@ -69,7 +69,10 @@ const isPathPart = (part: unknown) =>
 const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 
 /** The id under which the service's logs know a request, where it says one. */
-export function requestIdIn(headers: AnswerHeaders, facts: { readonly redact: Redact }): string | undefined {
+export function extractRequestId(
+  headers: AnswerHeaders,
+  facts: { readonly redact: Redact },
+): string | undefined {
   const found = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
   return found ? facts.redact.id(found).slice(0, 200) : undefined;
 }

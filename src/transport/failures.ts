@@ -1,8 +1,8 @@
 import { type APIError, apiErrorClass } from '../api-errors.ts';
 import type { OperationName } from '../contract/operation.ts';
 import type { Outcome, PaymentsError } from '../errors.ts';
-import { orNothing } from '../or-nothing.ts';
-import { printable } from '../printable.ts';
+import { orUndefined } from '../or-nothing.ts';
+import { sanitizeError } from '../printable.ts';
 import type { Redact } from '../redact.ts';
 import {
   ConnectionError,
@@ -11,15 +11,15 @@ import {
   RequestTimeoutError,
   UnexpectedResponseError,
 } from '../request-errors.ts';
-import { TimedOut } from './deadline.ts';
-import { fieldErrorsIn, serviceMessageIn } from './error-answer.ts';
-import { doubtAbout, referenceIn } from './named-transaction.ts';
-import { wasNeverSent } from './never-sent.ts';
-import type { Received } from './received.ts';
-import { retryAfterIn } from './retry.ts';
+import { DeadlineExceeded } from './deadline.ts';
+import { extractFieldErrors, extractMessage } from './error-answer.ts';
+import { extractReference, rejectionProblem } from './named-transaction.ts';
+import { isProvenNotSent } from './never-sent.ts';
+import type { ResponseBuffer } from './received.ts';
+import { parseRetryAfter } from './retry.ts';
 
 /** What every error of a call has to know of it. `outcome` is what holds as long as nothing tells more. */
-export interface CallFacts {
+export interface CallContext {
   operation: OperationName;
   /** `null` for a read, which moves no money; `unknown` for a POST that may have arrived. */
   outcome: 'unknown' | null;
@@ -38,15 +38,15 @@ export interface CallFacts {
   readonly requestId: string;
 }
 
-const isRead = ({ outcome }: CallFacts) => outcome === null;
+const isRead = ({ outcome }: CallContext) => outcome === null;
 
 /** A read fails with the fault itself; a POST that may have arrived, with the doubt, and the fault as its cause. */
-function inDoubt(facts: CallFacts, fault: PaymentsError, reference?: string): PaymentsError {
-  return isRead(facts) ? fault : doubt(facts, fault, fault.message, reference);
+function orOutcomeUnknown(facts: CallContext, fault: PaymentsError, reference?: string): PaymentsError {
+  return isRead(facts) ? fault : outcomeUnknown(facts, fault, fault.message, reference);
 }
 
-function doubt(
-  { operation, idempotencyKey, redact, requestId }: CallFacts,
+function outcomeUnknown(
+  { operation, idempotencyKey, redact, requestId }: CallContext,
   cause: unknown,
   why: string,
   reference?: string,
@@ -72,21 +72,28 @@ function doubt(
   return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference, shown, requestId });
 }
 
-export function afterAbort(facts: CallFacts, reason: unknown): unknown {
+export function abortError(facts: CallContext, reason: unknown): unknown {
   if (isRead(facts)) return reason;
-  return doubt(facts, reason, `${facts.operation}: the call was aborted while it was in flight.`);
+  return outcomeUnknown(facts, reason, `${facts.operation}: the call was aborted while it was in flight.`);
 }
 
-export function noWholeAnswer(facts: CallFacts, thrown: unknown, status: number | null): PaymentsError {
+export function incompleteResponseError(
+  facts: CallContext,
+  thrown: unknown,
+  status: number | null,
+): PaymentsError {
   const { operation, outcome, redact, requestId } = facts;
   const retryable = isRead(facts);
-  if (thrown instanceof TimedOut) {
+  if (thrown instanceof DeadlineExceeded) {
     const message = `${operation}: no whole answer came within ${facts.timeout} ms.`;
-    return inDoubt(facts, new RequestTimeoutError(message, { operation, outcome, retryable, requestId }));
+    return orOutcomeUnknown(
+      facts,
+      new RequestTimeoutError(message, { operation, outcome, retryable, requestId }),
+    );
   }
-  const cause = printable(thrown, redact);
-  if (status === null && wasNeverSent(thrown, facts.hasOwnConnections ? undefined : new URL(facts.url))) {
-    const message = `${operation}: no connection to the service could be made, so nothing was sent (${deepest(cause)}).`;
+  const cause = sanitizeError(thrown, redact);
+  if (status === null && isProvenNotSent(thrown, facts.hasOwnConnections ? undefined : new URL(facts.url))) {
+    const message = `${operation}: no connection to the service could be made, so nothing was sent (${rootCauseMessage(cause)}).`;
     return new ConnectionError(message, {
       operation,
       outcome: outcome && 'not_sent',
@@ -95,8 +102,11 @@ export function noWholeAnswer(facts: CallFacts, thrown: unknown, status: number 
       requestId,
     });
   }
-  const message = `${operation}: the connection failed before a whole answer came (${deepest(cause)}).`;
-  return inDoubt(facts, new ConnectionError(message, { operation, outcome, retryable, cause, requestId }));
+  const message = `${operation}: the connection failed before a whole answer came (${rootCauseMessage(cause)}).`;
+  return orOutcomeUnknown(
+    facts,
+    new ConnectionError(message, { operation, outcome, retryable, cause, requestId }),
+  );
 }
 
 /** The client errors of RFC 9110 and of IANA's registry. 408 says that the service waited, not that it refused. */
@@ -106,47 +116,48 @@ const REFUSALS = new Set([
 ]);
 
 /** `isWhole`: the response did not break off. */
-export function afterErrorStatus(
-  facts: CallFacts,
-  received: Received,
+export function statusError(
+  facts: CallContext,
+  received: ResponseBuffer,
   status: number,
   isWhole: boolean,
 ): PaymentsError {
-  if (status < 400) return unexpectedAnswer(facts, received, status, 'a redirect, which is never followed');
+  if (status < 400)
+    return unexpectedResponseError(facts, received, status, 'a redirect, which is never followed');
   if (isRead(facts)) {
     const passing = status >= 500 || [408, 425, 429].includes(status);
     return apiError(facts, received, status, null, passing);
   }
   if (!REFUSALS.has(status)) {
-    const reference = referenceIn(received, facts.redact);
-    return inDoubt(facts, apiError(facts, received, status, 'unknown', false), reference);
+    const reference = extractReference(received, facts.redact);
+    return orOutcomeUnknown(facts, apiError(facts, received, status, 'unknown', false), reference);
   }
   return afterRefusal(facts, received, status, isWhole, status === 429);
 }
 
 /** `status: false`. */
-export function refusal(facts: CallFacts, received: Received, status: number): PaymentsError {
+export function rejectionError(facts: CallContext, received: ResponseBuffer, status: number): PaymentsError {
   if (isRead(facts)) return apiError(facts, received, status, null, false);
   return afterRefusal(facts, received, status, true, false);
 }
 
 /** Of a POST: it was rejected only if nothing in the response says that a transaction exists all the same. */
 function afterRefusal(
-  facts: CallFacts,
-  received: Received,
+  facts: CallContext,
+  received: ResponseBuffer,
   status: number,
   isWhole: boolean,
   retryable: boolean,
 ): PaymentsError {
-  const why = doubtAbout(received, isWhole);
+  const why = rejectionProblem(received, isWhole);
   if (why === undefined) return apiError(facts, received, status, 'rejected', retryable);
   const cause = apiError(facts, received, status, 'unknown', false);
-  return doubt(facts, cause, `${cause.message} ${why}`, referenceIn(received, facts.redact));
+  return outcomeUnknown(facts, cause, `${cause.message} ${why}`, extractReference(received, facts.redact));
 }
 
-export function unexpectedAnswer(
-  facts: CallFacts,
-  received: Received,
+export function unexpectedResponseError(
+  facts: CallContext,
+  received: ResponseBuffer,
   status: number,
   fault: string,
 ): PaymentsError {
@@ -154,7 +165,7 @@ export function unexpectedAnswer(
   const retryable = isRead(facts) && status < 300;
   const size = received.truncated ? ', longer than any of the service' : '';
   const body = redact.body(received);
-  const message = `${operation}: the service answered ${status} with ${fault}${size}.${liveOnly(facts)}`;
+  const message = `${operation}: the service answered ${status} with ${fault}${size}.${testKeyHint(facts)}`;
   const error = new UnexpectedResponseError(message, {
     operation,
     outcome,
@@ -163,40 +174,43 @@ export function unexpectedAnswer(
     body,
     requestId,
   });
-  return isRead(facts) ? error : inDoubt(facts, error, referenceIn(received, redact));
+  return isRead(facts) ? error : orOutcomeUnknown(facts, error, extractReference(received, redact));
 }
 
 /**
  * A POST got the response to an earlier request: a service sent one too many over a connection that is used again, or a
  * cache gave an old one. It tells nothing of this request, and the transaction in it is another one.
  */
-export function earlierAnswer(facts: CallFacts, received: Received, status: number): PaymentsError {
+export function earlierAnswer(facts: CallContext, received: ResponseBuffer, status: number): PaymentsError {
   const { operation, outcome, redact, requestId } = facts;
   const message = `${operation}: the response has the X-Request-Id of an earlier request.`;
   const body = redact.body(received);
   const seen = { status, body, requestId };
-  return inDoubt(
+  return orOutcomeUnknown(
     facts,
     new UnexpectedResponseError(message, { operation, outcome, retryable: false, ...seen }),
   );
 }
 
 /** What was thrown is not shown: it may quote what was read. */
-export function unexpectedFault(facts: CallFacts, { status }: Received): PaymentsError {
+export function internalError(facts: CallContext, { status }: ResponseBuffer): PaymentsError {
   const { operation, outcome, requestId } = facts;
   const message = `${operation}: the client itself failed while it read the answer.`;
   const retryable = isRead(facts);
   const seen = { status: status ?? 0, body: undefined, requestId };
-  return inDoubt(facts, new UnexpectedResponseError(message, { operation, outcome, retryable, ...seen }));
+  return orOutcomeUnknown(
+    facts,
+    new UnexpectedResponseError(message, { operation, outcome, retryable, ...seen }),
+  );
 }
 
-function liveOnly({ testMode, operation }: CallFacts): string {
+function testKeyHint({ testMode, operation }: CallContext): string {
   const hint = ' The key is a test key: charging works in live mode only.';
   return testMode && operation === 'chargeMobileMoney' ? hint : '';
 }
 
 /** What a 404 most often means. */
-function likelyMistake(facts: CallFacts, status: number): string {
+function likelyMistake(facts: CallContext, status: number): string {
   if (status !== 404) return '';
   if (isRead(facts)) return ' Is the reference of another account or mode?';
   const { pathname } = new URL(facts.url);
@@ -207,20 +221,20 @@ function likelyMistake(facts: CallFacts, status: number): string {
 const LONGEST_PATH = 80;
 
 function apiError(
-  facts: CallFacts,
-  received: Received,
+  facts: CallContext,
+  received: ResponseBuffer,
   status: number,
   outcome: Outcome | null,
   retryable: boolean,
 ): APIError {
   const { operation, redact, requestId } = facts;
   // A body that cannot be read does not hide what the status says.
-  const body = orNothing(() => redact.body(received));
-  const serviceMessage = orNothing(() => serviceMessageIn(body));
+  const body = orUndefined(() => redact.body(received));
+  const serviceMessage = orUndefined(() => extractMessage(body));
   const said = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
   const rejected = outcome === 'rejected' ? ' Nothing was charged by this call.' : '';
   return new (apiErrorClass(status))(
-    `${operation}: the service answered ${status}${said}.${rejected}${likelyMistake(facts, status)}${liveOnly(facts)}`,
+    `${operation}: the service answered ${status}${said}.${rejected}${likelyMistake(facts, status)}${testKeyHint(facts)}`,
     {
       operation,
       outcome,
@@ -228,14 +242,14 @@ function apiError(
       status,
       body,
       serviceMessage,
-      fieldErrors: orNothing(() => fieldErrorsIn(body)) ?? [],
+      fieldErrors: orUndefined(() => extractFieldErrors(body)) ?? [],
       requestId,
-      retryAfter: retryAfterIn(received.headers),
+      retryAfter: parseRetryAfter(received.headers),
     },
   );
 }
 
-function deepest(error: Error): string {
-  if (error.cause instanceof Error) return deepest(error.cause);
+function rootCauseMessage(error: Error): string {
+  if (error.cause instanceof Error) return rootCauseMessage(error.cause);
   return 'code' in error ? `${error.code}: ${error.message}` : error.message;
 }

@@ -1,6 +1,6 @@
 import { referenceSchema } from '../contract/reference.ts';
 import type { Redact } from '../redact.ts';
-import type { Received } from './received.ts';
+import type { ResponseBuffer } from './received.ts';
 
 /** Headers that can name a transaction, besides the body. */
 const NAMING_HEADERS = ['location', 'content-location', 'link'];
@@ -12,7 +12,7 @@ const LONGEST_SEARCHED = 64 * 1024;
  * Why a response that refuses is no proof that no charge exists, or `undefined` if it is one. A service that names a
  * transaction may have made it before it refused.
  */
-export function doubtAbout(received: Received, isWhole: boolean): string | undefined {
+export function rejectionProblem(received: ResponseBuffer, isWhole: boolean): string | undefined {
   if (!isWhole || received.truncated) return 'The response is not whole.';
   if (isStillPacked(received)) return 'The response cannot be read.';
   if (/TXN-\S/i.test(readable(received))) return 'The response names a transaction.';
@@ -23,7 +23,7 @@ export function doubtAbout(received: Received, isWhole: boolean): string | undef
  * The reference in a response that is no result: the one of SPEC.md's place, or else the only one there is. One in other
  * letters than `TXN-…` is not put right: the service might tell references apart by case.
  */
-export function referenceIn(received: Received, redact: Redact): string | undefined {
+export function extractReference(received: ResponseBuffer, redact: Redact): string | undefined {
   const inPlace = referenceInData(received.json);
   if (inPlace !== undefined) return inPlace;
   const values = textsOf(received.json).filter((text) => referenceSchema.safeParse(text).success);
@@ -61,7 +61,7 @@ function mentionedIn(text: string): string[] {
 }
 
 /** A content coding that was not unpacked: its bytes are no text. */
-function isStillPacked({ headers, text }: Received): boolean {
+function isStillPacked({ headers, text }: ResponseBuffer): boolean {
   const coding = headers.get('content-encoding')?.trim() || 'identity';
   return coding.toLowerCase() !== 'identity' && text.includes('\ufffd');
 }
@@ -69,7 +69,7 @@ function isStillPacked({ headers, text }: Received): boolean {
 const ESCAPED = /\\u([\da-f]{4})|\\x([\da-f]{2})|%([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?/gi;
 
 /** Body and headers without the escapes of JSON, addresses and HTML, which may lie in one another; UTF-16 as ASCII. */
-function readable({ text, headers }: Received): string {
+function readable({ text, headers }: ResponseBuffer): string {
   const whole = [text, ...NAMING_HEADERS.map((name) => headers.get(name) ?? '')].join('\n');
   return unescaped(unescaped(whole)).replaceAll(/[\\\0]/g, '');
 }

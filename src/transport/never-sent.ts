@@ -40,16 +40,16 @@ const CERTIFICATE_REFUSED = new Set([
  * @param url the address of the request, if code of the merchant sent it: that code might have connected elsewhere too,
  * so only an error that names this host and this port counts
  */
-export function wasNeverSent(error: unknown, url?: URL, depth = 0): boolean {
+export function isProvenNotSent(error: unknown, url?: URL, depth = 0): boolean {
   if (!isError(error) || depth > 8) return false;
   // Several addresses were tried: the error bears the code of one of them, but each has to be proof.
   if ('errors' in error && Array.isArray(error.errors)) {
-    return error.errors.length > 0 && error.errors.every((member) => wasNeverSent(member, url, depth + 1));
+    return error.errors.length > 0 && error.errors.every((member) => isProvenNotSent(member, url, depth + 1));
   }
   const isConnect = 'syscall' in error && error.syscall === 'connect';
   // Fetch refuses some ports by itself, and says so without a code.
   const isBadPort = error.message === 'bad port';
-  if (!(isConnect || isBadPort || 'code' in error)) return wasNeverSent(error.cause, url, depth + 1);
+  if (!(isConnect || isBadPort || 'code' in error)) return isProvenNotSent(error.cause, url, depth + 1);
   if (url && !isAbout(error, url)) return false;
   return isConnect || isBadPort || ('code' in error && isProof(error.code));
 }

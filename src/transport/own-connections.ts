@@ -3,7 +3,7 @@ import type { Transport } from '../options.ts';
 /** The same in the ES module and the CommonJS build, and in each entry point: a client of one takes a transport of another. */
 const MARK = Symbol.for('payment-collection-client/own-connections');
 
-type Exchange = Transport['exchange'];
+type Exchange = Transport['send'];
 
 /**
  * Marks the `exchange` of a transport whose errors can only come from its own connections to the service. A function
@@ -19,7 +19,7 @@ export function markOwnConnections(exchange: Exchange, isOwn: () => boolean): Ex
  * Whether an error of this transport can only be about the request itself. Code of the merchant around a request can
  * make requests of its own, and a refused connection of one of those proves nothing about the charge.
  */
-export function hasOwnConnections({ exchange }: Transport): boolean {
+export function hasOwnConnections({ send: exchange }: Transport): boolean {
   const mark: unknown = Reflect.get(exchange, MARK);
   if (typeof mark !== 'object' || mark === null || !('exchange' in mark && 'isOwn' in mark)) return false;
   // A Proxy shows the mark of its target, which is another function.

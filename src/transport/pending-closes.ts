@@ -6,17 +6,17 @@
  * Two turns: in the first, the message itself may be ahead of that news, where the caller goes on from a file, a name
  * look-up or another message.
  */
-export async function noticeClosedConnections(): Promise<void> {
+export async function flushSocketCloses(): Promise<void> {
   if (typeof MessageChannel === 'undefined') return;
-  await turn();
-  await turn();
+  await nextTurn();
+  await nextTurn();
 }
 
 /**
  * A message channel, because a test's fake timers would never let a timer end. A new one each time, because a message
  * to a port that is just being served would still come in the same turn.
  */
-function turn(): Promise<void> {
+function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

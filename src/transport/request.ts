@@ -7,7 +7,7 @@ import { version } from '../version.ts';
 import { REQUEST_ID } from './request-id.ts';
 
 /** What the caller gave, checked and made ready to send; all its faults are reported together. */
-export function checkedInput<Input, Request extends object, Result>(
+export function validateInput<Input, Request extends object, Result>(
   operation: Operation<Input, Request, Result>,
   input: Input,
 ): Request {
@@ -23,7 +23,7 @@ export function checkedInput<Input, Request extends object, Result>(
 function inputIssues(issue: z.core.$ZodIssue, fields: readonly string[]): InputIssue[] {
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path.length === 0 ? fields : EXPECTED_FIELDS;
-    const named = issue.keys.slice(0, MOST_NAMED).map((key) => unknownField(issue.path, key, known));
+    const named = issue.keys.slice(0, MAX_UNKNOWN_FIELDS).map((key) => unknownField(issue.path, key, known));
     const more = issue.keys.length - named.length;
     const others = {
       path: '',
@@ -55,10 +55,10 @@ function unknownField(path: readonly PropertyKey[], key: string, known: readonly
 }
 
 const EXPECTED_FIELDS = Object.keys(expectationSchema.shape);
-const MOST_NAMED = 20;
+const MAX_UNKNOWN_FIELDS = 20;
 
 /** The JSON text of a POST, written once and sent unchanged with each try. */
-export function bodyOf(
+export function buildBody(
   operation: { name: OperationName; input: { shape: object } },
   request: object,
   extraBody: Readonly<Record<string, unknown>> = {},
@@ -84,17 +84,17 @@ export function bodyOf(
 }
 
 /** A field of a request, where it has one of that name. */
-export function textField(request: object, name: string): string | undefined {
+export function stringField(request: object, name: string): string | undefined {
   const field: unknown = Object.getOwnPropertyDescriptor(request, name)?.value;
   return typeof field === 'string' ? field : undefined;
 }
 
 /** The path below the base URL. A reference has passed its schema, so it cannot leave its place in the path. */
-export function pathOf(operation: { path: string }, reference: string | undefined): string {
+export function buildPath(operation: { path: string }, reference: string | undefined): string {
   return operation.path.replace(':reference', encodeURIComponent(reference ?? ''));
 }
 
-export function headersOf(
+export function buildHeaders(
   own: Readonly<Record<string, string>>,
   requestId: string,
   apiKey: string,

@@ -1,49 +1,49 @@
 import type { Operation } from '../contract/operation.ts';
 import { type AnyTransaction, TransactionMismatchError } from '../request-errors.ts';
-import { Aborted } from './deadline.ts';
+import { CallerAborted } from './deadline.ts';
 import {
-  afterAbort,
-  afterErrorStatus,
-  type CallFacts,
+  abortError,
+  type CallContext,
   earlierAnswer,
-  noWholeAnswer,
-  refusal,
-  unexpectedAnswer,
+  incompleteResponseError,
+  rejectionError,
+  statusError,
+  unexpectedResponseError,
 } from './failures.ts';
-import type { Received } from './received.ts';
+import type { ResponseBuffer } from './received.ts';
 
 /**
  * The end of every request: from what came in, and what was thrown meanwhile, to a typed result or to the error that
  * says what may have happened to the money.
  */
-export function settle<Input, Request extends object, Result extends AnyTransaction>(
+export function interpretResponse<Input, Request extends object, Result extends AnyTransaction>(
   operation: Operation<Input, Request, Result>,
   request: Request,
-  facts: CallFacts,
-  received: Received,
+  facts: CallContext,
+  received: ResponseBuffer,
   thrown: unknown,
 ): Result {
   const { status } = received;
-  if (thrown instanceof Aborted) throw afterAbort(facts, thrown.reason);
-  if (status === null) throw noWholeAnswer(facts, thrown, status);
+  if (thrown instanceof CallerAborted) throw abortError(facts, thrown.reason);
+  if (status === null) throw incompleteResponseError(facts, thrown, status);
   if (operation.method === 'POST' && facts.isOfEarlierRequest) throw earlierAnswer(facts, received, status);
-  if (status < 200 || status > 299) throw afterErrorStatus(facts, received, status, thrown === undefined);
-  if (thrown !== undefined) throw noWholeAnswer(facts, thrown, status);
+  if (status < 200 || status > 299) throw statusError(facts, received, status, thrown === undefined);
+  if (thrown !== undefined) throw incompleteResponseError(facts, thrown, status);
 
   const body = received.json;
   if (body === undefined)
-    throw unexpectedAnswer(facts, received, status, 'a body that cannot be read as JSON');
-  if (isRefusal(body)) throw refusal(facts, received, status);
+    throw unexpectedResponseError(facts, received, status, 'a body that cannot be read as JSON');
+  if (isRejection(body)) throw rejectionError(facts, received, status);
   const answer = operation.answer.safeParse(body);
   if (!answer.success) {
     const wrong = new Set(answer.error.issues.map(({ path }) => path.join('.') || 'the body'));
     const fault = `a body other than SPEC.md shows: ${[...wrong].join(', ')} missing or wrong`;
-    throw unexpectedAnswer(facts, received, status, fault);
+    throw unexpectedResponseError(facts, received, status, fault);
   }
   const mismatches = operation.mismatches(answer.data, request);
   if (mismatches.length > 0) throw new TransactionMismatchError(answer.data, mismatches, facts);
   return answer.data;
 }
 
-const isRefusal = (body: unknown) =>
+const isRejection = (body: unknown) =>
   typeof body === 'object' && body !== null && 'status' in body && body.status === false;

@@ -4,12 +4,12 @@ import { ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions, UnkeyedOptions } from '../options.ts';
 import { type AnyTransaction, OutcomeUnknownError } from '../request-errors.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
-import { type Answer, type Call, type Recent, subjectOf, tryOnce } from './attempt.ts';
+import { type Call, type CallResult, eventContext, type Recent, sendAttempt } from './attempt.ts';
 import { sleep } from './deadline.ts';
-import { eitherSignal } from './either-signal.ts';
+import { linkSignals } from './either-signal.ts';
 import { fetchTransport } from './exchange.ts';
-import { bodyOf, checkedInput } from './request.ts';
-import { delayBeforeRetry } from './retry.ts';
+import { buildBody, validateInput } from './request.ts';
+import { retryDelay } from './retry.ts';
 import { refuseOldRuntime } from './single-use.ts';
 
 /**
@@ -17,7 +17,7 @@ import { refuseOldRuntime } from './single-use.ts';
  *
  * @throws InvalidInputError, ConfigurationError
  */
-export function prepare<Input, Request extends object, Result extends AnyTransaction>(
+export function prepareCall<Input, Request extends object, Result extends AnyTransaction>(
   client: ResolvedOptions,
   operation: Operation<Input, Request, Result>,
   input: Input,
@@ -27,15 +27,15 @@ export function prepare<Input, Request extends object, Result extends AnyTransac
     throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
   }
   if (operation.method === 'POST' && !client.transport) refuseOldRuntime(operation.name);
-  const request = checkedInput(operation, input);
-  const body = operation.method === 'POST' ? bodyOf(operation, request, extraBody) : undefined;
+  const request = validateInput(operation, input);
+  const body = operation.method === 'POST' ? buildBody(operation, request, extraBody) : undefined;
   return { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };
 }
 
 /** Sends a call's request, again where that is safe, and gives its answer. */
 export type Send = <Input, Request extends object, Result extends AnyTransaction>(
   call: Call<Input, Request, Result>,
-) => Promise<Answer<Result>>;
+) => Promise<CallResult<Result>>;
 
 /**
  * `onRateLimited` hears of each 429: its Retry-After in milliseconds, and the reference that was asked about. Once `closing` is aborted nothing is sent, and
@@ -54,20 +54,20 @@ export function createSend(
       given.beforeSending?.(sending);
     };
     const call = { ...given, beforeSending };
-    return retrying(client, closing, call, (attempt) =>
-      tryOnce(transport, client, call, attempt, recent).catch((error) => {
+    return withRetries(client, closing, call, (attempt) =>
+      sendAttempt(transport, client, call, attempt, recent).catch((error) => {
         const fault = error instanceof OutcomeUnknownError ? error.cause : error;
-        if (fault instanceof RateLimitError) onRateLimited(fault.retryAfter, subjectOf(call).reference);
+        if (fault instanceof RateLimitError) onRateLimited(fault.retryAfter, eventContext(call).reference);
         throw error;
       }),
     );
   };
 }
 
-async function retrying<Result>(
+async function withRetries<Result>(
   client: ResolvedOptions,
   closing: AbortSignal,
-  call: Parameters<typeof subjectOf>[0] & ResolvedRequestOptions,
+  call: Parameters<typeof eventContext>[0] & ResolvedRequestOptions,
   tryOnce: (attempt: number) => Promise<Result>,
 ): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
@@ -75,10 +75,10 @@ async function retrying<Result>(
       return await tryOnce(attempt);
     } catch (error) {
       if (!(error instanceof PaymentsError) || call.signal?.aborted) throw error;
-      const delay = delayBeforeRetry(error, attempt, call.maxRetries);
+      const delay = retryDelay(error, attempt, call.maxRetries);
       if (delay === null) throw error;
-      client.report({ type: 'retry', ...subjectOf(call), attempt, delay, error: error.code });
-      const { signal, release } = eitherSignal(call.operation.name, call.signal, closing);
+      client.report({ type: 'retry', ...eventContext(call), attempt, delay, error: error.code });
+      const { signal, release } = linkSignals(call.operation.name, call.signal, closing);
       await sleep(delay, signal).finally(release);
     }
   }

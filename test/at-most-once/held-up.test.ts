@@ -38,8 +38,8 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     const journal = shared.journal();
     const service = await serve();
     const frozen = changed(journal, {
-      begin: async (...step) => {
-        const standing = await journal.begin(...step);
+      claim: async (...step) => {
+        const standing = await journal.claim(...step);
         jump(LEASE);
         return standing;
       },

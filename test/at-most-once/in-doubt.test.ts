@@ -201,7 +201,7 @@ describe('what is said of a charge in doubt', () => {
   test('is an event, and a warning in the log, each with key and reference', async () => {
     const { events, lines } = await telling('chargeMobileMoney', 'TXN-seen');
     const about = { operation: 'chargeMobileMoney', idempotencyKey: KEY, reference: 'TXN-seen' };
-    expect(events).toEqual([{ type: 'journal', result: 'in_doubt', ...about }]);
+    expect(events).toEqual([{ type: 'journal', result: 'unresolved', ...about }]);
     expect(lines).toEqual(['warn payments: chargeMobileMoney TXN-seen, journal: in doubt, key "order-17"']);
   });
 });

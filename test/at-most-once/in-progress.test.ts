@@ -20,8 +20,8 @@ async function patientService() {
 /** The claim is written, and whoever wrote it is killed at that moment. */
 const killedAfterBegin = (journal: Journal) =>
   changed(journal, {
-    begin: async (...step) => {
-      await journal.begin(...step);
+    claim: async (...step) => {
+      await journal.claim(...step);
       throw new Error('SIGKILL');
     },
   });
@@ -52,7 +52,7 @@ describe.each(kinds)('a charge in progress under another handle on %s', (_kind, 
     expect(service.requests).toHaveLength(1);
     expect(events).toMatchObject([
       { type: 'journal', result: 'waiting', idempotencyKey: KEY },
-      { type: 'journal', result: 'answered', reference: 'TXN-1' },
+      { type: 'journal', result: 'replayed', reference: 'TXN-1' },
     ]);
   });
 

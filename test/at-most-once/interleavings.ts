@@ -24,7 +24,7 @@ export type Command =
       /** How long the request is on its way, and how long its answer. */
       latency: number;
       /** The process is killed at a step of its journal. */
-      death: { step: 'begin' | 'end'; side: 'before' | 'after' } | null;
+      death: { step: 'claim' | 'complete'; side: 'before' | 'after' } | null;
       /** One for each step of the database in this call. */
       faults: StoreFault[];
       abortAfter: number | null;
@@ -40,7 +40,7 @@ const call = fc.record({
   answer: fc.constantFrom<Answer[]>('made', 'made', ...answers),
   latency: fc.constantFrom(0, 100, 4_000, 12_000),
   death: fc.option(
-    fc.record({ step: fc.constantFrom('begin', 'end'), side: fc.constantFrom('before', 'after') }),
+    fc.record({ step: fc.constantFrom('claim', 'complete'), side: fc.constantFrom('before', 'after') }),
     { freq: 4 },
   ),
   faults: fc.array(fc.constantFrom<StoreFault[]>('none', 'none', 'none', 'before', 'after'), {

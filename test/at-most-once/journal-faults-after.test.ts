@@ -38,7 +38,7 @@ describe.each(ends)('where recording the end %s', (_what, end) => {
     const service = await serve();
     const shared = sharedStore();
     const { journalled, errors, ...options } = listening();
-    const journal = changed(shared.journal(), { end });
+    const journal = changed(shared.journal(), { complete: end });
     const call = charged(service.client({ journal, ...options }));
     await until(() => service.requests.length === 1);
     await turns();
@@ -60,7 +60,7 @@ test('where the end of a failure cannot be recorded, the failure is told as it w
   fakeClocks();
   const service = await startService((response) => json(response, 422, {}));
   const { journalled, errors, ...options } = listening();
-  const journal = changed(sharedStore().journal(), { end: down });
+  const journal = changed(sharedStore().journal(), { complete: down });
   const call = failureOf(charged(service.client({ journal, ...options })));
   await until(() => service.requests.length === 1);
   await turns();
@@ -80,7 +80,7 @@ test.each([1, 3, 5])(
     const { journalled, errors, ...options } = listening();
     let tries = 0;
     const failing = changed(journal, {
-      end: (...step) => (++tries <= times ? down() : journal.end(...step)),
+      complete: (...step) => (++tries <= times ? down() : journal.complete(...step)),
     });
     const call = charged(service.client({ journal: failing, ...options }));
     await until(() => tries === 1);
@@ -98,8 +98,8 @@ test('an end whose answer is lost is known again, and the result given', async (
   const journal = shared.journal();
   let tries = 0;
   const losing = changed(journal, {
-    end: async (...step) => {
-      const ended = await journal.end(...step);
+    complete: async (...step) => {
+      const ended = await journal.complete(...step);
       return ++tries === 1 ? down() : ended;
     },
   });

@@ -14,10 +14,10 @@ function hungJournal(journal: Journal) {
   const asked = Promise.withResolvers<void>();
   const wakes = Promise.withResolvers<void>();
   const hung = changed(journal, {
-    begin: async (...step) => {
+    claim: async (...step) => {
       asked.resolve();
       await wakes.promise;
-      return journal.begin(...step);
+      return journal.claim(...step);
     },
   });
   return { hung, asked: asked.promise, wake: wakes.resolve };
@@ -130,10 +130,10 @@ describe('a journal that does not answer', () => {
     const journal = shared.journal();
     const abort = new AbortController();
     const aborting = changed(journal, {
-      begin: async (...step) => {
+      claim: async (...step) => {
         abort.abort();
         await turns(3);
-        return journal.begin(...step);
+        return journal.claim(...step);
       },
     });
     const call = charged(service.client({ journal: aborting }), { signal: abort.signal });

@@ -86,7 +86,7 @@ export function sharedStore() {
 /** A journal whose steps go through `change` first. */
 export function changed(
   journal: Journal,
-  change: Partial<Pick<Journal, 'begin' | 'renew' | 'end' | 'read' | 'lease'>>,
+  change: Partial<Pick<Journal, 'claim' | 'renew' | 'complete' | 'read' | 'lease'>>,
 ): Journal {
   return { ...journal, ...change };
 }

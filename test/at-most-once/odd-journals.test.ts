@@ -32,12 +32,12 @@ describe.each(thrown)("a merchant's journal that throws %s", (_what, fault) => {
     'when asked to begin (%s): nothing is sent, and it is a JournalError',
     async (how) => {
       const service = await serve();
-      const begin: Journal['begin'] = () => {
+      const begin: Journal['claim'] = () => {
         if (how === 'throws') throw fault;
         return Promise.reject(fault);
       };
       const failure = await failureOf(
-        charged(service.client({ journal: changed(sharedStore().journal(), { begin }) })),
+        charged(service.client({ journal: changed(sharedStore().journal(), { claim: begin }) })),
       );
       expect(failure).toBeInstanceOf(JournalError);
       expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
@@ -65,7 +65,7 @@ test.each(nonsense)(
   async (_what, answer) => {
     const service = await serve();
     const begin = () => Promise.resolve(JSON.parse(JSON.stringify(answer ?? null)));
-    const journal = changed(sharedStore().journal(), { begin });
+    const journal = changed(sharedStore().journal(), { claim: begin });
     const failure = await failureOf(charged(service.client({ journal })));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
@@ -93,7 +93,7 @@ test.each(unreadable)(
   async (_what, result) => {
     const service = await serve();
     const standing = { state: 'completed', result: { reference: 'TXN-1', ...result } } as const;
-    const journal = changed(sharedStore().journal(), { begin: async () => standing });
+    const journal = changed(sharedStore().journal(), { claim: async () => standing });
     const failure = await failureOf(charged(service.client({ journal })));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ reference: standing.result.reference, outcome: 'unknown' });
@@ -104,7 +104,7 @@ test.each(unreadable)(
 test('a journal that throws when asked what it holds does not take a result away', async () => {
   const service = await serve();
   const journal = changed(sharedStore().journal(), {
-    end: async () => false,
+    complete: async () => false,
     read: () => {
       throw new Error('not written yet');
     },
@@ -137,7 +137,7 @@ test('a record that cannot be read is never charged on, and never said to be no 
     expect(String(failure)).toContain('a newer version of this package may have written it');
     expect(String(failure)).toContain('Nothing was sent. An earlier call may have charged');
     expect(failure).toMatchObject({ idempotencyKey: KEY });
-    expect(told).toMatchObject([{ type: 'journal', result: 'in_doubt', idempotencyKey: KEY }]);
+    expect(told).toMatchObject([{ type: 'journal', result: 'unresolved', idempotencyKey: KEY }]);
   }
   expect(service.requests).toHaveLength(1);
 });

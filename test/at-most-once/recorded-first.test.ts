@@ -46,10 +46,10 @@ test('nothing leaves while the journal has not said that the intent is recorded'
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
   const journal = changed(shared.journal(), {
-    begin: async (...step) => {
+    claim: async (...step) => {
       asked.resolve();
       await answer.promise;
-      return shared.journal().begin(...step);
+      return shared.journal().claim(...step);
     },
   });
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
@@ -69,11 +69,11 @@ test('the caller waits until the result is recorded', async () => {
   const ended = Promise.withResolvers<void>();
   const order: string[] = [];
   const late = changed(journal, {
-    end: async (...step) => {
+    complete: async (...step) => {
       ended.resolve();
       await new Promise((resolve) => setImmediate(resolve));
       order.push('recorded');
-      return journal.end(...step);
+      return journal.complete(...step);
     },
   });
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));

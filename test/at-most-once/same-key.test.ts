@@ -135,7 +135,7 @@ describe('a recorded result', () => {
         type: 'journal',
         operation: 'chargeMobileMoney',
         idempotencyKey: KEY,
-        result: 'answered',
+        result: 'replayed',
         reference: 'TXN-8f2c61d0',
       },
     ]);
@@ -147,7 +147,7 @@ test('the mock has one charge for one key, whatever it loses', async () => {
   const payments = client({ journal: kinds[0]?.[1]()() });
   const first = await payments.chargeMobileMoney(charge, { idempotencyKey: KEY });
   expect(await payments.chargeMobileMoney(charge, { idempotencyKey: KEY })).toEqual(replayOf(first));
-  mock.fault('chargeMobileMoney', { kind: 'answerLost' });
+  mock.fault('chargeMobileMoney', { kind: 'responseLost' });
   const lost = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
   await expect(lost).rejects.toMatchObject({ outcome: 'unknown' });
   const again = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });

@@ -109,7 +109,7 @@ test('no retention makes a journal forget its service', async () => {
   const service = await serve();
   const kept: [string, number | null][] = [];
   const write: JournalStore['write'] = (key, change) => {
-    kept.push([key, change.keepFor]);
+    kept.push([key, change.ttl]);
     return shared.store.write(key, change);
   };
   const journal = createJournal({ ...shared.store, write }, { retention: 1_000 });

@@ -166,9 +166,9 @@ function mortal(journal: Journal, { death }: Call, die: () => void): Journal {
     };
   return {
     ...journal,
-    begin: step('begin', journal.begin),
+    claim: step('claim', journal.claim),
     renew: step('renew', journal.renew),
-    end: step('end', journal.end),
+    complete: step('complete', journal.complete),
     read: step('read', journal.read),
   };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InvalidInputError, TransactionMismatchError } from '../../src/index.ts';
-import { amountFault, LARGEST_EXACT_AMOUNT, sameAmount } from '../../src/money.ts';
+import { amountIssue, MAX_AMOUNT, sameAmount } from '../../src/money.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../support/service.ts';
 import { sized } from '../support/sized.ts';
 
@@ -14,7 +14,7 @@ const withoutEndZeros = (decimal: string) => decimal.replace(/\.?0+$/, '');
 
 const anyCents = fc.oneof(
   fc.integer({ min: 1_00, max: 1_000_000_00 }),
-  fc.integer({ min: 1_00, max: LARGEST_EXACT_AMOUNT * 100 }),
+  fc.integer({ min: 1_00, max: MAX_AMOUNT * 100 }),
 );
 
 test('an amount reaches the wire as the JSON number that was meant, and the answer is held against it', async () => {
@@ -77,7 +77,7 @@ const refused: [name: string, amount: unknown, code: string][] = [
   ['-5', -5, 'too_small'],
   ["'-5'", '-5', 'too_small'],
   ['Number.MIN_VALUE', Number.MIN_VALUE, 'not_a_decimal'],
-  ['2 ** 46 + 1', LARGEST_EXACT_AMOUNT + 1, 'too_large'],
+  ['2 ** 46 + 1', MAX_AMOUNT + 1, 'too_large'],
   ['2 ** 60', 2 ** 60, 'too_large'],
   ["'1152921504606846976'", String(2n ** 60n), 'too_large'],
   ['Number.MAX_VALUE', Number.MAX_VALUE, 'too_large'],
@@ -147,9 +147,9 @@ test('expect takes amounts by the same rules', async () => {
 
 test('a number that was computed is taken where its value is exact, and never rounded where it is not', () => {
   fc.assert(
-    fc.property(fc.double({ min: 1, max: LARGEST_EXACT_AMOUNT, noNaN: true }), (amount) => {
+    fc.property(fc.double({ min: 1, max: MAX_AMOUNT, noNaN: true }), (amount) => {
       const exact = sameAmount(amount, amount.toFixed(2));
-      expect(amountFault(amount)).toBe(exact ? null : 'too_many_decimals');
+      expect(amountIssue(amount)).toBe(exact ? null : 'too_many_decimals');
     }),
   );
 });

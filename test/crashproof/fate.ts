@@ -43,9 +43,9 @@ export class Fate {
   around(journal: Journal): Journal {
     return {
       ...journal,
-      begin: async (key, attempt) => {
+      claim: async (key, attempt) => {
         this.past('before begin');
-        const standing = await this.#after('during begin', () => journal.begin(key, attempt));
+        const standing = await this.#after('during begin', () => journal.claim(key, attempt));
         if (standing.state === 'begun') {
           await this.#heldUp();
           this.past('after begin');
@@ -57,9 +57,9 @@ export class Fate {
         this.past('after renewal');
         return renewed;
       },
-      end: async (claim, ending) => {
+      complete: async (claim, ending) => {
         this.past('before end');
-        const ended = await this.#after('during end', () => journal.end(claim, ending));
+        const ended = await this.#after('during end', () => journal.complete(claim, ending));
         this.past('after end');
         return ended;
       },

@@ -72,11 +72,11 @@ async function poolAt(connectionString: string) {
 function forgetful(journal: Journal): Journal {
   return {
     ...journal,
-    async begin(key, attempt) {
+    async claim(key, attempt) {
       const entry = await journal.read(key);
       if (entry?.state === 'unknown' && entry.reference === undefined)
         await journal.resolve(key, 'not_charged').catch(() => {});
-      return journal.begin(key, attempt);
+      return journal.claim(key, attempt);
     },
   };
 }

@@ -21,7 +21,7 @@ export const nothingHappens: Story = { where: 'all is well' };
 
 const refused = { kind: 'status', status: 422 } as const;
 const busy = { kind: 'rateLimited', retryAfter: 60_000 } as const;
-const lost = { kind: 'answerLost' } as const;
+const lost = { kind: 'responseLost' } as const;
 
 const accepted: Story = { where: 'the charge is accepted', charges: 1 };
 const refusal: Story = {

@@ -162,7 +162,7 @@ describe.each(storages)('retention in %s', (name, make) => {
       const lasting = storage.open();
       const use = async (key: string) => {
         const journal = short ? storage.open() : lasting;
-        await journal.end(await begunClaim(journal, key), { state: 'not_sent' });
+        await journal.complete(await begunClaim(journal, key), { state: 'not_sent' });
       };
       await use('order-17');
       // The retention, the week, and a day, since what is counted at once is a day at most.
@@ -184,7 +184,7 @@ test('keeps a key recorded at a wrong time that another process rolls back', asy
   // This process cannot count the time while another one does.
   const hold = await storage.holdCountedTime();
   storage.ahead(-YEAR);
-  await journal.end(await begunClaim(journal, 'order-17'), { state: 'rejected' });
+  await journal.complete(await begunClaim(journal, 'order-17'), { state: 'rejected' });
   await hold.release();
   storage.ahead(0);
   await begunClaim(journal, 'order-18');
@@ -194,7 +194,7 @@ test('keeps a key recorded at a wrong time that another process rolls back', asy
 test('memoryJournal keeps a completed key when the clock jumps', async () => {
   const ahead = processClock();
   const journal = memoryJournal({ retention: 60_000 });
-  await journal.end(await begunClaim(journal, 'order-17'), { state: 'not_sent' });
+  await journal.complete(await begunClaim(journal, 'order-17'), { state: 'not_sent' });
   ahead(YEAR);
   for (let index = 0; index < 10; index++) await begunClaim(journal, `order-${100 + index}`);
   expect(await journal.read('order-17')).toMatchObject({ state: 'not_sent' });

@@ -67,9 +67,9 @@ describe('a database that is out of reach', () => {
       const claim = { key: 'order-17', version: 'any', attempt };
       const failures = [
         await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
-        await failureOf(journal.begin('order-17', attempt)),
+        await failureOf(journal.claim('order-17', attempt)),
         await failureOf(journal.renew(claim)),
-        await failureOf(journal.end(claim, { state: 'not_sent' })),
+        await failureOf(journal.complete(claim, { state: 'not_sent' })),
         await failureOf(journal.read('order-17')),
         await failureOf(journal.resolve('order-17', 'not_charged')),
       ];
@@ -93,7 +93,7 @@ describe('a database that is out of reach', () => {
     });
     for (const failure of [
       await failureOf(journal.read('order-17')),
-      await failureOf(journal.begin('order-17', attempt)),
+      await failureOf(journal.claim('order-17', attempt)),
     ]) {
       expect(`${failure} ${JSON.stringify(failure)} ${Object(failure).cause}`).not.toContain(password);
     }
@@ -104,7 +104,7 @@ describe('a database that is out of reach', () => {
       throw new Error('broken');
     };
     const journal = createJournal({ read: thrown, write: thrown });
-    for (const failure of [await failureOf(journal.read('a')), await failureOf(journal.begin('a', attempt))])
+    for (const failure of [await failureOf(journal.read('a')), await failureOf(journal.claim('a', attempt))])
       expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
   });
 });
@@ -115,8 +115,8 @@ describe('a write that failed', () => {
     const journal = createJournal(store);
     await begunClaim(journal, 'first');
     next('lost');
-    expect(await failureOf(journal.begin('order-17', attempt))).toMatchObject({ retryable: true });
-    expect(await journal.begin('order-17', attempt)).toMatchObject({ state: 'begun' });
+    expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({ retryable: true });
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
   });
 
   test.each(['answer lost', 'done twice'] as const)('counts where it was made: %s', async (fate) => {
@@ -126,7 +126,9 @@ describe('a write that failed', () => {
     const claim = await begunClaim(journal, 'order-17');
     const renewed = await journal.renew(claim);
     expect(renewed).not.toBeNull();
-    expect(await journal.end(renewed ?? claim, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(true);
+    expect(await journal.complete(renewed ?? claim, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(
+      true,
+    );
     await journal.resolve('order-17', { reference: 'TXN-found' });
     expect(await journal.read('order-17')).toMatchObject({
       state: 'completed',
@@ -143,8 +145,10 @@ describe('a write that failed', () => {
     expect(await failureOf(journal.renew(claim))).toMatchObject({ name: 'JournalError' });
     readable();
     expect(await journal.renew(claim)).not.toBeNull();
-    expect(await journal.end(claim, { state: 'completed', result: { reference: 'TXN-made' } })).toBe(true);
-    expect(await journal.begin('order-17', attempt)).toMatchObject({ state: 'completed' });
+    expect(await journal.complete(claim, { state: 'completed', result: { reference: 'TXN-made' } })).toBe(
+      true,
+    );
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'completed' });
   });
 
   test('an end of which nothing was heard is recorded once, and holds', async () => {
@@ -154,10 +158,10 @@ describe('a write that failed', () => {
     const ending = { state: 'completed', result: { reference: 'TXN-made' } } as const;
     next('answer lost');
     unreadable();
-    expect(await failureOf(journal.end(claim, ending))).toMatchObject({ name: 'JournalError' });
+    expect(await failureOf(journal.complete(claim, ending))).toMatchObject({ name: 'JournalError' });
     readable();
-    expect(await journal.end(claim, ending)).toBe(true);
-    expect(await journal.end(claim, { state: 'not_sent' })).toBe(false);
+    expect(await journal.complete(claim, ending)).toBe(true);
+    expect(await journal.complete(claim, { state: 'not_sent' })).toBe(false);
     expect(await journal.renew(claim)).toBeNull();
     expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
   });
@@ -172,7 +176,7 @@ describe('a write that failed', () => {
         throw new JournalError('in a transaction');
       },
     });
-    expect(await failureOf(journal.begin('order-17', attempt))).toMatchObject({
+    expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
       message: 'in a transaction',
     });
   });
@@ -200,17 +204,17 @@ describe('a record that is not understood', () => {
   async function refuses(text: string, version = 'one') {
     const service = await counting();
     const store = memoryStore();
-    await store.write('order-17', { expected: null, version, text, keepFor: null, binding: true });
+    await store.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
     const journal = createJournal(store);
     const payments = service.client({ journal });
     expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }))).toMatchObject(
       { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false },
     );
     const other = memoryStore();
-    await other.write('order-17', { expected: null, version, text, keepFor: null, binding: true });
+    await other.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
     const unread = createJournal(other);
     for (const failure of [
-      await failureOf(unread.begin('order-17', attempt)),
+      await failureOf(unread.claim('order-17', attempt)),
       await failureOf(unread.read('order-17')),
       await failureOf(unread.resolve('order-17', 'not_charged')),
     ]) {
@@ -233,7 +237,7 @@ test('a store under which the record changes for ever is given up, and nothing i
     }),
     write: async () => false,
   });
-  expect(await failureOf(journal.begin('order-17', attempt))).toMatchObject({
+  expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
     name: 'JournalError',
     retryable: true,
   });

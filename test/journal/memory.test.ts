@@ -11,8 +11,8 @@ describe('a journal in memory keeps what every journal has to', () => {
 
 test('memoryJournal keeps its records to itself unless it is given a store', async () => {
   await begunClaim(memoryJournal(), 'order-17');
-  expect(await memoryJournal().begin('order-17', attempt)).toMatchObject({ state: 'begun' });
+  expect(await memoryJournal().claim('order-17', attempt)).toMatchObject({ state: 'begun' });
   const store = memoryStore();
   await begunClaim(memoryJournal({ store }), 'order-17');
-  expect(await memoryJournal({ store }).begin('order-17', attempt)).toMatchObject({ state: 'in_progress' });
+  expect(await memoryJournal({ store }).claim('order-17', attempt)).toMatchObject({ state: 'in_progress' });
 });

@@ -115,7 +115,7 @@ describe('through the Pool', () => {
     expect(service.requests).toEqual([]);
     const key = newKey();
     const current = postgresJournal(pool);
-    await current.end(await begunClaim(current, key), { state: 'unknown' });
+    await current.complete(await begunClaim(current, key), { state: 'unknown' });
     await journal.resolve(key, { reference: 'TXN-found' });
     expect(await current.read(key)).toMatchObject({ state: 'completed' });
   });
@@ -152,7 +152,7 @@ describe('through the Pool', () => {
       await begunClaim(journal, key);
       await blocker.query('BEGIN');
       await blocker.query('SELECT 1 FROM payments_journal WHERE key = $1 FOR UPDATE', [key]);
-      const failure = failureOf(journal.begin(key, attempt));
+      const failure = failureOf(journal.claim(key, attempt));
       const pid = await waitingForLock(blocker);
       if (how === 'reset') Object(connections[0]).connection.stream.destroy(new Error('reset'));
       else await blocker.query('SELECT pg_terminate_backend($1)', [pid]);
@@ -204,7 +204,7 @@ describe('through a Client', () => {
     await begunClaim(journal, newKey());
     await client.query('BEGIN');
     await failureOf(client.query('SELECT 1 / 0'));
-    expect(await failureOf(journal.begin(newKey(), attempt))).toMatchObject(refused);
+    expect(await failureOf(journal.claim(newKey(), attempt))).toMatchObject(refused);
     await client.query('ROLLBACK');
   });
 
@@ -216,11 +216,11 @@ describe('through a Client', () => {
       const journal = postgresJournal(client);
       await begunClaim(journal, newKey());
       const transactions: Promise<unknown>[] = [];
-      const begin: Journal['begin'] = (key, { service: _, ...others }) => {
+      const begin: Journal['claim'] = (key, { service: _, ...others }) => {
         transactions.push(client.query('BEGIN'));
-        return journal.begin(key, { ...others, service: attempt.service });
+        return journal.claim(key, { ...others, service: attempt.service });
       };
-      const payments = service.client({ journal: { ...journal, begin } });
+      const payments = service.client({ journal: { ...journal, claim: begin } });
       const key = newKey();
       expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
         refused,
@@ -237,7 +237,7 @@ describe('through a Client', () => {
     const client = await connected();
     const journal = postgresJournal(client);
     const key = newKey();
-    await journal.end(await begunClaim(journal, key), { state: 'unknown' });
+    await journal.complete(await begunClaim(journal, key), { state: 'unknown' });
 
     await client.query('BEGIN');
     await journal.resolve(key, 'not_charged');
@@ -257,10 +257,10 @@ describe('through a Client', () => {
     const settling = postgresJournal(client);
     const journal = postgresJournal(pool);
     const key = newKey();
-    await journal.end(await begunClaim(journal, key), { state: 'unknown' });
+    await journal.complete(await begunClaim(journal, key), { state: 'unknown' });
     await client.query('BEGIN');
     await settling.resolve(key, 'not_charged');
-    const beginning = journal.begin(key, attempt);
+    const beginning = journal.claim(key, attempt);
     await waitingForLock(client);
     await client.query('COMMIT');
     expect(await beginning).toMatchObject({ state: 'begun' });
@@ -277,7 +277,7 @@ describe('through a Client', () => {
       return client.query(text, values);
     };
     const journal = postgresJournal({ query, ...more });
-    expect(await failureOf(journal.begin(newKey(), attempt))).toMatchObject({
+    expect(await failureOf(journal.claim(newKey(), attempt))).toMatchObject({
       name: 'JournalError',
       retryable: false,
       message: expect.stringContaining(instead),

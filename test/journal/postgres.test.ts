@@ -70,11 +70,11 @@ test.each([
 ])('claims a key through %s after the database refused an overtaken write', async (what, open) => {
   const journal = postgresJournal(await open());
   const key = `overtaken through ${what}`;
-  await journal.end(await begunClaim(journal, key), { state: 'rejected' });
+  await journal.complete(await begunClaim(journal, key), { state: 'rejected' });
   const other = await ownClient();
   await other.query('BEGIN');
   await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-  const standing = journal.begin(key, attempt);
+  const standing = journal.claim(key, attempt);
   const isBlocked = async () => {
     const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
     expect(rows).toHaveLength(1);
@@ -164,10 +164,10 @@ test('each step is one statement', async () => {
   expect(statements).toBe(1);
   expect(await taken(() => journal.renew(claim))).toBe(1);
   const again = await begunClaim(journal, 'counted too');
-  expect(await taken(() => journal.end(again, { state: 'unknown' }))).toBe(1);
+  expect(await taken(() => journal.complete(again, { state: 'unknown' }))).toBe(1);
   expect(await taken(() => journal.read('counted'))).toBe(1);
   // What stands in the way has to be read, and what is settled too.
-  expect(await taken(() => journal.begin('counted', attempt))).toBe(2);
+  expect(await taken(() => journal.claim('counted', attempt))).toBe(2);
   expect(await taken(() => journal.resolve('counted too', { reference: 'TXN-found' }))).toBe(2);
 });
 
@@ -183,7 +183,7 @@ test('synchronous_commit = off is lifted for what is recorded, and for nothing e
     CREATE CONSTRAINT TRIGGER noting AFTER INSERT OR UPDATE ON watched
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();`);
   const claim = await begunClaim(journal, 'order-17');
-  await journal.end(claim, { state: 'unknown' });
+  await journal.complete(claim, { state: 'unknown' });
   await journal.resolve('order-17', { reference: 'TXN-found' });
   expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(3).fill({ how: 'on' }));
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
@@ -199,8 +199,8 @@ test('what was dropped is deleted, a little at a time, and its key is new; what 
   const journal = postgresJournal(pool, { table: 'dropping', retention: 60_000 });
   await journal.migrate();
   for (let index = 0; index < 30; index++) {
-    await journal.end(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
-    await journal.end(await begunClaim(journal, `doubtful ${index}`), { state: 'unknown' });
+    await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+    await journal.complete(await begunClaim(journal, `doubtful ${index}`), { state: 'unknown' });
   }
   const rows = async (pattern: string) => {
     const { rows } = await pool.query('SELECT key FROM dropping WHERE key LIKE $1', [pattern]);
@@ -213,7 +213,7 @@ test('what was dropped is deleted, a little at a time, and its key is new; what 
   expect(await rows('old %')).toBe(30);
   await later(30_000);
   expect(await journal.read('old 29')).toMatchObject({ state: 'rejected' });
-  expect(await journal.begin('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
+  expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
     state: 'begun',
   });
   expect(await rows('old %')).toBe(20);

@@ -57,10 +57,10 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journals = [redisJournal(ioredis()), redisJournal(two), redisJournal(three)];
     for (const [index, writer] of journals.entries()) {
       const key = `read by all ${index}`;
-      await writer.end(await begunClaim(writer, key), { state: 'unknown', reference: 'TXN-perhaps' });
+      await writer.complete(await begunClaim(writer, key), { state: 'unknown', reference: 'TXN-perhaps' });
       for (const reader of journals) {
         expect(await reader.read(key)).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
-        expect(await reader.begin(key, attempt)).toMatchObject({ state: 'unknown' });
+        expect(await reader.claim(key, attempt)).toMatchObject({ state: 'unknown' });
       }
     }
   });
@@ -73,7 +73,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const client = ioredis(options);
     const journal = redisJournal(client);
     const key = `under ${options}`;
-    const all = await Promise.all(Array.from({ length: 10 }, () => journal.begin(key, attempt)));
+    const all = await Promise.all(Array.from({ length: 10 }, () => journal.claim(key, attempt)));
     expect(all.filter(({ state }) => state === 'begun')).toHaveLength(1);
     expect(all.filter(({ state }) => state === 'in_progress')).toHaveLength(9);
     expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
@@ -110,17 +110,17 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client, { lease: 5_000 });
     await begunClaim(journal, 'aged');
     await client.hincrby('payments:journal:aged', 'written_at', -4_000);
-    expect(await journal.begin('aged', attempt)).toMatchObject({ state: 'in_progress' });
+    expect(await journal.claim('aged', attempt)).toMatchObject({ state: 'in_progress' });
     await client.hincrby('payments:journal:aged', 'written_at', -1_001);
-    expect(await journal.begin('aged', attempt)).toMatchObject({ state: 'unknown' });
+    expect(await journal.claim('aged', attempt)).toMatchObject({ state: 'unknown' });
   });
 
   test('drops what may go after the retention, and keeps what is unknown', async () => {
     const client = ioredis();
     const journal = redisJournal(client, { prefix: 'dropping:', retention: 60_000 });
     for (let index = 0; index < 30; index++) {
-      await journal.end(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
-      await journal.end(await begunClaim(journal, `unknown ${index}`), { state: 'unknown' });
+      await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+      await journal.complete(await begunClaim(journal, `unknown ${index}`), { state: 'unknown' });
     }
     const begunAgain = await begunClaim(journal, 'old 0');
     const names = async (pattern: string) => (await client.keys(`dropping:${pattern}`)).length;
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       client.hincrby('dropping:\t{retention}:time', 'counted', milliseconds);
     const write = async () => {
       const claim = await begunClaim(journal, crypto.randomUUID());
-      await journal.end(claim, { state: 'not_sent' });
+      await journal.complete(claim, { state: 'not_sent' });
     };
     await later(7 * 24 * 60 * 60 * 1000 + 30_000);
     await write();
@@ -143,8 +143,8 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       expect(await names('old *')).toBe(1);
     }, patient);
     expect(await names('unknown *')).toBe(30);
-    expect(await journal.end(begunAgain, { state: 'unknown' })).toBe(true);
-    expect(await journal.begin('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
+    expect(await journal.complete(begunAgain, { state: 'unknown' })).toBe(true);
+    expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
       state: 'begun',
     });
   });
@@ -154,7 +154,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client, { retention: 60_000 });
     const claim = await begunClaim(journal, 'kept');
     await client.pexpire('payments:journal:kept', 60_000);
-    await journal.end(claim, { state: 'not_sent' });
+    await journal.complete(claim, { state: 'not_sent' });
     expect(await client.pttl('payments:journal:kept')).toBe(-1);
   });
 
@@ -165,7 +165,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
         ? Promise.reject(new Error('NOPERM No permissions to access a key'))
         : client.call(command, ...args);
     const journal = redisJournal({ call }, { retention: 1 });
-    await journal.end(await begunClaim(journal, 'not counted'), { state: 'not_sent' });
+    await journal.complete(await begunClaim(journal, 'not counted'), { state: 'not_sent' });
     expect(await client.hexists('payments:journal:not counted', 'kept_until')).toBe(0);
     expect(await journal.read('not counted')).toMatchObject({ state: 'not_sent' });
   });
@@ -175,7 +175,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client);
     await client.call('MULTI');
     for (const refusal of [
-      await failureOf(journal.begin('queued', attempt)),
+      await failureOf(journal.claim('queued', attempt)),
       await failureOf(journal.read('queued')),
     ])
       expect(refusal).toMatchObject({
@@ -198,10 +198,10 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const client = ioredis();
     const journal = redisJournal(client);
     const claim = await begunClaim(journal, `lost ${what}`);
-    await journal.end(claim, { state: 'not_sent' });
+    await journal.complete(claim, { state: 'not_sent' });
     await lose(client, `payments:journal:lost ${what}`);
     for (const failure of [
-      await failureOf(journal.begin(claim.key, attempt)),
+      await failureOf(journal.claim(claim.key, attempt)),
       await failureOf(journal.read(claim.key)),
       await failureOf(journal.resolve(claim.key, 'not_charged')),
     ])
@@ -219,7 +219,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const renewed = await journal.renew(claim);
     expect(renewed).not.toBeNull();
     if (renewed)
-      expect(await journal.end(renewed, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(true);
+      expect(await journal.complete(renewed, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(true);
     expect(await journal.read('sent again')).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
   });
 });

@@ -49,12 +49,12 @@ describe.each(kinds)('%s', (_kind, make) => {
   test.each(endings)('keeps what is $state for the retention, and drops it later', async (ending) => {
     fakeClock();
     const journal = make({ retention: 90 * DAY });
-    await journal.end(await begunClaim(journal, 'order-17'), ending);
+    await journal.complete(await begunClaim(journal, 'order-17'), ending);
     await pass(journal, 90 * DAY - 1);
     expect(await journal.read('order-17')).toMatchObject({ state: ending.state });
     await pass(journal, MARGIN);
     expect(await journal.read('order-17')).toBeNull();
-    expect(await journal.begin('order-17', { ...attempt, fingerprint: 'other' })).toMatchObject({
+    expect(await journal.claim('order-17', { ...attempt, fingerprint: 'other' })).toMatchObject({
       state: 'begun',
     });
   });
@@ -62,7 +62,7 @@ describe.each(kinds)('%s', (_kind, make) => {
   test('keeps a settled record for the retention from when it was settled', async () => {
     fakeClock();
     const journal = make({ retention: DAY });
-    await journal.end(await begunClaim(journal, 'order-17'), { state: 'unknown' });
+    await journal.complete(await begunClaim(journal, 'order-17'), { state: 'unknown' });
     await pass(journal, 40 * DAY);
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
     await journal.resolve('order-17', { reference: 'TXN-found' });
@@ -75,7 +75,7 @@ describe.each(kinds)('%s', (_kind, make) => {
   test('without a retention, everything is kept', async () => {
     fakeClock();
     const journal = make({});
-    await journal.end(await begunClaim(journal, 'order-17'), { state: 'rejected' });
+    await journal.complete(await begunClaim(journal, 'order-17'), { state: 'rejected' });
     vi.advanceTimersByTime(36_500 * DAY);
     await pass(journal, 30 * DAY);
     expect(await journal.read('order-17')).toMatchObject({ state: 'rejected' });
@@ -84,7 +84,7 @@ describe.each(kinds)('%s', (_kind, make) => {
   test.each([0.2, 1e300, Number.MAX_SAFE_INTEGER])('a retention of %d ms is one', async (retention) => {
     const journal = make({ retention });
     const claim = await begunClaim(journal, 'order-17');
-    expect(await journal.end(claim, { state: 'rejected' })).toBe(true);
+    expect(await journal.complete(claim, { state: 'rejected' })).toBe(true);
   });
 
   test('a clock that is set back leaves a charge in progress, and one that is set forward leaves it in doubt', async () => {
@@ -92,12 +92,12 @@ describe.each(kinds)('%s', (_kind, make) => {
     const journal = make({});
     await begunClaim(journal, 'order-17');
     jump(-DAY);
-    expect(await journal.begin('order-17', attempt)).toMatchObject({ state: 'in_progress' });
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'in_progress' });
     jump(2 * DAY);
-    expect(await journal.begin('order-17', attempt)).toMatchObject({ state: 'unknown' });
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'unknown' });
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
     await journal.resolve('order-17', 'not_charged');
-    expect(await journal.begin('order-17', attempt)).toMatchObject({ state: 'begun' });
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
   });
 });
 
@@ -106,7 +106,7 @@ test('SQLite deletes what was dropped, a little at a time, and nothing that is i
   const own = database();
   const journal = sqliteJournal(own, { retention: DAY });
   for (let index = 0; index < 100; index++) {
-    await journal.end(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+    await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
     await begunClaim(journal, `left ${index}`);
   }
   const rows = (pattern: string) =>
@@ -132,7 +132,7 @@ test('memory gives back what was dropped, and keeps what is in doubt', async () 
   set.mockRestore();
   if (!(records instanceof Map)) throw new Error('no records');
   for (let index = 0; index < 100; index++)
-    await journal.end(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+    await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
   // One more tells which service the journal belongs to.
   expect(records.size).toBe(102);
   vi.advanceTimersByTime(DAY);

@@ -58,7 +58,7 @@ test('a file that somebody else holds is waited for, while this process goes on'
   other.exec('BEGIN IMMEDIATE');
   let turns = 0;
   let begun = false;
-  const beginning = journal.begin('order-17', attempt).then((standing) => {
+  const beginning = journal.claim('order-17', attempt).then((standing) => {
     begun = true;
     return standing;
   });
@@ -78,9 +78,9 @@ test('inside a transaction of the merchant on its connection, charging is refuse
   for (const open of ['BEGIN', 'BEGIN IMMEDIATE', 'SAVEPOINT mine']) {
     database.exec(open);
     const refusals = [
-      await failureOf(journal.begin('order-18', attempt)),
+      await failureOf(journal.claim('order-18', attempt)),
       await failureOf(journal.renew(claim)),
-      await failureOf(journal.end(claim, { state: 'not_sent' })),
+      await failureOf(journal.complete(claim, { state: 'not_sent' })),
     ];
     for (const refusal of refusals) {
       expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
@@ -98,7 +98,7 @@ test.each(['a journal in use', 'a new journal'])(
     const database = temporaryDatabase()();
     const first = sqliteJournal(database);
     const claim = await begunClaim(first, 'order-17');
-    await first.end(claim, { state: 'unknown' });
+    await first.complete(claim, { state: 'unknown' });
     const journal = which === 'a new journal' ? sqliteJournal(database) : first;
 
     database.exec('BEGIN');
@@ -120,7 +120,7 @@ test('a table that was made in a transaction that is rolled back is made again',
   database.exec('BEGIN');
   expect(await journal.read('order-17')).toBeNull();
   database.exec('ROLLBACK');
-  expect(await journal.begin('order-17', attempt)).toMatchObject({ state: 'begun' });
+  expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
 });
 
@@ -147,12 +147,12 @@ test('what is no database is refused at once', () => {
 test('a database that gives rows as arrays is not read wrongly: what it holds stays in doubt', async () => {
   const open = temporaryDatabase();
   const first = sqliteJournal(open());
-  await first.end(await begunClaim(first, 'order-17'), { state: 'not_sent' });
+  await first.complete(await begunClaim(first, 'order-17'), { state: 'not_sent' });
   const database = new DatabaseSync(open().location() ?? '', { returnArrays: true });
   onTestFinished(() => database.close());
   const journal = sqliteJournal(database);
   for (const failure of [
-    await failureOf(journal.begin('order-17', attempt)),
+    await failureOf(journal.claim('order-17', attempt)),
     await failureOf(journal.read('order-17')),
     await failureOf(journal.resolve('order-17', 'not_charged')),
   ]) {
@@ -168,7 +168,7 @@ test('a database that is closed, or that cannot be written, fails as a JournalEr
   const journal = sqliteJournal(database);
   await journal.read('order-17');
   database.exec('PRAGMA query_only = ON');
-  expect(await failureOf(journal.begin('order-17', attempt))).toMatchObject({
+  expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
     name: 'JournalError',
     outcome: 'not_sent',
     retryable: true,

@@ -40,24 +40,24 @@ export const wrongJournals: Wrong[] = [
   },
   {
     what: 'takes any input',
-    open: changed(({ begin }) => ({
-      begin: (key, attempt) => begin(key, { ...attempt, fingerprint: 'any' }),
+    open: changed(({ claim: begin }) => ({
+      claim: (key, attempt) => begin(key, { ...attempt, fingerprint: 'any' }),
     })),
     found: CONFLICT,
     says: 'instead of conflict',
   },
   {
     what: 'takes any service',
-    open: changed(({ begin }) => ({
-      begin: (key, attempt) => begin(key, { ...attempt, service: 'any' }),
+    open: changed(({ claim: begin }) => ({
+      claim: (key, attempt) => begin(key, { ...attempt, service: 'any' }),
     })),
     found: SERVICE,
     says: 'instead of other_service',
   },
   {
     what: 'takes no other input once it was refused',
-    open: changed(({ begin, read }) => ({
-      async begin(key, attempt) {
+    open: changed(({ claim: begin, read }) => ({
+      async claim(key, attempt) {
         const entry = await read(key);
         if (entry?.state === 'rejected' && entry.fingerprint !== attempt.fingerprint)
           return { state: 'conflict' };
@@ -69,8 +69,8 @@ export const wrongJournals: Wrong[] = [
   },
   {
     what: 'forgets the result',
-    open: changed(({ end }) => ({
-      end: (claim, { state }) =>
+    open: changed(({ complete: end }) => ({
+      complete: (claim, { state }) =>
         end(claim, state === 'completed' ? { state, result: { reference: '' } } : { state }),
     })),
     found: ANSWER,
@@ -78,8 +78,8 @@ export const wrongJournals: Wrong[] = [
   },
   {
     what: 'forgets the reference of what is unknown',
-    open: changed(({ end }) => ({
-      end: (claim, ending) => end(claim, ending.state === 'unknown' ? { state: 'unknown' } : ending),
+    open: changed(({ complete: end }) => ({
+      complete: (claim, ending) => end(claim, ending.state === 'unknown' ? { state: 'unknown' } : ending),
     })),
     found: UNKNOWN,
     says: 'the reference came back as undefined',

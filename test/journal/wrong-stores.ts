@@ -188,7 +188,7 @@ export const wrongStores: Wrong[] = [
   {
     what: 'drops what has no end to its keeping',
     open: deciding({
-      kept: ({ version, text, keepFor }) => ({
+      kept: ({ version, text, ttl: keepFor }) => ({
         version,
         text,
         writtenAt: performance.now(),
@@ -201,7 +201,7 @@ export const wrongStores: Wrong[] = [
   {
     what: 'drops at the first date it was given',
     open: deciding({
-      kept: ({ version, text, keepFor }, before) => ({
+      kept: ({ version, text, ttl: keepFor }, before) => ({
         version,
         text,
         writtenAt: performance.now(),

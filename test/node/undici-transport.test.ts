@@ -189,7 +189,7 @@ test('leaves no listener on a signal that outlives its requests', async () => {
   onTestFinished(() => transport.close());
   const { signal } = new AbortController();
   const request = { method: 'GET', url: service.baseUrl, headers: {}, body: undefined, signal } as const;
-  const send = (isWanted: boolean) => transport.exchange(request, { head() {}, piece: () => isWanted });
+  const send = (isWanted: boolean) => transport.send(request, { onHeaders() {}, onData: () => isWanted });
   await send(true);
   await failureOf(send(true));
   await send(false);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Heap, type Timed } from '../../src/polling/heap.ts';
+import { Heap, type HeapItem } from '../../src/polling/heap.ts';
 import { sized } from '../support/sized.ts';
 
-interface Item extends Timed {
+interface Item extends HeapItem {
   id: number;
 }
 
@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /** A heap that is kept in step with a plain set. */
 function underTest() {
-  const items = Array.from({ length: 40 }, (_, id): Item => ({ id, due: 0, slot: -1 }));
+  const items = Array.from({ length: 40 }, (_, id): Item => ({ id, dueAt: 0, heapIndex: -1 }));
   const heap = new Heap<Item>();
   const inside = new Set<Item>();
   const remove = (item: Item | undefined) => {
@@ -35,7 +35,7 @@ function underTest() {
     if (name === 'take') return remove(heap.first);
     const item = items[id];
     if (name === 'remove' || !item) return remove(item);
-    heap.put(item, moment);
+    heap.upsert(item, moment);
     inside.add(item);
   };
   return { heap, items, inside, run, remove };
@@ -48,12 +48,12 @@ test('after any steps the first is one of the earliest, and everything knows whe
       for (const each of steps) {
         run(each);
         expect(heap.size).toBe(inside.size);
-        expect(heap.first?.due).toBe(
+        expect(heap.first?.dueAt).toBe(
           inside.size === 0
             ? undefined
-            : [...inside].reduce((least, item) => (item.due < least.due ? item : least)).due,
+            : [...inside].reduce((least, item) => (item.dueAt < least.dueAt ? item : least)).dueAt,
         );
-        for (const item of items) expect(item.slot !== -1).toBe(inside.has(item));
+        for (const item of items) expect(item.heapIndex !== -1).toBe(inside.has(item));
       }
     }),
     { numRuns: sized(20, 100) },
@@ -65,10 +65,10 @@ test('after any steps all come out in order, each once', () => {
     fc.property(fc.array(step, { minLength: 40, maxLength: 300, size: 'max' }), (steps) => {
       const { heap, inside, run, remove } = underTest();
       for (const each of steps) run(each);
-      const expected = [...inside].map((item) => item.due).sort((a, b) => (a < b ? -1 : 1));
+      const expected = [...inside].map((item) => item.dueAt).sort((a, b) => (a < b ? -1 : 1));
       const taken: number[] = [];
       while (heap.first) {
-        taken.push(heap.first.due);
+        taken.push(heap.first.dueAt);
         remove(heap.first);
       }
       expect(taken).toEqual(expected);
@@ -79,17 +79,17 @@ test('after any steps all come out in order, each once', () => {
 
 test('one that is not inside may be removed', () => {
   const heap = new Heap<Item>();
-  heap.remove({ id: 0, due: 5, slot: -1 });
+  heap.remove({ id: 0, dueAt: 5, heapIndex: -1 });
   expect(heap.size).toBe(0);
   expect(heap.first).toBeUndefined();
 });
 
 test('those that are never due stay behind the others', () => {
   const heap = new Heap<Item>();
-  const never: Item = { id: 0, due: 0, slot: -1 };
-  const soon: Item = { id: 1, due: 0, slot: -1 };
-  heap.put(never, Number.POSITIVE_INFINITY);
-  heap.put(soon, 5);
+  const never: Item = { id: 0, dueAt: 0, heapIndex: -1 };
+  const soon: Item = { id: 1, dueAt: 0, heapIndex: -1 };
+  heap.upsert(never, Number.POSITIVE_INFINITY);
+  heap.upsert(soon, 5);
   expect(heap.first).toBe(soon);
   heap.remove(soon);
   expect(heap.first).toBe(never);

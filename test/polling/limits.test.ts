@@ -170,7 +170,7 @@ test('a hint does not overtake those that are due already', async () => {
 test('the poll event says how late a poll is, and that grows while the limit holds polls back', async () => {
   const late: number[] = [];
   const onEvent = (event: PaymentsEvent) => {
-    if (event.type === 'poll') late.push(event.late);
+    if (event.type === 'poll') late.push(event.lag);
   };
   const { client } = scriptedService(inTurn('pending'), { onEvent, polling: { maxRequestsPerSecond: 10 } });
   for (const reference of references(100)) timed(client.waitForFinalStatus(reference));
@@ -182,7 +182,7 @@ test('the poll event says how late a poll is, and that grows while the limit hol
 test('under the limit no poll is late', async () => {
   const late: number[] = [];
   const onEvent = (event: PaymentsEvent) => {
-    if (event.type === 'poll') late.push(event.late);
+    if (event.type === 'poll') late.push(event.lag);
   };
   const { client } = scriptedService(inTurn('pending'), { onEvent });
   for (const reference of references(5)) timed(client.waitForFinalStatus(reference));

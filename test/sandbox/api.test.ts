@@ -67,7 +67,7 @@ test('a connection that breaks is reset, at the socket', async () => {
 
 test('an answer that is lost leaves the charge made', async () => {
   const { sandbox, payments } = await start();
-  sandbox.fault('chargeMobileMoney', { kind: 'answerLost' });
+  sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
   await expect(payments.chargeMobileMoney(charge)).rejects.toBeInstanceOf(OutcomeUnknownError);
   expect(sandbox.charges).toHaveLength(1);
 });
@@ -89,7 +89,7 @@ test('a charge that hangs is made while the client still waits', async () => {
   expect(sandbox.charges).toHaveLength(1);
 });
 
-test.each(['hang', 'dribble'] as const)(
+test.each(['hang', 'slowBody'] as const)(
   'an answer that does not come whole runs into the timeout: %s',
   async (kind) => {
     const { sandbox, client, payments } = await start();

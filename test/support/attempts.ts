@@ -11,7 +11,7 @@ export const attempt: Attempt = {
 
 /** Begins a key of which nobody else may have the claim. */
 export async function begunClaim(journal: Journal, key: string): Promise<Claim> {
-  const standing = await journal.begin(key, attempt);
+  const standing = await journal.claim(key, attempt);
   if (standing.state !== 'begun') throw new Error(`${key} is ${standing.state}`);
   return standing.claim;
 }

@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { amountFault, sameAmount } from '../../src/money.ts';
+import { amountIssue, sameAmount } from '../../src/money.ts';
 import { initialize } from '../../src/operations.ts';
 
 /** A range of amounts in hundredths, both ends included, and the distance from one to the next. */
@@ -46,8 +46,8 @@ export function sweep({ from, to, step }: Range): Swept {
 function brokenPromise(cents: number, onTheWire: string, answered: string): string | null {
   // Division rounds correctly, so this is the double that the literal `25.5` is.
   const amount = cents / 100;
-  if (amountFault(amount) !== null) return 'is taken as a number';
-  if (amountFault(answered) !== null) return 'is taken as text';
+  if (amountIssue(amount) !== null) return 'is taken as a number';
+  if (amountIssue(answered) !== null) return 'is taken as text';
   if (Number(answered) !== amount) return 'is one number, however it was given';
   if (JSON.stringify(amount) !== onTheWire) return 'is written exactly';
   if (!sameAmount(answered, amount)) return 'compares back as equal';

@@ -24,7 +24,7 @@ const right: Decisions = {
   fits: (found, { expected }) => (found?.version ?? null) === expected,
   meanwhile: () => undefined,
   ageOf: ({ writtenAt }) => performance.now() - writtenAt,
-  kept: ({ version, text, keepFor }) => {
+  kept: ({ version, text, ttl: keepFor }) => {
     const now = performance.now();
     return { version, text, writtenAt: now, droppedAt: keepFor === null ? null : now + keepFor };
   },

@@ -48,7 +48,7 @@ export const answers = {
   }),
 };
 
-interface SeenRequest {
+interface RecordedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -56,19 +56,19 @@ interface SeenRequest {
 }
 
 /** Answers one request; `count` is 1 for the first that came in. */
-export type Respond = (response: ServerResponse, request: SeenRequest, count: number) => unknown;
+export type Respond = (response: ServerResponse, request: RecordedRequest, count: number) => unknown;
 
 export interface Service {
   baseUrl: string;
   server: Server;
-  requests: SeenRequest[];
+  requests: RecordedRequest[];
   /** A client of this service; it retries nothing unless told. */
   client(options?: PaymentsClientOptions): PaymentsClient;
 }
 
 /** A real HTTP service on loopback, stopped when the test ends. */
 export async function startService(respond: Respond): Promise<Service> {
-  const requests: SeenRequest[] = [];
+  const requests: RecordedRequest[] = [];
   const listener: RequestListener = async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;

@@ -24,7 +24,7 @@ test('the same customer, amount and phone twice', async () => {
 
 test('also where the first answer was lost, and in another spelling', async () => {
   const { mock, payments } = startMock();
-  mock.fault('chargeMobileMoney', { kind: 'answerLost' });
+  mock.fault('chargeMobileMoney', { kind: 'responseLost' });
   await failureOf(payments.chargeMobileMoney(charge));
   await payments.chargeMobileMoney({
     ...charge,

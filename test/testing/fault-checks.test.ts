@@ -33,7 +33,7 @@ test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 8.64e15, '5'])(
   (value) => {
     for (const fault of [
       { kind: 'rateLimited', retryAfter: value },
-      { kind: 'dribble', interval: value },
+      { kind: 'slowBody', interval: value },
       { kind: 'lateApproval', after: value },
     ]) {
       expect(() => order('chargeMobileMoney', fault)).toThrow(RangeError);
@@ -46,7 +46,7 @@ test.each([500.5, '500', undefined])('a status of %o is refused', (status) => {
 });
 
 test('an interval that no timer holds is refused', () => {
-  expect(() => order('verify', { kind: 'dribble', interval: 2 ** 31 })).toThrow(RangeError);
+  expect(() => order('verify', { kind: 'slowBody', interval: 2 ** 31 })).toThrow(RangeError);
 });
 
 test('a fault that is altered after it was given sends no request to the real address', async () => {

@@ -50,7 +50,7 @@ describe('how often', () => {
     mock.script('next', ['pending', 'success']);
     const { reference } = await payments.initialize(payment);
     mock.fault('verify', { kind: 'status', status: 503 });
-    mock.fault('verify', { kind: 'answerLost' });
+    mock.fault('verify', { kind: 'responseLost' });
     await failureOf(payments.verify(reference));
     await failureOf(payments.verify(reference));
     expect((await payments.verify(reference)).status).toBe('success');

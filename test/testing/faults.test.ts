@@ -119,13 +119,13 @@ describe('a broken connection', () => {
     expect(await verifyUnder(shop, { kind: 'reset' })).toBeInstanceOf(ConnectionError);
   });
 
-  test('answerLost: the service has acted', async () => {
+  test('responseLost: the service has acted', async () => {
     const shop = startMock();
-    const { error, charged } = await chargeUnder(shop, { kind: 'answerLost' });
+    const { error, charged } = await chargeUnder(shop, { kind: 'responseLost' });
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error).toMatchObject({ ...unknown(ConnectionError), reference: undefined });
     expect(charged).toBe(1);
-    expect(await verifyUnder(shop, { kind: 'answerLost' })).toBeInstanceOf(ConnectionError);
+    expect(await verifyUnder(shop, { kind: 'responseLost' })).toBeInstanceOf(ConnectionError);
   });
 });
 
@@ -171,10 +171,10 @@ describe('no whole answer in time', () => {
     );
   });
 
-  test('dribble', async () => {
+  test('slowBody', async () => {
     const shop = startMock();
-    expect(await verifyUnder(shop, { kind: 'dribble' })).toBeInstanceOf(RequestTimeoutError);
-    const { error, charged } = await chargeUnder(shop, { kind: 'dribble', interval: 5 });
+    expect(await verifyUnder(shop, { kind: 'slowBody' })).toBeInstanceOf(RequestTimeoutError);
+    const { error, charged } = await chargeUnder(shop, { kind: 'slowBody', interval: 5 });
     expect(error).toMatchObject(unknown(RequestTimeoutError));
     expect(charged).toBe(1);
   });
@@ -185,7 +185,7 @@ describe('no whole answer in time', () => {
       vi.useRealTimers();
     });
     const { mock, payments } = startMock();
-    mock.fault('initialize', { kind: 'dribble', interval: 50 });
+    mock.fault('initialize', { kind: 'slowBody', interval: 50 });
     let reference = '';
     payments.initialize(payment).then((started) => {
       reference = started.reference;

@@ -68,7 +68,7 @@ test('a dribble ends with the body, or when its caller is gone', async () => {
   onTestFinished(() => {
     vi.useRealTimers();
   });
-  service.faults.add('initialize', { kind: 'dribble' }, 2);
+  service.faults.add('initialize', { kind: 'slowBody' }, 2);
   const whole = (await start()).text();
   await vi.advanceTimersByTimeAsync(100 * 1_000);
   expect(JSON.parse(await whole)).toMatchObject({ data: { reference: 'TXN-000001' } });

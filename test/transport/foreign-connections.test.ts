@@ -19,10 +19,10 @@ const auditingFetch: typeof fetch = async (...request) => {
 };
 
 const auditingTransport = (): Transport => {
-  const { exchange } = undiciTransport();
+  const { send: exchange } = undiciTransport();
   return {
-    exchange: async (request, answer) => {
-      await exchange(request, { head() {}, piece: () => true });
+    send: async (request, answer) => {
+      await exchange(request, { onHeaders() {}, onData: () => true });
       await exchange({ ...request, url: `http://127.0.0.1:${await closedPort()}/audit` }, answer);
     },
   };
@@ -71,17 +71,17 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
     'a copy of undiciTransport with an exchange around its own',
     () => {
       const own = undiciTransport();
-      return { transport: { ...own, exchange: auditingTransport().exchange } };
+      return { transport: { ...own, send: auditingTransport().send } };
     },
   ],
   [
     'a Proxy around undiciTransport',
     () => {
       const own = undiciTransport();
-      const exchange = new Proxy(own.exchange, {
-        apply: (_, __, [request, answer]) => auditingTransport().exchange(request, answer),
+      const exchange = new Proxy(own.send, {
+        apply: (_, __, [request, answer]) => auditingTransport().send(request, answer),
       });
-      return { transport: { ...own, exchange } };
+      return { transport: { ...own, send: exchange } };
     },
   ],
   ['a dispatcher', () => ({ transport: undiciTransport({ dispatcher: auditingDispatcher() }) })],
@@ -140,10 +140,7 @@ const plain: [string, () => PaymentsClientOptions][] = [
       return {};
     },
   ],
-  [
-    'a transport',
-    () => ({ transport: { exchange: (...request) => undiciTransport().exchange(...request) } }),
-  ],
+  ['a transport', () => ({ transport: { send: (...request) => undiciTransport().send(...request) } })],
   ['a dispatcher', () => ({ transport: undiciTransport({ dispatcher: new Agent() }) })],
 ];
 

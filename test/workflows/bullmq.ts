@@ -103,7 +103,7 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
     test('a hint that comes during a look leads to another one', async () => {
       await open(slowLooks);
       // The answer is `pending`, and takes its time.
-      shop.sandbox.fault('verify', { kind: 'dribble', interval: 7 });
+      shop.sandbox.fault('verify', { kind: 'slowBody', interval: 7 });
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
       // It counts, even where it comes before the worker has begun to wait.

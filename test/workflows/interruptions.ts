@@ -89,7 +89,7 @@ export function describeInterruptions(example: WorkflowExample): void {
     test('a worker that is asked to end lets a charge end that is under way', async () => {
       await open();
       // Its bytes come one by one: it is under way when the worker is asked, and answered soon after.
-      shop.sandbox.fault('chargeMobileMoney', { kind: 'dribble', interval: 5 });
+      shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 5 });
       const id = await shop.place();
       await until(() => shop.sandbox.charges.length === 1, 'the charge');
       expect(await shop.stopWorker()).toBe(0);

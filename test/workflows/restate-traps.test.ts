@@ -52,7 +52,7 @@ test('a charge that was provably not taken is tried again, after the pause that 
 test('an order that comes to a worker that is about to end is left to the next one', async () => {
   const server = await open();
   // It keeps the worker from ending for a moment.
-  shop.sandbox.fault('chargeMobileMoney', { kind: 'dribble', interval: 8 });
+  shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 8 });
   const first = await shop.place();
   await until(() => shop.sandbox.charges.length === 1, 'the charge');
   let ended = false;

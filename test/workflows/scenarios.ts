@@ -112,7 +112,7 @@ export function describeWorkflow(example: WorkflowExample): void {
 
     test('a charge whose answer is lost leaves the order to a person, and nobody is charged again', async () => {
       await open();
-      shop.sandbox.fault('chargeMobileMoney', { kind: 'answerLost' });
+      shop.sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
       const id = await shop.place();
       await shop.reaches(id, 'parked');
       expect(shop.sandbox.charges).toHaveLength(1);

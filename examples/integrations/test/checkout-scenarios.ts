@@ -105,7 +105,7 @@ export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<S
 
     it('holds an order whose payment may have been started, and starts no other', async () => {
       const { sandbox, shop, customer } = await start();
-      sandbox.fault('initialize', { kind: 'answerLost' });
+      sandbox.fault('initialize', { kind: 'responseLost' });
       const page = await customer.pays();
       expect(page.status).toBe(202);
       expect(page.text).toContain('do not pay again');

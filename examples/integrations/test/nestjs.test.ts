@@ -59,7 +59,7 @@ describe('The NestJS checkout', () => {
 
   it('holds an order whose payment may have been started, and starts no other', async () => {
     const { sandbox, ask, payment, pay } = await start();
-    sandbox.fault('initialize', { kind: 'answerLost' });
+    sandbox.fault('initialize', { kind: 'responseLost' });
     const unknown = { status: 202, body: { outcome: 'unknown' } };
     expect(await pay()).toMatchObject(unknown);
     expect(await pay()).toMatchObject(unknown);

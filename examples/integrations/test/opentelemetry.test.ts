@@ -170,7 +170,7 @@ describe('OpenTelemetry from the events', () => {
       await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' });
       span.end();
     });
-    const attributes = { 'payments.operation': 'chargeMobileMoney', 'payments.journal.result': 'answered' };
+    const attributes = { 'payments.operation': 'chargeMobileMoney', 'payments.journal.result': 'replayed' };
     expect(named(spans(), 'again')[0]?.events).toMatchObject([{ name: 'payments.journal', attributes }]);
     expect((await measured())['payments.journal']).toMatchObject([{ value: 1, attributes }]);
   });

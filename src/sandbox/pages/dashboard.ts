@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { isFinal } from '../../testing/ledger.ts';
 import type { Exchange, PaymentService } from '../../testing/service.ts';
 import type { Activity, Row } from '../activity.ts';
-import type { LivePart } from '../live.ts';
+import type { LiveView } from '../live.ts';
 import { faultForm, faultsToCome } from './fault-switches.ts';
 import { type Html, layout } from './layout.ts';
 import { badge, moment, money, networkNames } from './words.ts';
@@ -37,7 +37,7 @@ ${otherRequests(activity)}
   return layout({ title: 'Transactions', name: 'dashboard', events: '/events/dashboard', body });
 }
 
-export function liveDashboard(service: PaymentService, activity: Activity): LivePart {
+export function liveDashboard(service: PaymentService, activity: Activity): LiveView {
   const around = () =>
     html`${count(service)}${faultsToCome(service.faults.scripted)}${otherRequests(activity)}`;
   return {
@@ -80,13 +80,13 @@ ${badge(entry)}
 <span class="when">${moment(createdAt)}</span>
 </summary>
 <div class="behind">
-<p>${wayOn(entry)}${requests > exchanges.length ? `The latest ${exchanges.length} of ${requests} requests:` : ''}</p>
+<p>${nextStepLink(entry)}${requests > exchanges.length ? `The latest ${exchanges.length} of ${requests} requests:` : ''}</p>
 ${table(`Requests behind ${reference}`, exchanges)}
 </div>
 </details></li>`;
 }
 
-function wayOn({ reference, mobileMoney, status }: Row['entry']): Html | '' {
+function nextStepLink({ reference, mobileMoney, status }: Row['entry']): Html | '' {
   if (mobileMoney) return isFinal(status) ? '' : html`<a href="/phone">Answer on the phone</a> `;
   return html`<a href="/checkout/${reference}">Checkout page</a> `;
 }

@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import type { OperationName } from '../../contract/operation.ts';
-import type { Scripted } from '../../testing/fault-queue.ts';
+import type { QueuedFault } from '../../testing/fault-queue.ts';
 import type { Fault } from '../../testing/faults.ts';
-import { inWords } from '../fault-form.ts';
+import { describeFault } from '../fault-form.ts';
 import type { Html } from './layout.ts';
 
 const operations: Record<OperationName, string> = {
@@ -15,9 +15,9 @@ const kinds: Record<Fault['kind'], string> = {
   status: 'A status code',
   rateLimited: '429 with Retry-After',
   reset: 'Connection breaks before the service acts',
-  answerLost: 'Answer lost after the service acted',
+  responseLost: 'Answer lost after the service acted',
   hang: 'No answer ever',
-  dribble: 'Answer byte by byte',
+  slowBody: 'Answer byte by byte',
   truncated: 'JSON ends in the middle',
   wrongAmount: 'Another amount',
   wrongCurrency: 'Another currency',
@@ -52,12 +52,12 @@ function options(names: Readonly<Record<string, string>>, chosen: string): Html[
   );
 }
 
-export function faultsToCome(scripted: readonly Readonly<Scripted>[]): Html {
+export function faultsToCome(scripted: readonly Readonly<QueuedFault>[]): Html {
   if (scripted.length === 0) return html`<div id="to-come"><p>All is well: nothing is to break.</p></div>`;
   return html`<div id="to-come" class="active">
 <ul>${scripted.map(
-    ({ operation, fault, left }) =>
-      html`<li><b>${operations[operation]}</b>, ${left === Number.POSITIVE_INFINITY ? 'until stopped' : `${left} to come`}: ${inWords(fault)}</li>`,
+    ({ operation, fault, remaining: left }) =>
+      html`<li><b>${operations[operation]}</b>, ${left === Number.POSITIVE_INFINITY ? 'until stopped' : `${left} to come`}: ${describeFault(fault)}</li>`,
   )}</ul>
 <form method="post" action="/faults/stop"><button>Stop all faults</button></form>
 </div>`;

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { type Entry, isFinal } from '../../testing/ledger.ts';
 import type { Activity } from '../activity.ts';
-import type { LivePart } from '../live.ts';
+import type { LiveView } from '../live.ts';
 import { type Html, layout } from './layout.ts';
 import { badge, moment, money, networkNames } from './words.ts';
 
@@ -30,7 +30,7 @@ ${ringingNow(prompts)}
 }
 
 /** The prompts, each in the place of the one before, and those that no longer ring marked as gone. */
-export function livePhone(activity: Activity): LivePart {
+export function livePhone(activity: Activity): LiveView {
   const around = (prompts: Entry[]) => html`${messages(activity)}${ringingNow(prompts)}`;
   return {
     all: () => {

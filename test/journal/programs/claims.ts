@@ -22,11 +22,11 @@ const keys = Array.from({ length: Number(count) }, (_, index) => index);
 // Each begins elsewhere, so that each gets some keys first.
 const first = (name.charCodeAt(0) * 13) % keys.length;
 for (const index of [...keys.slice(first), ...keys.slice(0, first)]) {
-  const standing = await journal.begin(`order-${index}`, attempt);
+  const standing = await journal.claim(`order-${index}`, attempt);
   states[index] = standing.state;
   if (standing.state !== 'begun') continue;
   const renewed = await journal.renew(standing.claim);
   const ending = { state: 'completed', result: { reference: `TXN-${name}-${index}` } } as const;
-  if (!renewed || !(await journal.end(renewed, ending))) throw new Error('a claim was lost');
+  if (!renewed || !(await journal.complete(renewed, ending))) throw new Error('a claim was lost');
 }
 console.log(JSON.stringify(states));

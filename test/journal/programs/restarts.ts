@@ -25,7 +25,7 @@ async function connected(): Promise<Client> {
 process.stdout.write('ready\n');
 const failures = new Set<string>();
 for (let index = 0; index < Number(count); index++) {
-  const steps = [journal.begin(`order-${index}`, attempt), journal.read(`order-${index}`)];
+  const steps = [journal.claim(`order-${index}`, attempt), journal.read(`order-${index}`)];
   for (const step of await Promise.allSettled(steps))
     if (step.status === 'rejected') failures.add(String(step.reason.name));
 }

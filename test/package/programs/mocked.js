@@ -6,7 +6,7 @@ export async function mocked({ PaymentsClient, OutcomeUnknownError, createMockPa
   server.listen({ onUnhandledRequest: 'error' });
   try {
     const payments = new PaymentsClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
-    mock.fault('chargeMobileMoney', { kind: 'answerLost' });
+    mock.fault('chargeMobileMoney', { kind: 'responseLost' });
     const error = await payments
       .chargeMobileMoney({
         amount: 30,

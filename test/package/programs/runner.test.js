@@ -16,7 +16,7 @@ test('a charge is approved', async () => {
 });
 
 test('an answer that is lost leaves the charge in doubt', async () => {
-  mock.fault('chargeMobileMoney', { kind: 'answerLost' });
+  mock.fault('chargeMobileMoney', { kind: 'responseLost' });
   await expect(payments.chargeMobileMoney(charge)).rejects.toBeInstanceOf(OutcomeUnknownError);
   expect(mock.charges).toHaveLength(1);
 });

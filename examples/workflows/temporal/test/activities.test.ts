@@ -35,7 +35,7 @@ describe('charge', () => {
   });
 
   test('a lost answer is in doubt: it is not retried, and nobody is charged again', async () => {
-    shop.sandbox.fault('chargeMobileMoney', { kind: 'answerLost' });
+    shop.sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
     expect(await failure(charge())).toMatchObject({ nonRetryable: true, type: 'InDoubt' });
     expect(await failure(charge())).toMatchObject({ nonRetryable: true, type: 'InDoubt' });
     expect(shop.sandbox.charges).toHaveLength(1);

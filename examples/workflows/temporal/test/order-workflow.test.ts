@@ -80,7 +80,7 @@ test('after a day without an end the looks end, and the order stays released', a
 
 test('a charge whose answer is lost leaves the order to a person, and is not tried again', async () => {
   const { begin, sandbox, order } = await start();
-  sandbox.fault('chargeMobileMoney', { kind: 'answerLost' });
+  sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
   const run = await begin();
   expect(run.result).toBe('parked');
   expect(run.ran).toEqual(['charge: InDoubt', 'park']);
