@@ -6,7 +6,7 @@ import { defineConfig, type Options } from 'tsup';
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
 
 // Each as a property `entry`: that is where knip looks.
-const schedule = { entry: { schedule: 'src/polling/schedule.ts' } };
+const schedule = { entry: { schedule: 'src/schedule.ts' } };
 const sandbox = { entry: { sandbox: 'src/sandbox/index.ts' } };
 const others = {
   entry: {

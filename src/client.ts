@@ -1,30 +1,31 @@
-import { sendIdempotent } from './at-most-once/at-most-once.ts';
-import { type CreateRequest, givenKey } from './at-most-once/attempt.ts';
-import type { InitializedPayment, MobileMoneyCharge } from './contract/answer.ts';
-import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './contract/input.ts';
-import type { CreateOperation } from './contract/operation.ts';
-import type { Transaction } from './contract/transaction.ts';
+import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './api/input.ts';
+import type { CreateOperation } from './api/operations.ts';
+import * as operations from './api/operations.ts';
+import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
+import type { AnyTransaction } from './errors.ts';
 import { ClosedError, ConfigurationError } from './errors.ts';
-import * as operations from './operations.ts';
+import type { CallResult } from './http/attempt.ts';
+import { prepareCall } from './http/call.ts';
+import { createSend, type Send } from './http/send.ts';
+import { type CreateRequest, givenKey } from './idempotency/fingerprint.ts';
+import { sendIdempotent } from './idempotency/send-idempotent.ts';
 import type {
   CreateOptions,
   KeyedOptions,
   PaymentsClientOptions,
+  ReconcileItem,
+  ReconcileOptions,
   RequestOptions,
   ResolvedOptions,
   UnkeyedOptions,
   VerifyOptions,
+  WaitOptions,
 } from './options.ts';
-import { type CheckResult, toCheckResult } from './polling/check.ts';
+import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
-import { resolveWait } from './polling/resolve-wait.ts';
-import { Poller } from './polling/waits.ts';
+import { type CheckResult, resolveWait, toCheckResult } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
-import type { ReconcileItem, ReconcileOptions, WaitOptions } from './polling-options.ts';
-import type { AnyTransaction } from './request-errors.ts';
 import { assertOptions, resolveOptions } from './resolve-options.ts';
-import type { CallResult } from './transport/attempt.ts';
-import { createSend, prepareCall, type Send } from './transport/transport.ts';
 
 /**
  * The service, for one merchant. Make one client and keep it.

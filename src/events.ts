@@ -1,4 +1,4 @@
-import type { OperationName } from './contract/operation.ts';
+import type { OperationName } from './api/operations.ts';
 import type { PaymentsErrorCode } from './errors.ts';
 
 /** A request is about to leave. */

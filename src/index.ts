@@ -5,24 +5,6 @@
  */
 
 export {
-  APIError,
-  AuthenticationError,
-  ConflictError,
-  type FieldError,
-  InvalidRequestError,
-  NotFoundError,
-  PermissionError,
-  RateLimitError,
-  ServerError,
-} from './api-errors.ts';
-export { PaymentsClient } from './client.ts';
-export type {
-  InitializedPayment,
-  MobileMoneyCharge,
-  RecognisedCharge,
-  UnrecognisedCharge,
-} from './contract/answer.ts';
-export {
   type ChargeMobileMoneyInput,
   chargeMobileMoneyInputSchema,
   type Expectation,
@@ -31,9 +13,15 @@ export {
   initializeInputSchema,
   type Network,
   networks,
-} from './contract/input.ts';
-export type { Mismatch, OperationName } from './contract/operation.ts';
-export { referenceSchema } from './contract/reference.ts';
+  referenceSchema,
+} from './api/input.ts';
+export type { Mismatch, OperationName } from './api/operations.ts';
+export type {
+  InitializedPayment,
+  MobileMoneyCharge,
+  RecognisedCharge,
+  UnrecognisedCharge,
+} from './api/transaction.ts';
 export {
   type AbandonedTransaction,
   type FailedTransaction,
@@ -46,17 +34,35 @@ export {
   transactionSchema,
   transactionStatuses,
   type UnrecognisedTransaction,
-} from './contract/transaction.ts';
+} from './api/transaction.ts';
+export { PaymentsClient } from './client.ts';
 export {
+  type AnyTransaction,
+  APIError,
+  AuthenticationError,
   ClosedError,
   ConfigurationError,
+  ConflictError,
+  ConnectionError,
   type ErrorFacts,
+  type FieldError,
   IdempotencyConflictError,
   type InputIssue,
   InvalidInputError,
+  InvalidRequestError,
+  JournalError,
+  NotFoundError,
   type Outcome,
+  OutcomeUnknownError,
   PaymentsError,
   type PaymentsErrorCode,
+  PermissionError,
+  RateLimitError,
+  RequestTimeoutError,
+  ServerError,
+  TransactionMismatchError,
+  UnexpectedResponseError,
+  WaitTimeoutError,
 } from './errors.ts';
 export type {
   JournalEvent,
@@ -70,38 +76,26 @@ export type {
   WaitEvent,
 } from './events.ts';
 export type { Journal } from './journal/journal.ts';
-export { JournalError } from './journal/journal-error.ts';
 export type {
   CreateOptions,
   Fetch,
   FetchInit,
   FetchResponse,
   KeyedOptions,
+  KnownStatus,
   PaymentsClientOptions,
+  Poll,
+  PollingOptions,
+  ReconcileItem,
+  ReconcileOptions,
   RequestOptions,
   ResponseSink as TransportAnswer,
   Transport,
   TransportRequest,
   UnkeyedOptions,
   VerifyOptions,
-} from './options.ts';
-export type { CheckResult as Check } from './polling/check.ts';
-export type { ReconcileResult as Reconciled } from './polling/reconcile.ts';
-export type { Schedule } from './polling/schedule.ts';
-export type {
-  KnownStatus,
-  Poll,
-  PollingOptions,
-  ReconcileItem,
-  ReconcileOptions,
   WaitOptions,
-} from './polling-options.ts';
-export {
-  type AnyTransaction,
-  ConnectionError,
-  OutcomeUnknownError,
-  RequestTimeoutError,
-  TransactionMismatchError,
-  UnexpectedResponseError,
-} from './request-errors.ts';
-export { WaitTimeoutError } from './wait-timeout-error.ts';
+} from './options.ts';
+export type { ReconcileResult as Reconciled } from './polling/reconcile.ts';
+export type { CheckResult as Check } from './polling/resolve-wait.ts';
+export type { Schedule } from './schedule.ts';

@@ -1,9 +1,8 @@
-import { isPlainObject } from './contract/input.ts';
-import type { OperationName } from './contract/operation.ts';
+import { isPlainObject } from './api/input.ts';
+import type { OperationName } from './api/operations.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReporter } from './events.ts';
 import type { Journal } from './journal/journal.ts';
-import { MAX_TIMEOUT_MS } from './longest-timer.ts';
 import type {
   CreateOptions,
   Mode,
@@ -13,8 +12,9 @@ import type {
   ResolvedRequestOptions,
   VerifyOptions,
 } from './options.ts';
-import { resolvePolling } from './polling-options.ts';
+import { resolvePolling } from './options.ts';
 import { createRedact } from './redact.ts';
+import { MAX_TIMEOUT_MS } from './timing.ts';
 import { isPlainName, refuseUnknownOption } from './unknown-option.ts';
 
 const CLIENT_OPTIONS: Readonly<Record<keyof PaymentsClientOptions, true>> = {

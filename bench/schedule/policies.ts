@@ -1,4 +1,4 @@
-import { defaultSchedule, nextDelay } from '../../src/polling/schedule.ts';
+import { defaultSchedule, nextDelay } from '../../src/schedule.ts';
 import { DEADLINE } from './model.ts';
 
 /** A way to space polls. All durations are in milliseconds. */

@@ -15,6 +15,5 @@ export {
   type JournalWarning,
 } from './journal.ts';
 export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
-export type { ChargeIntent as Attempt, Completion as Ending, JournalRecord } from './record.ts';
-export type { Resolution } from './resolution.ts';
+export type { ChargeIntent as Attempt, Completion as Ending, JournalRecord, Resolution } from './record.ts';
 export type { JournalStore, RecordChange, StoredRecord } from './store.ts';

@@ -1,9 +1,15 @@
-import { ConfigurationError } from '../errors.ts';
-import { MAX_TIMEOUT_MS } from '../longest-timer.ts';
-import { JournalError } from './journal-error.ts';
+import { ConfigurationError, JournalError } from '../errors.ts';
+import { MAX_TIMEOUT_MS } from '../timing.ts';
 import type { ChargeIntent, Completion, JournalRecord } from './record.ts';
-import { newVersion, ownerOf, readRecord, type VersionedRecord, writeRecord } from './records.ts';
-import { applyResolution, type Resolution } from './resolution.ts';
+import {
+  applyResolution,
+  newVersion,
+  ownerOf,
+  type Resolution,
+  readRecord,
+  type VersionedRecord,
+  writeRecord,
+} from './record.ts';
 import { createServiceGuard } from './service.ts';
 import type { JournalStore } from './store.ts';
 

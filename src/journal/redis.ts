@@ -4,12 +4,11 @@
  * @module payment-collection-client/journal/redis
  */
 
-import { ConfigurationError } from '../errors.ts';
-import { LONGEST_STEP, MARGIN } from './counted-time.ts';
+import { ConfigurationError, JournalError } from '../errors.ts';
+import type { JournalWarning } from './journal.ts';
 import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
-import { JournalError } from './journal-error.ts';
-import { durabilityWarnings } from './redis-durability.ts';
 import type { JournalStore } from './store.ts';
+import { LONGEST_STEP, MARGIN } from './store.ts';
 
 export type { Journal, JournalOptions } from './journal.ts';
 
@@ -202,4 +201,74 @@ function toCommand(client: IoRedisClient | NodeRedisClient): Command {
     if ('sendCommand' in client) return (...args) => client.sendCommand(args);
   }
   throw new ConfigurationError('redisJournal takes a client of ioredis or of redis.');
+}
+
+/**
+ * The settings of Redis with which a record could be lost. What Redis does not tell is no warning: managed services often
+ * forbid CONFIG.
+ */
+export async function durabilityWarnings(
+  command: (...args: string[]) => Promise<unknown>,
+): Promise<JournalWarning[]> {
+  const read = async (setting: string) => {
+    const reply = await command('CONFIG', 'GET', setting).catch(() => undefined);
+    const value = valueFrom(reply, setting);
+    return value === undefined ? [] : [{ setting, value }];
+  };
+  const [appendonly, appendfsync, policy] = await Promise.all(
+    ['appendonly', 'appendfsync', 'maxmemory-policy'].map(read),
+  );
+  const warnings = [
+    ...warn(
+      appendonly,
+      (value) => value !== 'yes',
+      'any restart of Redis can lose the record of a charge',
+      'yes',
+    ),
+    ...warn(
+      // Without the file it has no effect.
+      appendonly?.some(({ value }) => value !== 'yes') ? [] : appendfsync,
+      (value) => value !== 'always',
+      'a crash of Redis or of the machine can lose the record of a charge',
+      'always',
+    ),
+    // The others drop keys with an expiry only, which no record has.
+    ...warn(
+      policy,
+      (value) => value.startsWith('allkeys-'),
+      'Redis drops records when its memory is full',
+      'noeviction',
+    ),
+  ];
+  return warnings;
+}
+
+interface Setting {
+  readonly setting: string;
+  readonly value: string;
+}
+
+function warn(
+  settings: Setting[] | undefined,
+  isInsufficient: (value: string) => boolean,
+  loss: string,
+  instead: string,
+): JournalWarning[] {
+  return (settings ?? [])
+    .filter(({ value }) => isInsufficient(value))
+    .map(({ setting, value }) => ({
+      setting,
+      value,
+      message: `The journal's Redis has ${setting} ${value}: ${loss}, and a customer could be charged twice. Set ${setting} ${instead}.`,
+    }));
+}
+
+/** Clients give a list of names and values, or a map of them. */
+function valueFrom(reply: unknown, setting: string): string | undefined {
+  const value = Array.isArray(reply)
+    ? reply[reply.indexOf(setting) + 1]
+    : reply instanceof Map
+      ? reply.get(setting)
+      : Object(reply)[setting];
+  return typeof value === 'string' ? value : undefined;
 }

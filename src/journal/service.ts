@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { orUndefined } from '../or-nothing.ts';
-import { JournalError } from './journal-error.ts';
-import { newVersion, readStored, writeText } from './records.ts';
+import { JournalError } from '../errors.ts';
+import { orUndefined } from '../untrusted.ts';
+import { newVersion, readStored, writeText } from './record.ts';
 import type { JournalStore } from './store.ts';
 
 /** Where a store keeps the service that its journal belongs to. No caller's key has a control character. */

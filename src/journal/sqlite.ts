@@ -4,11 +4,10 @@
  * @module payment-collection-client/journal/sqlite
  */
 
-import { ConfigurationError } from '../errors.ts';
-import { LONGEST_STEP, MARGIN, SHORTEST_STEP } from './counted-time.ts';
+import { ConfigurationError, JournalError } from '../errors.ts';
 import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
-import { JournalError } from './journal-error.ts';
 import type { JournalStore, StoredRecord } from './store.ts';
+import { LONGEST_STEP, MARGIN, SHORTEST_STEP } from './store.ts';
 
 export type { Journal, JournalOptions } from './journal.ts';
 

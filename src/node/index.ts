@@ -6,10 +6,10 @@
 
 import type { Dispatcher } from 'undici';
 import { ConfigurationError } from '../errors.ts';
+import { markOwnConnections } from '../http/own-connections.ts';
 import type { Transport } from '../options.ts';
-import { markOwnConnections } from '../transport/own-connections.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
-import { exchange } from './exchange.ts';
+import { exchange } from './dispatch.ts';
 import { Agent } from './undici.ts';
 
 export type { ResponseSink as TransportAnswer, Transport, TransportRequest } from '../options.ts';

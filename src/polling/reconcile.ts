@@ -1,14 +1,14 @@
-import { reconcileItemSchema } from '../contract/input.ts';
-import type { Transaction } from '../contract/transaction.ts';
+import { reconcileItemSchema } from '../api/input.ts';
+import { verify } from '../api/operations.ts';
+import type { Transaction } from '../api/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
 import { ignoringErrors } from '../events.ts';
-import { verify } from '../operations.ts';
-import type { ReconcileItem, ReconcileOptions, WaitOptions } from '../polling-options.ts';
+import { validateInput } from '../http/call.ts';
+import type { ReconcileItem, ReconcileOptions, WaitOptions } from '../options.ts';
 import { validateSignal } from '../resolve-options.ts';
-import { validateInput } from '../transport/request.ts';
-import { cancelOnReturn } from './ending-at-once.ts';
-import type { ResolvedWait, Waiter } from './wait.ts';
-import type { Poller } from './waits.ts';
+import { cancelOnReturn } from './channel.ts';
+import type { ResolvedWait, Waiter } from './poll-group.ts';
+import type { Poller } from './poller.ts';
 
 /** What became of one reference: the transaction as it is now, or why that could not be learned. */
 export type ReconcileResult =

@@ -1,11 +1,14 @@
-import { YEAR_2001 } from '../contract/input.ts';
+import { YEAR_2001 } from '../api/input.ts';
+import { verify } from '../api/operations.ts';
+import type { Transaction } from '../api/transaction.ts';
 import { ConfigurationError } from '../errors.ts';
-import { verify } from '../operations.ts';
-import { checkTimeout, type PollingRules, resolveRules, type WaitOptions } from '../polling-options.ts';
+import type { CallResult } from '../http/attempt.ts';
+import { validateInput } from '../http/call.ts';
+import { checkTimeout, type PollingRules, resolveRules, type WaitOptions } from '../options.ts';
 import { shownReference } from '../redact.ts';
 import { validateHeaders, validateSignal } from '../resolve-options.ts';
-import { validateInput } from '../transport/request.ts';
-import type { ResolvedWait } from './wait.ts';
+import { isFinal } from '../schedule.ts';
+import type { ResolvedWait } from './poll-group.ts';
 
 /** Checks a wait's options once and fills in the client's. */
 export function resolveWait(
@@ -46,4 +49,24 @@ export function resolveWait(
     once: false,
     onTransaction: undefined,
   };
+}
+
+/** What one look gives: plain JSON, made for job queues and durable engines. */
+export interface CheckResult {
+  reference: string;
+  status: Transaction['status'];
+  /** Whether nothing more is expected: `success`, `failed` or `abandoned`, unless `polling.finalStatuses` says else. */
+  final: boolean;
+  transaction: Transaction;
+  /** How long the service asked to wait before the next check, in milliseconds. */
+  retryAfter?: number;
+}
+
+export function toCheckResult(
+  { result: transaction, retryAfter }: CallResult<Transaction>,
+  { finalStatuses }: PollingRules,
+): CheckResult {
+  const { reference, status } = transaction;
+  const final = isFinal(status, finalStatuses);
+  return { reference, status, final, transaction, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }

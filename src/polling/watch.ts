@@ -1,7 +1,7 @@
-import { rawStatus, type Transaction } from '../contract/transaction.ts';
-import { cancelOnReturn } from './ending-at-once.ts';
-import type { ResolvedWait } from './wait.ts';
-import type { Poller } from './waits.ts';
+import { rawStatus, type Transaction } from '../api/transaction.ts';
+import { cancelOnReturn } from './channel.ts';
+import type { ResolvedWait } from './poll-group.ts';
+import type { Poller } from './poller.ts';
 
 /** Each change of status as it is seen, the final one last. Whoever stops reading leaves the wait. */
 export function watch(waits: Poller, request: ResolvedWait): AsyncGenerator<Transaction, void, void> {

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { OperationName } from '../contract/operation.ts';
+import type { OperationName } from '../api/operations.ts';
 import type { Fault } from '../testing/faults.ts';
 
 /** A fault as the dashboard's form orders it. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod/mini';
-import { networks } from '../contract/input.ts';
-import { transactionStatuses } from '../contract/transaction.ts';
+import { networks } from '../api/input.ts';
+import { transactionStatuses } from '../api/transaction.ts';
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';
 import { SandboxError } from './address.ts';
 

@@ -1,10 +1,10 @@
-import type { Network } from '../contract/input.ts';
-import type { OperationName } from '../contract/operation.ts';
-import { type Transaction, transactionSchema } from '../contract/transaction.ts';
-import { toTransaction } from './answers.ts';
+import type { Network } from '../api/input.ts';
+import type { OperationName } from '../api/operations.ts';
+import { type Transaction, transactionSchema } from '../api/transaction.ts';
 import { assertNoDoubleCharge } from './double-charge.ts';
 import type { Faults } from './faults.ts';
 import type { Entry, FinalStatus, KnownStatus } from './ledger.ts';
+import { toTransaction } from './responses.ts';
 import type { PaymentService, RecordedRequest } from './service.ts';
 
 /** A Mobile Money charge that the service accepted. */

@@ -16,7 +16,7 @@ export {
   journalConformance,
   type OpenedJournal,
   type OpenJournal,
-} from './journal-conformance.ts';
+} from './journal-conformance/index.ts';
 export type { FinalStatus, KnownStatus } from './ledger.ts';
 export type { RecordedRequest } from './service.ts';
 

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
-import type { chargeMobileMoneyInputSchema, initializeInputSchema, Network } from '../contract/input.ts';
-import { transactionStatuses } from '../contract/transaction.ts';
-import { DEFAULT_CURRENCY } from '../operations.ts';
+import type { chargeMobileMoneyInputSchema, initializeInputSchema, Network } from '../api/input.ts';
+import { DEFAULT_CURRENCY } from '../api/operations.ts';
+import { transactionStatuses } from '../api/transaction.ts';
 
 /** A status that SPEC.md, 3, shows. */
 export type KnownStatus = (typeof transactionStatuses)[number];

@@ -1,8 +1,8 @@
-import type { OperationName } from '../contract/operation.ts';
-import { chargeBody, errorResponse, initializeBody, type SuccessBody, verifyBody } from './answers.ts';
-import { FaultQueue } from './fault-queue.ts';
-import { respondWithFault } from './faulty-answers.ts';
+import type { OperationName } from '../api/operations.ts';
+import { respondWithFault } from './apply-fault.ts';
+import { FaultQueue } from './faults.ts';
 import { Ledger, type LedgerOptions } from './ledger.ts';
+import { chargeBody, errorResponse, initializeBody, type SuccessBody, verifyBody } from './responses.ts';
 import {
   type Command,
   HttpRejection,
@@ -11,7 +11,7 @@ import {
   parseRequest,
   type Route,
   type WireRequest,
-} from './rules.ts';
+} from './validate-request.ts';
 
 /** A request that came in below the base URL, as it was, whether or not it was refused. */
 export interface RecordedRequest {

@@ -202,6 +202,6 @@ describe('what is said of a charge in doubt', () => {
     const { events, lines } = await telling('chargeMobileMoney', 'TXN-seen');
     const about = { operation: 'chargeMobileMoney', idempotencyKey: KEY, reference: 'TXN-seen' };
     expect(events).toEqual([{ type: 'journal', result: 'unresolved', ...about }]);
-    expect(lines).toEqual(['warn payments: chargeMobileMoney TXN-seen, journal: in doubt, key "order-17"']);
+    expect(lines).toEqual(['warn payments: chargeMobileMoney TXN-seen, journal: unresolved, key "order-17"']);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { amountIssue, MAX_AMOUNT, sameAmount } from '../../src/api/money.ts';
 import { InvalidInputError, TransactionMismatchError } from '../../src/index.ts';
-import { amountIssue, MAX_AMOUNT, sameAmount } from '../../src/money.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../support/service.ts';
 import { sized } from '../support/sized.ts';
 

@@ -5,8 +5,8 @@ import * as journalPostgres from '../../src/journal/postgres.ts';
 import * as journalRedis from '../../src/journal/redis.ts';
 import * as journalSqlite from '../../src/journal/sqlite.ts';
 import * as node from '../../src/node/index.ts';
-import * as schedule from '../../src/polling/schedule.ts';
 import * as sandbox from '../../src/sandbox/index.ts';
+import * as schedule from '../../src/schedule.ts';
 import * as testing from '../../src/testing/index.ts';
 import type { ModuleSystem } from './loading.ts';
 

@@ -121,10 +121,10 @@ test('onPoll hears nothing after its wait has ended, also where another one has 
   expect(told).toEqual(['first']);
 });
 
-test('a poll event tells attempt, status or error, how late it was, and when the next one is', async () => {
+test('a poll event tells attempt, status or error, its lag, and when the next one is', async () => {
   const { client, polls } = listening(inTurn('pending', brokenConnection(), 'on_hold', 'success'));
   await settled(client.waitForFinalStatus(REFERENCE));
-  const base = { type: 'poll', reference: REFERENCE, late: 0 };
+  const base = { type: 'poll', reference: REFERENCE, lag: 0 };
   expect(polls()).toEqual([
     { ...base, attempt: 1, status: 'pending', delay: 8_000 },
     { ...base, attempt: 2, error: 'connection_error', delay: 3_000 },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isFinal, type NextDelayInput, nextDelay } from '../../src/polling/schedule.ts';
+import { isFinal, type NextDelayInput, nextDelay } from '../../src/schedule.ts';
 
 test.each([
   // The first check is 8 s after the charge, unless that is nearer than the shortest pause.

@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { amountIssue, sameAmount } from '../../src/money.ts';
-import { initialize } from '../../src/operations.ts';
+import { amountIssue, sameAmount } from '../../src/api/money.ts';
+import { initialize } from '../../src/api/operations.ts';
 
 /** A range of amounts in hundredths, both ends included, and the distance from one to the next. */
 export interface Range {

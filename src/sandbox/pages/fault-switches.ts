@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
-import type { OperationName } from '../../contract/operation.ts';
-import type { QueuedFault } from '../../testing/fault-queue.ts';
-import type { Fault } from '../../testing/faults.ts';
+import type { OperationName } from '../../api/operations.ts';
+import type { Fault, QueuedFault } from '../../testing/faults.ts';
 import { describeFault } from '../fault-form.ts';
 import type { Html } from './layout.ts';
 

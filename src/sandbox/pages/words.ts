@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Network } from '../../contract/input.ts';
+import type { Network } from '../../api/input.ts';
 import type { Entry } from '../../testing/ledger.ts';
 import type { Html } from './layout.ts';
 

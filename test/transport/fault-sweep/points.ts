@@ -1,4 +1,4 @@
-import type { OperationName } from '../../../src/contract/operation.ts';
+import type { OperationName } from '../../../src/api/operations.ts';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { answers, charge, payment } from '../../support/service.ts';
 import { sized } from '../../support/sized.ts';

@@ -1,0 +1,133 @@
+import type { OperationName } from './api/operations.ts';
+import { ClosedError } from './errors.ts';
+
+/** What a timer can hold, in milliseconds: `setTimeout` takes anything longer for 1 ms. */
+export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** A moment by two clocks: one of them stands still while the machine sleeps, the other may be set. */
+export interface Timestamp {
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+export const readClocks = (): Timestamp => ({ monotonic: performance.now(), wall: Date.now() });
+
+/** By whichever clock says more. */
+export function elapsedSince({ monotonic, wall }: Timestamp): number {
+  return Math.max(performance.now() - monotonic, Date.now() - wall);
+}
+
+/** The time that was given is over. */
+export class DeadlineExceeded extends Error {}
+
+/** The caller's signal was aborted; its reason may be anything. */
+export class CallerAborted {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+/**
+ * Runs `work`, and rejects with {@link DeadlineExceeded} or {@link CallerAborted} at the moment that happens, also where the work
+ * itself takes no notice of the signal it is given. No timer and no listener is left behind.
+ */
+export function withTimeout<T>(
+  timeout: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (signal?.aborted) return Promise.reject(new CallerAborted(signal.reason));
+  return new Promise((resolve, reject) => {
+    const controller = new AbortController();
+    const release = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    // The work may never end, so nothing waits for it here.
+    const stop = (why: DeadlineExceeded | CallerAborted) => {
+      release();
+      reject(why);
+      controller.abort(why);
+    };
+    const onAbort = () => stop(new CallerAborted(signal?.reason));
+    const timer = setTimeout(() => stop(new DeadlineExceeded()), timeout);
+    signal?.addEventListener('abort', onAbort, { once: true });
+
+    work(controller.signal).then(
+      (result) => {
+        release();
+        resolve(result);
+      },
+      (error: unknown) => {
+        release();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Waits; rejects with the signal's own reason as soon as it is aborted. */
+export function sleep(delay: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, delay);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/**
+ * One signal for the caller's own and for `close()`. Both outlive the call: `release` leaves nothing behind on them,
+ * which `AbortSignal.any` would do.
+ */
+export function linkSignals(
+  operation: OperationName,
+  own: AbortSignal | undefined,
+  closing: AbortSignal,
+): { signal: AbortSignal; release: () => void } {
+  const either = new AbortController();
+  const onAbort = () => either.abort(own?.reason);
+  const onClose = () => either.abort(new ClosedError(operation));
+  own?.addEventListener('abort', onAbort, { once: true });
+  closing.addEventListener('abort', onClose, { once: true });
+  if (own?.aborted) onAbort();
+  if (closing.aborted) onClose();
+  return {
+    signal: either.signal,
+    release: () => {
+      own?.removeEventListener('abort', onAbort);
+      closing.removeEventListener('abort', onClose);
+    },
+  };
+}
+
+/**
+ * The time of all waits of a client, in milliseconds. It never goes back, also where a test puts fake timers in or takes
+ * them out. It is never behind a timer that has fired, also where those are fake and `performance` is real: when a timer
+ * fires, at least its delay has passed.
+ */
+export class Clock {
+  #read = performance.now();
+  #ahead = 0;
+  #reached = Number.NEGATIVE_INFINITY;
+
+  now(): number {
+    const read = performance.now();
+    if (read < this.#read) this.#ahead += this.#read - read;
+    this.#read = read;
+    return Math.max(read + this.#ahead, this.#reached);
+  }
+
+  /** A timer that was set for `moment` has fired. Real ones are up to 1 ms early, and that does not add up. */
+  reach(moment: number): void {
+    this.#reached = Math.max(this.#reached, moment);
+  }
+}
