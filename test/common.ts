@@ -6,16 +6,16 @@ if (process.env.PROPERTY_SEED === undefined) {
 }
 
 /** Where nothing is run but the runs of `npm run test:*` of their own. */
-export const elsewhere = ['test/{integrations,package,workflows}/**'];
+export const elsewhere = ['test/e2e/{integrations,package,workflows}/**'];
 
 /**
- * Run whole by `npm run test:exhaustive` only. Their short form is elsewhere: `transport/` is run over fetch, `node/` keeps
+ * Run whole by `npm run test:exhaustive` only. Their short form is elsewhere: `http/` is run over fetch, `node/` keeps
  * the tests of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium.
  */
 export const exhaustiveOnly = [
-  'test/browser/*.test.ts',
-  'test/node/{answers,closed-connections,ends}.test.ts',
-  'test/node/fault-sweep/**',
+  'test/e2e/browser/*.test.ts',
+  'test/unit/node/{answers,closed-connections,ends}.test.ts',
+  'test/unit/node/fault-sweep/**',
 ];
 
 /** What `npm test` and `npm run test:exhaustive` have in common. */
@@ -24,7 +24,7 @@ export const common = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   restoreMocks: true,
-  setupFiles: ['test/support/setup.ts'],
+  setupFiles: ['test/helpers/setup.ts'],
   // The longest tests wait rather than compute: on two cores the default would run all files one after the other.
   maxWorkers: 4,
 };

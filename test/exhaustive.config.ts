@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { common, elsewhere, exhaustiveOnly } from './common.ts';
 
-const SIZED = join('test', 'support', 'sized.ts');
+const SIZED = join('test', 'helpers', 'sized.ts');
 
 /** Whether a module imports the sizes, itself or through others. */
 function isSized(file: string, seen = new Set<string>()): boolean {
@@ -29,8 +29,8 @@ export default defineConfig({
         resolve: { alias: [{ find: /^msw(\/.*)?$/, replacement: 'msw-2$1' }] },
         test: {
           name: 'msw 2',
-          include: ['test/testing/*.test.ts'],
-          exclude: ['test/testing/optional-peer.test.ts'],
+          include: ['test/unit/testing/*.test.ts'],
+          exclude: ['test/unit/testing/optional-peer.test.ts'],
         },
       },
     ],

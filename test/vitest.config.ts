@@ -14,7 +14,7 @@ export default defineConfig({
           typecheck: {
             enabled: true,
             include: ['test/**/*.test-d.ts'],
-            tsconfig: 'test/types/tsconfig.json',
+            tsconfig: 'test/unit/types/tsconfig.json',
           },
         },
       },
@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: 'msw 2',
           // The whole folder is run with MSW 2 by `npm run test:exhaustive`.
-          include: ['test/testing/{handlers,mock}.test.ts'],
+          include: ['test/unit/testing/{handlers,mock}.test.ts'],
         },
       },
     ],

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createWaiter, WaiterState } from '@smithy/util-waiter';
 import pWaitFor from 'p-wait-for';
 import type { Transaction } from '../../src/api/transaction.ts';
-import { PaymentsClient } from '../../src/index.ts';
-import { resolveWait } from '../../src/polling/resolve-wait.ts';
-import { Waits } from '../../src/polling/poller.ts';
-import { resolvePolling } from '../../src/options.ts';
 import type { Answer } from '../../src/http/attempt.ts';
+import { PaymentsClient } from '../../src/index.ts';
+import { resolvePolling } from '../../src/options.ts';
+import { Waits } from '../../src/polling/poller.ts';
+import { resolveWait } from '../../src/polling/resolve-wait.ts';
 
 /** What the waits of one measurement have in common. */
 export interface Setting {

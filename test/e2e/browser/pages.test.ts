@@ -1,0 +1,245 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { charge, hostile, payment, start } from '../../unit/sandbox/start.ts';
+import { launch, noChromium, openPage } from './chromium.ts';
+
+describe.skipIf(noChromium)('in Chromium', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  async function open(address: string) {
+    const opened = await openPage(browser);
+    onTestFinished(() => opened.page.context().close());
+    await opened.page.goto(address);
+    return opened;
+  }
+
+  test.each([
+    ['Pay GHS 25.50', 'success', 'Paid'],
+    ['Let the payment fail', 'failed', 'Failed'],
+    ['Leave without paying', 'abandoned', 'Abandoned'],
+  ])(
+    'a customer presses "%s" on the checkout page, and the shop\'s wait ends with "%s"',
+    async (button, status, title) => {
+      const { payments } = await start();
+      const { reference, checkout_url } = await payments.initialize(payment);
+      const wait = payments.waitForFinalStatus(reference, { expect: { amount: '25.50', currency: 'GHS' } });
+      const { page, complaints } = await open(checkout_url);
+      await page.getByRole('button', { name: button }).click();
+      await expect(wait).resolves.toMatchObject({ status });
+      await page.getByRole('heading', { name: `${title} GHS 25.50` }).waitFor();
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  test('the phone rings without a reload, and a PIN approves the charge', async () => {
+    const { sandbox, payments } = await start();
+    const { page, complaints } = await open(`${sandbox.url}/phone`);
+    await page.getByText('No prompt is ringing').waitFor();
+
+    const { reference } = await payments.chargeMobileMoney(charge);
+    const wait = payments.waitForFinalStatus(reference);
+    // The new prompt takes the focus: the customer just types.
+    await page.locator('input[name=pin]:focus').waitFor();
+    await page.keyboard.type('1234');
+    await page.keyboard.press('Enter');
+    await expect(wait).resolves.toMatchObject({ status: 'success' });
+    await page.getByText('No prompt is ringing').waitFor();
+    await page.locator('#messages').getByText('GHS 25.50').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('the phone declines a charge without a PIN, by keyboard', async () => {
+    const { sandbox, payments } = await start();
+    const { reference } = await payments.chargeMobileMoney(charge);
+    const wait = payments.waitForFinalStatus(reference);
+    const { page } = await open(`${sandbox.url}/phone`);
+    await page.getByLabel('Enter your PIN').focus();
+    for (const key of ['Tab', 'Tab', 'Enter']) await page.keyboard.press(key);
+    await expect(wait).resolves.toMatchObject({ status: 'failed' });
+  });
+
+  test('a PIN that is being typed is left alone by what comes meanwhile', async () => {
+    const { sandbox, payments } = await start();
+    const { reference } = await payments.chargeMobileMoney(charge);
+    const { page } = await open(`${sandbox.url}/phone`);
+    const pin = page.locator(`[id="pin-${reference}"]`);
+    await pin.pressSequentially('12');
+    const other = await payments.chargeMobileMoney({ ...charge, amount: '99.00' });
+    // Its prompt now says another time.
+    sandbox.settleAfter(reference, 90_000, 'failed');
+    await page.locator(`[id="${other.reference}"]`).waitFor();
+    await page.keyboard.type('34');
+    expect(await pin.inputValue()).toBe('1234');
+    await page.keyboard.press('Enter');
+    await expect(payments.waitForFinalStatus(reference)).resolves.toMatchObject({ status: 'success' });
+    await expect(payments.verify(other.reference)).resolves.toMatchObject({ status: 'pending' });
+  });
+
+  test('the dashboard shows a payment and a charge, and what becomes of them, without a reload', async () => {
+    const { sandbox, payments, press } = await start();
+    const { page, complaints } = await open(`${sandbox.url}/`);
+    await page.evaluate(() => document.body.setAttribute('data-same', 'yes'));
+    const started = await payments.initialize(payment);
+    const charged = await payments.chargeMobileMoney(charge);
+    const row = (reference: string) => page.locator(`[id="${reference}"]`);
+    await row(started.reference).getByText('pending').waitFor();
+    await row(charged.reference).getByText('pending').waitFor();
+    const order = await page.locator('.rows > li').evaluateAll((rows) => rows.map(({ id }) => id));
+    expect(order).toEqual([charged.reference, started.reference]);
+
+    await row(started.reference).locator('summary').click();
+    await press(`/checkout/${started.reference}`, { outcome: 'pay' });
+    await press('/phone', { reference: charged.reference, answer: 'decline' });
+    await payments.verify(started.reference);
+    await row(started.reference).getByText('success').waitFor();
+    await row(charged.reference).getByText('failed').waitFor();
+    // The row that was opened stays so, and shows the requests behind it as they come.
+    await row(started.reference).getByText(`/transactions/verify/${started.reference}`).waitFor();
+    expect(await page.getAttribute('body', 'data-same')).toBe('yes');
+    expect(complaints).toEqual([]);
+  });
+
+  test('the dashboard comes back by itself when the sandbox was away', async () => {
+    const first = await start();
+    await first.payments.initialize(payment);
+    const { page } = await open(`${first.sandbox.url}/`);
+    await page.locator('#connection[data-state=on]').waitFor();
+    await first.sandbox.close();
+    await page.getByText('not connected, trying again').waitFor();
+    const second = await start({ port: Number(new URL(first.sandbox.url).port) });
+    const { reference } = await second.payments.initialize(payment);
+    await page.locator(`[id="${reference}"]`).waitFor();
+    expect(await page.locator('.rows > li').count()).toBe(1);
+  });
+
+  test('the dashboard shows the fields of the chosen fault only, and breaks the next request with it', async () => {
+    const { sandbox, payments } = await start();
+    const { reference } = await payments.initialize(payment);
+    const { page, complaints } = await open(`${sandbox.url}/`);
+    await page.getByLabel('Fault').selectOption('wrongAmount');
+    expect(await page.getByLabel('Status code', { exact: true }).isVisible()).toBe(false);
+    await page.getByLabel('Amount', { exact: true }).fill('1.00');
+    await page.getByRole('button', { name: 'Break it' }).click();
+    await page.getByText('another amount: 1.00').waitFor();
+    await expect(payments.verify(reference)).resolves.toMatchObject({ amount: '1.00' });
+    await page.getByText('nothing is to break').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('markup that a customer typed does nothing, on any page', async () => {
+    const { sandbox, payments } = await start();
+    const pages = [await open(`${sandbox.url}/`), await open(`${sandbox.url}/phone`)];
+    const { customer_email, phone } = hostile;
+    const { checkout_url } = await payments.initialize({ ...payment, customer_email });
+    await payments.chargeMobileMoney({ ...charge, customer_email, phone });
+    for (const { page } of pages) await page.getByText('onerror=alert(1)').first().waitFor();
+    pages.push(await open(checkout_url));
+    for (const { page, complaints } of pages) {
+      await page.reload();
+      await page.getByText('onerror=alert(1)').first().waitFor();
+      expect(await page.locator('img').count()).toBe(0);
+      expect(complaints).toEqual([]);
+    }
+  });
+
+  test('a page of another site cannot pay in the name of the customer', async () => {
+    const { sandbox, payments } = await start();
+    const { checkout_url, reference } = await payments.initialize(payment);
+    // The same machine, another port: as near as another origin comes.
+    const { page } = await open((await start()).sandbox.url.replace('127.0.0.1', 'localhost'));
+    await page.evaluate((address) => {
+      const answer = fetch(address, {
+        method: 'POST',
+        body: new URLSearchParams({ outcome: 'pay' }),
+        mode: 'no-cors',
+      });
+      return answer.then(() => '', String);
+    }, checkout_url);
+    const other = await openPage(browser);
+    onTestFinished(() => other.page.context().close());
+    await other.page.setContent(
+      `<form method="post" action="${checkout_url}"><button name="outcome" value="pay">Win</button></form>`,
+    );
+    await other.page.getByRole('button').click();
+    await other.page.getByText('Forbidden').waitFor();
+    await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+    expect(sandbox.transactions).toHaveLength(1);
+  });
+
+  test.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 320],
+    ['dark', 390],
+  ] as const)(
+    'every page can be read in %s, %i pixels wide, and used with a thumb',
+    async (colorScheme, width) => {
+      const { sandbox, payments } = await start();
+      const long = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`;
+      const started = await payments.initialize({ amount: '70368744177664.00', customer_email: long });
+      await payments.chargeMobileMoney({ ...charge, phone: '0'.repeat(60), customer_email: long });
+      const paid = await payments.initialize(payment);
+      sandbox.approve(paid.reference);
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+      onTestFinished(() => context.close());
+      const page = await context.newPage();
+      const addresses = [`${sandbox.url}/`, `${sandbox.url}/phone`, started.checkout_url, paid.checkout_url];
+      for (const address of addresses) {
+        await page.goto(address);
+        await page.locator('details').evaluateAll((all) => {
+          for (const details of all) details.setAttribute('open', '');
+        });
+        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+        const cut = await page
+          .locator('.rows > li, .card, .prompt')
+          .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+        expect(cut).toBe(0);
+        expect(await page.evaluate(faintTexts)).toEqual([]);
+        const heights = await page
+          .locator('button:visible')
+          .evaluateAll((all) => all.map((one) => one.clientHeight));
+        for (const height of heights) expect(height).toBeGreaterThanOrEqual(40);
+        const fields = page.locator('input:not([type=hidden]), select').filter({ visible: true });
+        const labels = await fields.evaluateAll((all) =>
+          all.map((field) => document.querySelector(`label[for="${field.id}"]`) ?? field.closest('label')),
+        );
+        expect(labels).not.toContain(null);
+      }
+    },
+  );
+});
+
+/** Texts whose contrast with what is behind them is below 4.5 to 1 (WCAG, level AA). It runs in the page. */
+function faintTexts(): string[] {
+  const channels = (color: string) => (color.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = (color: string) => {
+    const [red = 0, green = 0, blue = 0] = channels(color).map((value) =>
+      value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4,
+    );
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const ground = (element: Element | null): string | null => {
+    if (!element) return 'rgb(255, 255, 255)';
+    const { backgroundColor, backgroundImage } = getComputedStyle(element);
+    // A gradient is judged by eye.
+    if (backgroundImage !== 'none') return null;
+    const [, , , alpha = 1] = channels(backgroundColor);
+    return alpha === 1 ? backgroundColor : ground(element.parentElement);
+  };
+  return [...document.body.querySelectorAll('*')].flatMap((element) => {
+    const text = [...element.childNodes]
+      .filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
+      .map(({ textContent }) => textContent?.trim() ?? '')
+      .join('');
+    const behind = ground(element);
+    if (text === '' || behind === null || element.clientHeight === 0) return [];
+    const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind)];
+    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    return contrast < 4.5 ? [`${text}: ${contrast.toFixed(2)}`] : [];
+  });
+}

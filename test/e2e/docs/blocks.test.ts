@@ -1,0 +1,150 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HttpResponse, http } from 'msw';
+import { setupServer } from 'msw/node';
+import { createMockPayments } from 'payment-collection-client/testing';
+import pg from 'pg';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startPostgres } from '../../helpers/databases.ts';
+import { sized } from '../../helpers/sized.ts';
+import { type Block, blocksOf, isTestFile } from './blocks.ts';
+import { faultsOf } from './compile.ts';
+import { pages } from './pages.ts';
+import { type Scene, setScene } from './prelude.ts';
+import { falseComments, type Print, runBlock } from './run.ts';
+import { runTestFile } from './run-test-file.ts';
+import { nothingHappens, type Story, stories } from './stories.ts';
+
+const blocks = pages.flatMap(blocksOf);
+// The plain run tries the page that everybody copies from.
+const tried = sized(
+  blocks.filter(({ page }) => page === 'README.md'),
+  blocks,
+);
+const faults = faultsOf(tried);
+const titleOf = ({ page, heading }: Block) => `${page}, ${heading}`;
+const storiesOf = (block: Block) => stories[titleOf(block)] ?? [nothingHappens];
+
+const STEPS = /\b(?:fulfil|release|parkForReview|tellTheCustomer|askAgainLater)(?=\()/g;
+const WAITS = /\b(?:waitForFinalStatus|watch|reconcile)\(/;
+const BRINGS_ITS_OWN_SERVICE = /\b(?:setupServer|startSandbox)\(/;
+
+test('the blocks that are not run, and why', () => {
+  const notRun = blocks.filter(({ notRun }) => notRun !== null);
+  expect(notRun.map((block) => `${titleOf(block)}: ${block.notRun}`)).toEqual([]);
+});
+
+test('every story is told of a block that is there', () => {
+  const titles = blocks.map(titleOf);
+  expect(titles.length).toBeGreaterThan(0);
+  expect(titles).toEqual(expect.arrayContaining(Object.keys(stories)));
+});
+
+describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, block) => {
+  test('compiles, as merchants who copy it compile it', () => {
+    expect(faults.get(block)).toEqual([]);
+  });
+
+  if (block.notRun !== null) return;
+
+  if (isTestFile(block)) {
+    test.each(['msw', 'msw-2'] as const)(
+      'is a test file whose tests pass, with %s',
+      async (msw) => {
+        const ends = await runTestFile(block, msw);
+        expect(ends.length).toBeGreaterThan(0);
+        expect(ends.filter((end) => !end.startsWith('passed: '))).toEqual([]);
+      },
+      60_000,
+    );
+    return;
+  }
+
+  test('takes each step of the shop that it shows, in one of its stories', () => {
+    const told = storiesOf(block).flatMap((story) => story.told ?? []);
+    const steps = new Set(block.code.match(STEPS));
+    expect([...steps].filter((step) => !told.some((line) => line.startsWith(`${step} `)))).toEqual([]);
+  });
+
+  test.each(storiesOf(block).map((story) => [story.where, story] as const))(
+    'runs where %s',
+    async (__, story) => {
+      const { scene, printed } = await play(block, story);
+      expect(falseComments(block, printed)).toEqual([]);
+      expect(scene.told).toEqual(story.told ?? []);
+      if (story.printed) expect(printed.map(({ text }) => text)).toEqual(story.printed);
+      if (story.charges !== undefined) expect(scene.mock.charges).toHaveLength(story.charges);
+      scene.mock.expectNoDoubleCharge();
+    },
+    60_000,
+  );
+});
+
+async function play(block: Block, story: Story): Promise<{ scene: Scene; printed: Print[] }> {
+  inAFolderOfItsOwn();
+  const mock = createMockPayments();
+  vi.stubEnv('PAYMENTS_BASE_URL', mock.baseUrl);
+  vi.stubEnv('PAYMENTS_API_KEY', mock.apiKey);
+  if (WAITS.test(block.code)) vi.useFakeTimers();
+  const server = setupServer(
+    ...mock.handlers,
+    http.all('*', () => HttpResponse.error()),
+  );
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  });
+  server.listen();
+  const scene = await setScene(mock);
+  onTestFinished(() => scene.names.payments.close());
+  story.arrange?.(scene);
+  if (BRINGS_ITS_OWN_SERVICE.test(block.code)) server.close();
+  else onTestFinished(() => server.close());
+  const pool = /\bpool\b/.test(block.code) ? await openPool() : undefined;
+  const printed = await ended(runBlock(block, { ...scene.names, pool }));
+  story.afterwards?.(scene);
+  return { scene, printed };
+}
+
+/** A block may make a file. */
+function inAFolderOfItsOwn(): void {
+  const before = process.cwd();
+  const folder = mkdtempSync(join(tmpdir(), 'shop-'));
+  process.chdir(folder);
+  onTestFinished(() => {
+    process.chdir(before);
+    rmSync(folder, { recursive: true });
+  });
+}
+
+async function openPool(): Promise<pg.Pool> {
+  const postgres = await startPostgres();
+  const pool = new pg.Pool({ connectionString: postgres.url });
+  onTestFinished(async () => {
+    await closed(pool);
+    await postgres.stop();
+  });
+  return pool;
+}
+
+/** `end` does not wait for the connections to close, and a server that stops meanwhile says so to each of them. */
+async function closed(pool: pg.Pool): Promise<void> {
+  const open = Array.from({ length: pool.totalCount }, () => Promise.withResolvers<void>());
+  const closing = open.map(({ promise }) => promise);
+  pool.on('remove', () => open.pop()?.resolve());
+  await pool.end();
+  await Promise.all(closing);
+}
+
+/** Lets the clock run, where it is a fake one, until the block has come to its end. */
+async function ended<T>(run: Promise<T>): Promise<T> {
+  if (!vi.isFakeTimers()) return run;
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  run.then(end, end);
+  while (!over) await vi.advanceTimersByTimeAsync(250);
+  return run;
+}

@@ -1,0 +1,66 @@
+import { basename } from 'node:path';
+import ts from 'typescript';
+import type { Block } from './blocks.ts';
+import { root } from './pages.ts';
+import { assumedNames } from './prelude.ts';
+
+/** The repository's own options, but that a page may show a value which nothing goes on to use. */
+const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
+const options: ts.CompilerOptions = {
+  ...ts.parseJsonConfigFileContent(config, ts.sys, root).options,
+  noUnusedLocals: false,
+  noUnusedParameters: false,
+};
+
+/** Declares that a block may use these names: those of an interface `Names` in a file of this folder. */
+export function assuming(file: string, names: readonly string[]): string {
+  const declared = names.map((name) => `  const ${name}: Names['${name}'];`);
+  return [`import type { Names } from '${file}';`, 'declare global {', ...declared, '}'].join('\n');
+}
+
+/** A file that stands where the block does on its page, so that a line of the one is the same line of the other. */
+function fileOf({ line, code }: Block): string {
+  return `export {};${'\n'.repeat(line - 1)}${code}`;
+}
+
+/** What the compiler finds wrong in each block, against the package as built: `README.md:57 Cannot find name …`. */
+export function faultsOf(
+  blocks: readonly Block[],
+  assumed = assuming('./prelude.ts', assumedNames),
+): Map<Block, string[]> {
+  const named = new Map(
+    blocks.map((block) => [
+      `${root}test/e2e/docs/${block.page.replaceAll('/', '-')}.${block.line}.ts`,
+      block,
+    ]),
+  );
+  const texts = new Map([...named].map(([name, block]) => [name, fileOf(block)]));
+  texts.set(`${root}test/e2e/docs/assumed.ts`, assumed);
+  const host = ts.createCompilerHost(options);
+  const { fileExists, readFile, getSourceFile } = host;
+  host.fileExists = (name) => texts.has(name) || fileExists(name);
+  host.readFile = (name) => texts.get(name) ?? readFile(name);
+  host.getSourceFile = (name, language, ...rest) => {
+    const text = texts.get(name);
+    return text === undefined
+      ? getSourceFile(name, language, ...rest)
+      : ts.createSourceFile(name, text, language, true);
+  };
+  const program = ts.createProgram([...texts.keys()], options, host);
+  const others = [...program.getOptionsDiagnostics(), ...program.getGlobalDiagnostics()];
+  if (others.length > 0) throw new Error(others.map(textOf).join('\n'));
+  return new Map([...named].map(([name, block]) => [block, faultsIn(program, name, block.page)]));
+}
+
+function faultsIn(program: ts.Program, name: string, page: string): string[] {
+  const file = program.getSourceFile(name);
+  if (!file) throw new Error(`${basename(name)} was not compiled`);
+  return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map((fault) => {
+    const { line } = file.getLineAndCharacterOfPosition(fault.start ?? 0);
+    return `${page}:${line + 1} ${textOf(fault)}`;
+  });
+}
+
+function textOf({ messageText }: ts.Diagnostic): string {
+  return ts.flattenDiagnosticMessageText(messageText, ' ');
+}

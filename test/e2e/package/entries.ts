@@ -1,0 +1,41 @@
+import { expect } from 'vitest';
+import * as main from '../../../src/index.ts';
+import * as journal from '../../../src/journal/index.ts';
+import * as journalPostgres from '../../../src/journal/postgres.ts';
+import * as journalRedis from '../../../src/journal/redis.ts';
+import * as journalSqlite from '../../../src/journal/sqlite.ts';
+import * as node from '../../../src/node/index.ts';
+import * as sandbox from '../../../src/sandbox/index.ts';
+import * as schedule from '../../../src/schedule.ts';
+import * as testing from '../../../src/testing/index.ts';
+import type { ModuleSystem } from './loading.ts';
+
+/** Every entry point of the package, and what it is made from. */
+export const entries: Record<string, object> = {
+  '.': main,
+  './schedule': schedule,
+  './journal': journal,
+  './journal/sqlite': journalSqlite,
+  './journal/postgres': journalPostgres,
+  './journal/redis': journalRedis,
+  './node': node,
+  './testing': testing,
+  './sandbox': sandbox,
+};
+
+/** A program that prints the names that each entry point exports. */
+export function entriesProgram(system: ModuleSystem): string {
+  const paths = Object.keys(entries).map((entry) => `payment-collection-client${entry.slice(1)}`);
+  const loads = paths.map((path) => (system === 'module' ? `import('${path}')` : `require('${path}')`));
+  return `const own = (name) => !['default', '__esModule', 'module.exports'].includes(name);
+Promise.all([${loads.join(', ')}]).then((modules) => {
+  console.log(JSON.stringify(modules.map((module) => Object.keys(module).filter(own).sort())));
+  if ('Deno' in globalThis) process.exit(); // MSW, once loaded, keeps Deno alive.
+});`;
+}
+
+/** Holds what {@link entriesProgram} printed against the source. */
+export function expectEntries(printed: string): void {
+  const names = Object.values(entries).map((module) => Object.keys(module).sort());
+  expect(JSON.parse(printed)).toEqual(names);
+}

@@ -1,0 +1,48 @@
+import { constants, createSecureServer, type Http2ServerRequest } from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { selfSigned } from '../../helpers/certificate.ts';
+import type { Seen } from '../../helpers/dropping-service.ts';
+import { answers } from '../../helpers/service.ts';
+
+export const refusals = ['REFUSED_STREAM', 'GOAWAY'] as const;
+
+export const certificate = selfSigned();
+
+/** Speaks HTTP/2 to who offers it, and refuses the first charge that comes over it; HTTP/1.1 is served as usual. */
+export async function startRefusingService(
+  refusal: (typeof refusals)[number],
+): Promise<{ baseUrl: string; seen: Seen }> {
+  const seen: Seen = { charges: 0, charged: 0, connections: 0, hasFaulted: false };
+  const sockets = new Set<Socket>();
+  const refuse = ({ stream }: Http2ServerRequest) => {
+    seen.hasFaulted = true;
+    if (refusal === 'GOAWAY') stream.session?.goaway(constants.NGHTTP2_NO_ERROR, 0);
+    else stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  };
+  const server = createSecureServer({ ...certificate, allowHTTP1: true }, (request, response) => {
+    const isCharge = request.method === 'POST';
+    request.resume().on('end', () => {
+      if (isCharge) seen.charges++;
+      // Over HTTP/1.1 it is a request of `node:http`, whatever the types say.
+      if (isCharge && request.httpVersion === '2.0' && !seen.hasFaulted) return refuse(request);
+      if (isCharge) seen.charged++;
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(isCharge ? answers.chargeMobileMoney() : answers.verify()));
+    });
+  });
+  server.on('secureConnection', (socket) => {
+    seen.connections++;
+    sockets.add(socket);
+    socket.on('error', () => {});
+  });
+  server.on('session', (session) => session.on('error', () => {}));
+  server.on('sessionError', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { baseUrl: `https://127.0.0.1:${port}/api/v1`, seen };
+}

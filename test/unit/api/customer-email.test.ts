@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { transactionSchema } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { answers, json, startService } from '../../helpers/service.ts';
+
+const { customer_email: _, ...others } = answers.verify().data;
+
+test.each([
+  ['no customer_email', {}],
+  ['null', { customer_email: null }],
+  ['an empty one', { customer_email: '' }],
+  ['a number', { customer_email: 5 }],
+])('reads a paid transaction with %s: customer_email is null', async (_, field) => {
+  const data = { ...others, ...field };
+  const service = await startService((response) => json(response, 200, { status: true, data }));
+  const client = service.client();
+  const paid = { reference: REFERENCE, status: 'success', customer_email: null };
+  expect(await client.verify(REFERENCE)).toMatchObject(paid);
+  expect(await client.check(REFERENCE)).toMatchObject({ final: true, transaction: paid });
+  expect(await client.waitForFinalStatus(REFERENCE)).toMatchObject(paid);
+  expect(transactionSchema.parse(data)).toMatchObject(paid);
+});

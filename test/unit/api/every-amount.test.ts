@@ -1,0 +1,52 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import type { Range, Swept } from '../../helpers/every-amount.ts';
+import { sized } from '../../helpers/sized.ts';
+
+const FIRST = 1_00;
+const LAST = 1_000_000_00;
+/** Small enough that no thread is left with the last big piece. */
+const PIECE = 2_500_000;
+/** Coprime to 100 and to the stride of the operations, so that each kind of fraction is met in the short form too. */
+const STEP = sized(101, 1);
+
+function inThread(range: Range): Promise<Swept> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('../../helpers/every-amount.ts', import.meta.url), {
+      workerData: range,
+    });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+}
+
+async function sweepAll(): Promise<Swept[]> {
+  const done: Swept[] = [];
+  let next = FIRST;
+  const thread = async () => {
+    while (next <= LAST && done.every(({ broken }) => broken.length === 0)) {
+      const from = next;
+      next = Math.min(from + PIECE * STEP, LAST + 1);
+      done.push(await inThread({ from, to: next - 1, step: STEP }));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, thread));
+  return done;
+}
+
+const total = (numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0);
+
+/**
+ * All 99,999,901 amounts, in the short form each 101st, go through the functions that decide: what is taken, what is written as JSON, what equals
+ * what. Each 997th goes through the operation's input schema, `JSON.stringify` and the comparison with the answer too.
+ * money.test.ts takes a sample over HTTP.
+ */
+test('every amount from 1.00 to 1,000,000.00 goes out and compares back exactly, as number and as text', {
+  timeout: 600_000,
+}, async () => {
+  const swept = await sweepAll();
+  expect(swept.flatMap(({ broken }) => broken)).toEqual([]);
+  expect(total(swept.map(({ amounts }) => amounts))).toBe(sized(990_099, 99_999_901));
+  expect(total(swept.map(({ throughOperation }) => throughOperation))).toBe(sized(993, 100_300));
+});

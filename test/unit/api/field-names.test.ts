@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import {
+  APIError,
+  PaymentsError,
+  type Poll,
+  TransactionMismatchError,
+  transactionSchema,
+} from '../../../src/index.ts';
+import { createJournal } from '../../../src/journal/index.ts';
+import { memoryStore } from '../../../src/journal/memory.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { expectFields, ownField } from '../../helpers/fields.ts';
+import { answers, charge, failureOf, payment, startService } from '../../helpers/service.ts';
+import { startMock } from '../testing/start-mock.ts';
+
+/** Names that an object has already, or that JavaScript reads something else from. */
+const names = ['__proto__', 'constructor', 'prototype', 'toJSON', 'toString', 'hasOwnProperty', 'then'];
+
+const values = [
+  '"text"',
+  '17',
+  'null',
+  '{"status":"failed","paid":true}',
+  '[{"__proto__":{"then":"x"},"then":{"constructor":null}}]',
+];
+
+const fields = names.flatMap((name) => values.map((value): [string, string] => [name, value]));
+
+/** The field on the top level, inside an object and inside a list. As text, because a literal cannot hold `__proto__`. */
+const extraFields = (name: string, value: string) =>
+  `"${name}":${value},"inner":{"${name}":${value},"deeper":{"${name}":${value}}},"list":[{"${name}":${value}}]`;
+
+const withExtra = (body: { data: object }, extra: string) =>
+  JSON.stringify(body).replace('"data":{', `"data":{${extra},`);
+
+/** A service that answers everything with the same text. */
+const answering = (text: string, status = 200) =>
+  startService((response) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(text);
+  });
+
+/** Holds that the fields of {@link extraFields} are there, and that none of them is a prototype. */
+function expectExtraFields(found: unknown, name: string, value: string) {
+  const expected = JSON.parse(`{${extraFields(name, value)}}`);
+  expectFields(found, expected);
+  expectFields(ownField(found, 'inner'), expected.inner);
+  expect({}).not.toHaveProperty('paid');
+}
+
+describe('a field that the service names', () => {
+  test.each(fields)('%s is kept on each result as it came: %s', async (name, value) => {
+    for (const operation of [...posts, 'verify'] as const) {
+      const service = await answering(withExtra(answers[operation](), extraFields(name, value)));
+      const result = await calls[operation](service.client());
+      expectExtraFields(result, name, value);
+      expect(result).toMatchObject({ reference: REFERENCE, amount: '25.50' });
+    }
+  });
+
+  test.each(names)('%s is kept where the status is none of SPEC.md’s', async (name) => {
+    const value = '{"status":"success"}';
+    for (const operation of ['chargeMobileMoney', 'verify'] as const) {
+      const text = withExtra(answers[operation]({ status: 'reversed' }), extraFields(name, value));
+      const result = await calls[operation]((await answering(text)).client());
+      expectExtraFields(result, name, value);
+      expect(result).toMatchObject({ status: 'unrecognised', raw_status: 'reversed' });
+    }
+  });
+
+  test.each(names)('%s is kept by waits, watch, reconcile and check', async (name) => {
+    const value = '{"status":"failed"}';
+    const service = await answering(withExtra(answers.verify(), extraFields(name, value)));
+    const client = service.client();
+    const seen: unknown[] = [];
+    const onPoll = ({ transaction }: Poll) => seen.push(transaction);
+    seen.push(await client.waitForFinalStatus(REFERENCE, { onPoll }));
+    for await (const transaction of client.watch(REFERENCE)) seen.push(transaction);
+    for await (const reconciled of client.reconcile([REFERENCE]))
+      seen.push(ownField(reconciled, 'transaction'));
+    seen.push((await client.check(REFERENCE)).transaction);
+    expect(seen).toHaveLength(5);
+    for (const found of seen) expectExtraFields(found, name, value);
+  });
+
+  test.each(names)('%s survives being stored as JSON and read by the schema', async (name) => {
+    const value = '{"status":"failed"}';
+    const service = await answering(withExtra(answers.verify(), extraFields(name, value)));
+    const transaction = await service.client().verify(REFERENCE);
+    expectExtraFields(transactionSchema.parse(JSON.parse(JSON.stringify(transaction))), name, value);
+    expectExtraFields(transactionSchema.parse(transaction), name, value);
+    expectExtraFields(structuredClone(transaction), name, value);
+  });
+
+  test.each(names)('%s is recorded in the journal and replayed from it', async (name) => {
+    const value = '{"status":"failed"}';
+    for (const operation of posts) {
+      const service = await answering(withExtra(answers[operation](), extraFields(name, value)));
+      const store = memoryStore();
+      const client = () => service.client({ journal: createJournal(store) });
+      const options = { idempotencyKey: 'order-17' };
+      const send = () =>
+        operation === 'initialize'
+          ? client().initialize(payment, options)
+          : client().chargeMobileMoney(charge, options);
+      expectExtraFields(await send(), name, value);
+      expectExtraFields(await send(), name, value);
+      expect(service.requests).toHaveLength(1);
+      expectExtraFields(ownField(await createJournal(store).read('order-17'), 'result'), name, value);
+    }
+  });
+
+  test.each(names)('%s is kept on the transaction of a mismatch', async (name) => {
+    const value = '{"amount":"99.00"}';
+    const service = await answering(withExtra(answers.verify(), extraFields(name, value)));
+    const failure = await failureOf(service.client().verify(REFERENCE, { expect: { amount: '99.00' } }));
+    if (!(failure instanceof TransactionMismatchError)) throw failure;
+    expectExtraFields(failure.transaction, name, value);
+  });
+
+  test.each(fields)('%s is kept on the body of an error: %s', async (name, value) => {
+    const text = `{${extraFields(name, value)},"message":"No such network","errors":{"${name}":"is wrong"}}`;
+    for (const operation of [...posts, 'verify'] as const) {
+      const service = await answering(text, 422);
+      const failure = await failureOf(calls[operation](service.client()));
+      if (!(failure instanceof APIError)) throw failure;
+      expectExtraFields(failure.body, name, value);
+      expectExtraFields(ownField(JSON.parse(JSON.stringify(failure)), 'body'), name, value);
+      expect(failure).toMatchObject({
+        serviceMessage: 'No such network',
+        fieldErrors: [{ field: name, message: 'is wrong' }],
+      });
+    }
+  });
+
+  test.each(names)('%s never stands in for a field that is missing', async (name) => {
+    const value = '{"reference":"TXN-1","status":"success","amount":"25.50","currency":"GHS"}';
+    const text = `{"${name}":{"status":true},"status":true,"data":{"${name}":${value}}}`;
+    const failure = await failureOf((await answering(text)).client().verify(REFERENCE));
+    expect(failure).toMatchObject({ name: 'UnexpectedResponseError', outcome: null });
+  });
+});
+
+describe('a field of extraBody', () => {
+  test.each(fields)('%s is sent as it is: %s', async (name, value) => {
+    const extraBody = JSON.parse(`{${extraFields(name, value)}}`);
+    for (const operation of posts) {
+      const service = await answering(JSON.stringify(answers[operation]()));
+      const client = service.client();
+      await (operation === 'initialize'
+        ? client.initialize(payment, { extraBody })
+        : client.chargeMobileMoney(charge, { extraBody }));
+      const sent = JSON.parse(service.requests[0]?.body ?? '');
+      expectExtraFields(sent, name, value);
+      expect(sent).toMatchObject({ amount: 25.5, customer_email: payment.customer_email });
+    }
+  });
+
+  test.each(names)('%s is other input under the same idempotencyKey', async (name) => {
+    const service = await answering(JSON.stringify(answers.chargeMobileMoney()));
+    const client = service.client({ journal: createJournal(memoryStore()) });
+    const send = (value: string) =>
+      client.chargeMobileMoney(charge, {
+        idempotencyKey: 'order-17',
+        extraBody: JSON.parse(`{"${name}":${value}}`),
+      });
+    await send('1');
+    await send('1');
+    const failure = await failureOf(send('2'));
+    expect(failure).toMatchObject({ code: 'idempotency_conflict' });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test.each(names)('%s reaches the mock, which shows the request as it came', async (name) => {
+    const { mock, payments } = startMock();
+    await payments.initialize(payment, { extraBody: JSON.parse(`{${extraFields(name, '"x"')}}`) });
+    expectExtraFields(mock.requests[0]?.body, name, '"x"');
+  });
+});
+
+test.each(names)('an input field that is named %s is refused, and nothing is sent', async (name) => {
+  const service = await answering(JSON.stringify(answers.initialize()));
+  const input = JSON.parse(JSON.stringify(payment).replace('{', `{"${name}":"x",`));
+  const failure = await failureOf(service.client().initialize(input));
+  if (!(failure instanceof PaymentsError)) throw failure;
+  expect(failure).toMatchObject({ issues: [{ path: name, code: 'unknown_field' }] });
+  expect(service.requests).toEqual([]);
+});

@@ -1,0 +1,250 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type ChargeMobileMoneyInput,
+  chargeMobileMoneyInputSchema,
+  type InitializeInput,
+  InvalidInputError,
+  initializeInputSchema,
+  networks,
+} from '../../../src/index.ts';
+import {
+  answers,
+  charge,
+  failureOf,
+  json,
+  payment,
+  type Service,
+  startService,
+} from '../../helpers/service.ts';
+import { sized } from '../../helpers/sized.ts';
+
+/** Answers every POST, about the currency that was asked for. */
+function startPostService(): Promise<Service> {
+  return startService((response, { path, body }) => {
+    const { currency = 'GHS' } = JSON.parse(body);
+    const answer = path.endsWith('/initialize') ? answers.initialize : answers.chargeMobileMoney;
+    json(response, 200, answer({ currency }));
+  });
+}
+
+/** The compiler refuses most of what these tests pass in; a form or a program in JavaScript does not. */
+const initializing = (input: unknown) => input as InitializeInput;
+const charging = (input: unknown) => input as ChargeMobileMoneyInput;
+
+const sentBy = (service: Service): unknown => JSON.parse(service.requests.at(-1)?.body ?? 'null');
+
+async function issuesOf(call: Promise<unknown>) {
+  const failure = await failureOf(call);
+  if (!(failure instanceof InvalidInputError)) throw failure;
+  expect(failure).toMatchObject({ outcome: 'not_sent', retryable: false, code: 'invalid_input' });
+  return failure.issues;
+}
+
+test('what is sent is the input in the words of the wire, with the amount as a number', async () => {
+  const service = await startPostService();
+  const client = service.client();
+  await client.initialize({ ...payment, currency: 'GHS' });
+  expect(sentBy(service)).toEqual({ ...payment, amount: 25.5, currency: 'GHS' });
+  await client.chargeMobileMoney(charge);
+  expect(sentBy(service)).toEqual({ ...charge, amount: 25.5 });
+});
+
+test('the currency is sent in upper case, and left out where it was not given', async () => {
+  const service = await startPostService();
+  const client = service.client();
+  await client.initialize({ ...payment, currency: 'usd' });
+  expect(sentBy(service)).toHaveProperty('currency', 'USD');
+  await client.initialize(payment);
+  expect(sentBy(service)).not.toHaveProperty('currency');
+  await client.chargeMobileMoney({ ...charge, currency: undefined });
+  expect(sentBy(service)).not.toHaveProperty('currency');
+});
+
+test('the phone number is sent as it was given, whatever its form', async () => {
+  const service = await startPostService();
+  const client = service.client();
+  const form = fc
+    .string({ unit: 'binary', maxLength: 30 })
+    .filter((text) => /\p{Nd}/u.test(text) && !/\p{Cc}/u.test(text));
+  const known = fc.constantFrom('0244123456', '+233 24 412 3456', '(024) 412-3456', '٠٢٤٤١٢٣٤٥٦', ' 024 ');
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(known, form), async (phone) => {
+      await client.chargeMobileMoney({ ...charge, phone });
+      expect(sentBy(service)).toEqual({ ...charge, amount: 25.5, phone });
+    }),
+    { numRuns: sized(30, 100) },
+  );
+});
+
+test.each([
+  'ama@example.com',
+  'ama@münchen.de',
+  'акосуа@пример.рф',
+  '愛@例え.jp',
+  "o'brien+shop@mail.example.co.uk",
+  'a@b',
+])('%s is taken as an email address and sent unchanged', async (customer_email) => {
+  const service = await startPostService();
+  await service.client().initialize({ ...payment, customer_email });
+  expect(sentBy(service)).toHaveProperty('customer_email', customer_email);
+});
+
+const refused: [field: string, value: unknown, code: string][] = [
+  ...[
+    '',
+    'ama',
+    'ama@',
+    '@example.com',
+    'a b@example.com',
+    'a@b@c',
+    'ama@example.com\n',
+    ' ama@example.com',
+    'ama@exam\u0000ple.com',
+    'am\u007fa@example.com',
+  ].map((email) => ['customer_email', email, 'invalid_format'] as [string, string, string]),
+  ['customer_email', `${'a'.repeat(65)}@example.com`, 'invalid_format'],
+  ['customer_email', undefined, 'invalid_type'],
+  ['customer_email', null, 'invalid_type'],
+  ['customer_email', ['ama@example.com'], 'invalid_type'],
+  ...['', 'GH', 'GHSS', 'GH1', 'G S', '₵', 'GHS\n', 'ĞHS', 'GHſ'].map(
+    (currency) => ['currency', currency, 'invalid_format'] as [string, string, string],
+  ),
+  ['currency', null, 'invalid_type'],
+  ['currency', 936, 'invalid_type'],
+  ['phone', '', 'invalid_format'],
+  ['phone', 'none', 'invalid_format'],
+  ['phone', '0244123456\r\nx: y', 'invalid_format'],
+  ['phone', '0244\u0000123456', 'invalid_format'],
+  ['phone', 244123456, 'invalid_type'],
+  ['phone', undefined, 'invalid_type'],
+  ['network', 'MTN', 'invalid_value'],
+  ['network', 'vodafone', 'invalid_value'],
+  ['network', 'toString', 'invalid_value'],
+  ['network', '', 'invalid_value'],
+  ['network', undefined, 'invalid_value'],
+];
+
+test.each(refused)('%s %j is refused before anything is sent', async (field, value, code) => {
+  const service = await startPostService();
+  const input = charging({ ...charge, [field]: value });
+  expect(await issuesOf(service.client().chargeMobileMoney(input))).toEqual([
+    { path: field, code, message: expect.stringMatching(/^must /) },
+  ]);
+  expect(service.requests).toEqual([]);
+});
+
+test('all faults are told together, in the message too', async () => {
+  const service = await startPostService();
+  const input = charging({
+    amount: '1e3',
+    customer_email: 'ama',
+    phone: '-',
+    network: 'vodafone',
+    curency: 'USD',
+  });
+  const failure = await failureOf(service.client().chargeMobileMoney(input));
+  expect(failure).toMatchObject({
+    issues: [
+      { path: 'amount', code: 'not_a_decimal' },
+      { path: 'customer_email', code: 'invalid_format' },
+      { path: 'phone', code: 'invalid_format' },
+      { path: 'network', code: 'invalid_value' },
+      { path: 'curency', code: 'unknown_field' },
+    ],
+    message: expect.stringMatching(/^Invalid input, nothing was sent: amount .+ network must be one of mtn/),
+  });
+  expect(service.requests).toEqual([]);
+});
+
+test.each([null, undefined, 5, 'amount=5', [charge], () => charge])(
+  'an input that is no object with fields, %s, is refused',
+  async (input) => {
+    const service = await startPostService();
+    const [issue] = await issuesOf(service.client().initialize(initializing(input)));
+    expect(issue).toEqual({ path: '', code: 'invalid_type', message: expect.stringContaining('an object') });
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test('an unknown key is refused by name: a misspelt one must not change what is charged', async () => {
+  const service = await startPostService();
+  const client = service.client();
+  const misspelt = fc.oneof(
+    fc.constantFrom(
+      'curency',
+      'Currency',
+      'currency ',
+      '__proto__',
+      'constructor',
+      'toString',
+      'phone',
+      'reference',
+    ),
+    fc.string({ minLength: 1, maxLength: 12 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      misspelt.filter((key) => !['amount', 'customer_email', 'currency'].includes(key)),
+      async (key) => {
+        const input = Object.fromEntries([...Object.entries(payment), [key, 'USD']]);
+        const issues = await issuesOf(client.initialize(initializing(input)));
+        // A name that is no plain word could be a key or a phone number.
+        const path = /^[a-z]{1,12}$/.test(key)
+          ? key
+          : expect.toSatisfy((shown) => [key, '[REDACTED]'].includes(shown));
+        expect(issues).toEqual([
+          { path, code: 'unknown_field', message: expect.stringMatching(/spelling|did you mean/) },
+        ]);
+      },
+    ),
+  );
+  expect(service.requests).toEqual([]);
+});
+
+test('an unknown field is told with the nearest one that there is', async () => {
+  const client = (await startPostService()).client();
+  for (const [key, nearest] of [
+    ['curency', 'currency'],
+    ['customerEmail', 'customer_email'],
+    ['Amount', 'amount'],
+  ]) {
+    const failing = client.initialize(initializing({ ...payment, [String(key)]: 'USD' }));
+    expect(await issuesOf(failing)).toEqual([
+      { path: key, code: 'unknown_field', message: expect.stringContaining(`did you mean ${nearest}?`) },
+    ]);
+  }
+});
+
+const fields = {
+  amount: fc.oneof(
+    fc.integer({ min: 100, max: 10 ** 9 }).map((cents) => cents / 100),
+    fc.constant('25.50'),
+  ),
+  customer_email: fc.emailAddress(),
+  currency: fc.option(fc.constantFrom('ghs', 'Usd', 'NGN'), { nil: undefined }),
+};
+
+test('the exported schemas stand alone: what they give is valid input again, and means the same', () => {
+  const forms = fc.record(fields, { requiredKeys: ['amount', 'customer_email'] });
+  const charges = fc.record(
+    { ...fields, phone: fc.constant('024 412 3456'), network: fc.constantFrom(...networks) },
+    { requiredKeys: ['amount', 'customer_email', 'phone', 'network'] },
+  );
+  fc.assert(
+    fc.property(forms, charges, (form, chargeForm) => {
+      const parsed: InitializeInput = initializeInputSchema.parse(form);
+      expect(initializeInputSchema.parse(parsed)).toEqual(parsed);
+      const parsedCharge: ChargeMobileMoneyInput = chargeMobileMoneyInputSchema.parse(chargeForm);
+      expect(chargeMobileMoneyInputSchema.parse(parsedCharge)).toEqual(parsedCharge);
+    }),
+  );
+});
+
+test('an exported schema tells a form what is wrong, field by field', () => {
+  const read = initializeInputSchema.safeParse({ amount: '25,50', customer_email: '' });
+  expect(read.error?.issues).toMatchObject([
+    { path: ['amount'], message: expect.stringContaining('plain decimal') },
+    { path: ['customer_email'], message: 'must be an email address' },
+  ]);
+});

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { amountIssue, MAX_AMOUNT, sameAmount } from '../../../src/api/money.ts';
+import { InvalidInputError, TransactionMismatchError } from '../../../src/index.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { sized } from '../../helpers/sized.ts';
+
+/** Decimal text from whole hundredths, without a float. */
+const text = (cents: number | bigint) => {
+  const digits = String(cents).padStart(3, '0');
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
+};
+const withoutEndZeros = (decimal: string) => decimal.replace(/\.?0+$/, '');
+
+const anyCents = fc.oneof(
+  fc.integer({ min: 1_00, max: 1_000_000_00 }),
+  fc.integer({ min: 1_00, max: MAX_AMOUNT * 100 }),
+);
+
+test('an amount reaches the wire as the JSON number that was meant, and the answer is held against it', async () => {
+  let answered = '';
+  const service = await startService((response, { path }) => {
+    const answer = path.endsWith('/initialize') ? answers.initialize : answers.chargeMobileMoney;
+    json(response, 200, answer({ amount: answered }));
+  });
+  const client = service.client();
+  await fc.assert(
+    fc.asyncProperty(anyCents, fc.boolean(), fc.boolean(), async (cents, asText, byCheckout) => {
+      answered = text(cents);
+      const amount = asText ? answered : cents / 100;
+      const result = byCheckout
+        ? await client.initialize({ ...payment, amount })
+        : await client.chargeMobileMoney({ ...charge, amount });
+      expect(result.amount).toBe(answered);
+      const sent = service.requests.at(-1)?.body;
+      expect(sent).toMatch(`"amount":${withoutEndZeros(answered)},`);
+    }),
+    { numRuns: sized(100, 500) },
+  );
+});
+
+test('an answer that is one hundredth off is never taken for the amount that was asked for', async () => {
+  let answered = '';
+  const service = await startService((response) =>
+    json(response, 200, answers.initialize({ amount: answered })),
+  );
+  const client = service.client();
+  await fc.assert(
+    fc.asyncProperty(anyCents, fc.constantFrom(-1, 1), async (cents, off) => {
+      answered = text(cents + off);
+      const failure = await failureOf(client.initialize({ ...payment, amount: text(cents) }));
+      expect(failure).toBeInstanceOf(TransactionMismatchError);
+      expect(failure).toMatchObject({
+        outcome: 'unknown',
+        retryable: false,
+        reference: 'TXN-8f2c61d0',
+        mismatches: [{ field: 'amount', expected: text(cents), actual: answered }],
+        transaction: answers.initialize({ amount: answered }).data,
+      });
+    }),
+    { numRuns: sized(50, 200) },
+  );
+});
+
+const refused: [name: string, amount: unknown, code: string][] = [
+  ['1.1 × 3', 1.1 * 3, 'too_many_decimals'],
+  ['1.1 + 2.2', 1.1 + 2.2, 'too_many_decimals'],
+  ['10.005', 10.005, 'too_many_decimals'],
+  ["'10.005'", '10.005', 'too_many_decimals'],
+  ["'10.500'", '10.500', 'too_many_decimals'],
+  ["'10.1000000000000000001'", '10.1000000000000000001', 'too_many_decimals'],
+  ['0.99', 0.99, 'too_small'],
+  ["'0.99'", '0.99', 'too_small'],
+  ["'0.999999999999999999999'", '0.999999999999999999999', 'too_many_decimals'],
+  ['0', 0, 'too_small'],
+  ['-0', -0, 'too_small'],
+  ['-5', -5, 'too_small'],
+  ["'-5'", '-5', 'too_small'],
+  ['Number.MIN_VALUE', Number.MIN_VALUE, 'not_a_decimal'],
+  ['2 ** 46 + 1', MAX_AMOUNT + 1, 'too_large'],
+  ['2 ** 60', 2 ** 60, 'too_large'],
+  ["'1152921504606846976'", String(2n ** 60n), 'too_large'],
+  ['Number.MAX_VALUE', Number.MAX_VALUE, 'too_large'],
+  ['400 digits', '9'.repeat(400), 'too_large'],
+  ["''", '', 'not_a_decimal'],
+  ["' '", ' ', 'not_a_decimal'],
+  ["' 5'", ' 5', 'not_a_decimal'],
+  ["'5 '", '5 ', 'not_a_decimal'],
+  ["'5\\n'", '5\n', 'not_a_decimal'],
+  ["'+5'", '+5', 'not_a_decimal'],
+  ["'5.'", '5.', 'not_a_decimal'],
+  ["'.5'", '.5', 'not_a_decimal'],
+  ["'05'", '05', 'not_a_decimal'],
+  ["'5,00'", '5,00', 'not_a_decimal'],
+  ["'1,000'", '1,000', 'not_a_decimal'],
+  ["'1_000'", '1_000', 'not_a_decimal'],
+  ["'1e3'", '1e3', 'not_a_decimal'],
+  ["'0x10'", '0x10', 'not_a_decimal'],
+  ["'0b11'", '0b11', 'not_a_decimal'],
+  ["'1.2.3'", '1.2.3', 'not_a_decimal'],
+  ["'GHS 5'", 'GHS 5', 'not_a_decimal'],
+  ["'NaN'", 'NaN', 'not_a_decimal'],
+  ["'١٠'", '١٠', 'not_a_decimal'],
+  ["'５'", '５', 'not_a_decimal'],
+  ['NaN', Number.NaN, 'invalid_type'],
+  ['Infinity', Number.POSITIVE_INFINITY, 'invalid_type'],
+  ['-Infinity', Number.NEGATIVE_INFINITY, 'invalid_type'],
+  ['nothing', undefined, 'invalid_type'],
+  ['null', null, 'invalid_type'],
+  ['true', true, 'invalid_type'],
+  ['5n', 5n, 'invalid_type'],
+  ['[5]', [5], 'invalid_type'],
+  ['an object that turns into 5', { valueOf: () => 5, toString: () => '5' }, 'invalid_type'],
+  ['new Number(5)', Object(5), 'invalid_type'],
+];
+
+test.each(refused)('%s is refused as an amount before anything is sent', async (_, amount, code) => {
+  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const client = service.client();
+  const odd = { amount: amount as number };
+  const calls = [
+    () => client.initialize({ ...payment, ...odd }),
+    () => client.chargeMobileMoney({ ...charge, ...odd }),
+  ];
+  for (const call of calls) {
+    const failure = await failureOf(call());
+    expect(failure).toBeInstanceOf(InvalidInputError);
+    expect(failure).toMatchObject({ outcome: 'not_sent', issues: [{ path: 'amount', code }] });
+  }
+  expect(service.requests).toEqual([]);
+});
+
+test('expect takes amounts by the same rules', async () => {
+  const service = await startService((response) => json(response, 200, answers.verify()));
+  const failure = await failureOf(
+    service.client().verify('TXN-8f2c61d0', { expect: { amount: '25,50', currency: 'GH' } }),
+  );
+  expect(failure).toMatchObject({
+    name: 'InvalidInputError',
+    issues: [
+      { path: 'expect.amount', code: 'not_a_decimal' },
+      { path: 'expect.currency', code: 'invalid_format' },
+    ],
+  });
+  expect(service.requests).toEqual([]);
+});
+
+test('a number that was computed is taken where its value is exact, and never rounded where it is not', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 1, max: MAX_AMOUNT, noNaN: true }), (amount) => {
+      const exact = sameAmount(amount, amount.toFixed(2));
+      expect(amountIssue(amount)).toBe(exact ? null : 'too_many_decimals');
+    }),
+  );
+});
+
+test('two decimals are equal where their values are, whatever zeros they are written with', () => {
+  const zeros = fc.nat({ max: 5 }).map((count) => '0'.repeat(count));
+  const written = (cents: bigint, before: string, after: string) => `${before}${text(cents)}${after}`;
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), zeros, zeros, zeros, (cents, a, b, c) => {
+      const plain = withoutEndZeros(text(cents));
+      expect(sameAmount(written(cents, a, b), plain)).toBe(true);
+      expect(sameAmount(written(cents, a, b), written(cents, c, ''))).toBe(true);
+      expect(sameAmount(written(cents, a, b), text(cents + 1n))).toBe(false);
+      expect(sameAmount(written(cents, a, b), `${text(cents)}${c}1`)).toBe(false);
+    }),
+  );
+});

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { InvalidInputError, referenceSchema } from '../../../src/index.ts';
+import { answers, failureOf, json, type Service, startService } from '../../helpers/service.ts';
+import { sized } from '../../helpers/sized.ts';
+
+const HERE = '/api/v1/transactions/verify/';
+
+/** Answers about whatever the path asks for. */
+function startVerifyService(): Promise<Service> {
+  return startService((response, { path }) => {
+    json(response, 200, answers.verify({ reference: decodeURIComponent(path.slice(HERE.length)) }));
+  });
+}
+
+const good = [
+  'TXN-1',
+  'TXN-8f2c61d0',
+  'TXN-..',
+  'TXN-.',
+  'TXN--',
+  'TXN-a.b_c~d',
+  "TXN-!$&'()*+,;=:@",
+  'TXN-"<>[]^`{|}',
+  'TXN-TXN-',
+  'TXN-$&$1$`',
+  'TXN-:reference',
+  `TXN-${'x'.repeat(251)}`,
+];
+
+test.each(good)('the reference %s arrives whole, as the last segment of the path', async (reference) => {
+  const service = await startVerifyService();
+  await expect(service.client().verify(reference)).resolves.toMatchObject({ reference });
+  expect(service.requests.map(({ path }) => path)).toEqual([HERE + encodeURIComponent(reference)]);
+});
+
+const bad: [string, unknown][] = [
+  ['empty', ''],
+  ['the prefix alone', 'TXN-'],
+  ['without the prefix', '8f2c61d0'],
+  ['with the prefix in lower case', 'txn-8f2c61d0'],
+  ['with something before the prefix', ' TXN-1'],
+  ['..', '..'],
+  ['TXN-/..', 'TXN-/..'],
+  ['a way out of the path', 'TXN-1/../../../admin'],
+  ['a way out, encoded', 'TXN-1%2f..%2f..%2fadmin'],
+  ['%2e', '%2e%2e'],
+  ['TXN-%2e', 'TXN-%2e'],
+  ['a backslash', 'TXN-1\\..\\admin'],
+  ['a slash at the end', 'TXN-1/'],
+  ['a query', 'TXN-1?x=y'],
+  ['a fragment', 'TXN-1#x'],
+  ['a space', 'TXN-1 2'],
+  ['a tab', 'TXN-1\t2'],
+  ['CR LF', 'TXN-1\r\nhost: evil.example'],
+  ['a line break at the end', 'TXN-1\n'],
+  ['NUL', 'TXN-1\u0000'],
+  ['DEL', 'TXN-1\u007f'],
+  ['a letter beyond ASCII', 'TXN-é'],
+  ['a full-width slash', 'TXN-1／..'],
+  ['a full stop of another script', 'TXN-。。'],
+  ['a lone surrogate', 'TXN-\ud800'],
+  ['256 characters', `TXN-${'x'.repeat(252)}`],
+  ['a number', 5],
+  ['nothing', undefined],
+  ['null', null],
+  ['a list', ['TXN-1']],
+  ['an object that turns into text', { toString: () => 'TXN-1' }],
+];
+
+test.each(bad)('a reference that is %s is refused before anything is sent', async (_, reference) => {
+  const service = await startVerifyService();
+  const failure = await failureOf(service.client().verify(reference as string));
+  expect(failure).toBeInstanceOf(InvalidInputError);
+  expect(failure).toMatchObject({
+    operation: 'verify',
+    outcome: null,
+    issues: [{ path: 'reference' }],
+  });
+  expect(service.requests).toEqual([]);
+});
+
+test('no text whatever changes the path: it is refused, or arrives as one segment that reads as the same text', async () => {
+  const service = await startVerifyService();
+  const client = service.client();
+  const hostile = fc.constantFrom(
+    '/',
+    '\\',
+    '..',
+    '.',
+    '%',
+    '2e',
+    '2f',
+    '?',
+    '#',
+    ';',
+    '@',
+    ':',
+    '$&',
+    ' ',
+    '\r\n',
+  );
+  const text = fc
+    .array(fc.oneof(hostile, fc.string({ unit: 'binary', maxLength: 8 }), fc.string({ maxLength: 8 })), {
+      maxLength: 6,
+    })
+    .map((parts) => parts.join(''));
+  const prefix = fc.constantFrom('TXN-', 'TXN-', 'TXN-', '');
+  await fc.assert(
+    fc.asyncProperty(prefix, text, async (start, rest) => {
+      const reference = start + rest;
+      const before = service.requests.length;
+      if (!referenceSchema.safeParse(reference).success) {
+        expect(await failureOf(client.verify(reference))).toBeInstanceOf(InvalidInputError);
+        expect(service.requests).toHaveLength(before);
+        return;
+      }
+      await client.verify(reference);
+      const path = service.requests.at(-1)?.path ?? '';
+      expect(path.startsWith(HERE)).toBe(true);
+      const segment = path.slice(HERE.length);
+      expect(segment).not.toMatch(/[/\\?#]/);
+      expect(decodeURIComponent(segment)).toBe(reference);
+    }),
+    { numRuns: sized(200, 1000) },
+  );
+  expect(service.requests.length).toBeGreaterThan(sized(5, 50));
+});

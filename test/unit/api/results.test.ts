@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Transaction, transactionSchema, transactionStatuses } from '../../../src/index.ts';
+import { expectFields } from '../../helpers/fields.ts';
+import { answers, charge, json, payment, startService } from '../../helpers/service.ts';
+import { sized } from '../../helpers/sized.ts';
+
+const REFERENCE = 'TXN-8f2c61d0';
+
+/** A client whose service gives the same answer to everything. */
+async function answeredWith(body: unknown) {
+  const service = await startService((response) => json(response, 200, body));
+  return service.client();
+}
+
+/** As text, because JavaScript drops some keys that JSON can hold. */
+async function answeredWithText(text: string) {
+  const service = await startService((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(text);
+  });
+  return service.client();
+}
+
+const verifyWith = async (data: object): Promise<Transaction> =>
+  (await answeredWith(answers.verify(data))).verify(REFERENCE);
+
+test('initialize gives the data, and neither the envelope nor its boolean', async () => {
+  const client = await answeredWith({ ...answers.initialize(), message: 'Created', meta: { version: 1 } });
+  const started = await client.initialize(payment);
+  expect(started).toStrictEqual({ ...answers.initialize().data, replayed: false });
+  expect('status' in started).toBe(false);
+});
+
+test('verify gives the data: its status is that of the payment, never the boolean of the envelope', async () => {
+  const client = await answeredWith({ ...answers.verify({ status: 'failed' }), message: 'Retrieved' });
+  const transaction = await client.verify(REFERENCE);
+  expect(transaction).toStrictEqual(answers.verify({ status: 'failed' }).data);
+});
+
+test("chargeMobileMoney gives the data and the envelope's message", async () => {
+  const client = await answeredWith(answers.chargeMobileMoney());
+  const { data, message } = answers.chargeMobileMoney();
+  await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
+    ...data,
+    message,
+    replayed: false,
+  });
+});
+
+test.each([[{}], [{ message: null }], [{ message: 5 }], [{ message: { text: 'sent' } }]])(
+  'a charge that the service took is a result whatever its message is: %j',
+  async (message) => {
+    const { status, data } = answers.chargeMobileMoney();
+    const client = await answeredWith({ status, data, ...message });
+    await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
+      ...data,
+      message: '',
+      replayed: false,
+    });
+  },
+);
+
+test('fields that SPEC.md does not show stay on every result as they came', async () => {
+  const extra = {
+    fee: '0.25',
+    channel: null,
+    customer: { name: 'Ama', tags: [1, [2]] },
+    raw_status: 'x',
+    constructor: 'y',
+  };
+  const started = await (await answeredWith(answers.initialize(extra))).initialize(payment);
+  expect(started).toEqual({ ...answers.initialize().data, ...extra, replayed: false });
+  const charged = await (await answeredWith(answers.chargeMobileMoney(extra))).chargeMobileMoney(charge);
+  expect(charged).toMatchObject({ ...answers.chargeMobileMoney().data, ...extra });
+  expect(await verifyWith(extra)).toEqual({ ...answers.verify().data, ...extra });
+});
+
+test('no extra field of any form or name costs a result', async () => {
+  const own = Object.keys({ ...answers.verify().data, ...answers.initialize().data });
+  const extras = fc.dictionary(
+    fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        'raw_status',
+        'message',
+        'paid_at',
+        'expect',
+        'id',
+        'hasOwnProperty',
+        '__proto__',
+        'then',
+      ),
+    ),
+    fc.jsonValue(),
+  );
+  let body: unknown;
+  const service = await startService((response) => json(response, 200, body));
+  const client = service.client();
+  await fc.assert(
+    fc.asyncProperty(extras, async (all) => {
+      const extra = Object.fromEntries(Object.entries(all).filter(([name]) => !own.includes(name)));
+      body = answers.verify(extra);
+      expectFields(await client.verify(REFERENCE), extra);
+      body = answers.initialize(extra);
+      expectFields(await client.initialize(payment), extra);
+      body = answers.chargeMobileMoney(extra);
+      const { message: _, ...others } = extra;
+      expectFields(await client.chargeMobileMoney(charge), {
+        ...others,
+        ...answers.chargeMobileMoney().data,
+      });
+    }),
+    { numRuns: sized(30, 100) },
+  );
+});
+
+test.each(transactionStatuses)('a transaction may be %s', async (status) => {
+  const transaction = await verifyWith({ status });
+  expect(transaction.status).toBe(status);
+  expect(transaction).not.toHaveProperty('raw_status');
+});
+
+test.each([
+  'reversed',
+  'SUCCESS',
+  'Success',
+  ' success',
+  'paid',
+  '',
+  'unrecognised',
+  'true',
+  'toString',
+  '__proto__',
+])(
+  'the status %j, which SPEC.md does not show, is read as unrecognised and kept raw: it never means paid',
+  async (status) => {
+    expect(await verifyWith({ status })).toMatchObject({ status: 'unrecognised', raw_status: status });
+    const client = await answeredWith(answers.chargeMobileMoney({ status }));
+    const charged = await client.chargeMobileMoney(charge);
+    expect(charged).toMatchObject({ status: 'unrecognised', raw_status: status, reference: REFERENCE });
+  },
+);
+
+const withoutTime = answers.verify().data as Record<string, unknown>;
+
+test.each([undefined, null, '', 0, 1795256100, true, [], {}, ['2026-11-21T10:15:00+00:00']])(
+  'a success is not lost for want of a time: paid_at %j is read as null',
+  async (paid_at) => {
+    const { paid_at: _, ...data } = withoutTime;
+    const client = await answeredWith({
+      status: true,
+      data: paid_at === undefined ? data : { ...data, paid_at },
+    });
+    const transaction = await client.verify(REFERENCE);
+    expect(transaction).toMatchObject({ status: 'success', paid_at: null });
+  },
+);
+
+test('paid_at is the text that the service gave, whatever the status', async () => {
+  for (const status of [...transactionStatuses, 'reversed']) {
+    for (const paid_at of ['2026-11-21T10:15:00+00:00', '21 Nov']) {
+      expect(await verifyWith({ status, paid_at })).toHaveProperty('paid_at', paid_at);
+    }
+    expect(await verifyWith({ status, paid_at: null })).toHaveProperty('paid_at', null);
+  }
+});
+
+test('an amount and a currency in an answer are kept as they were written', async () => {
+  const client = await answeredWith(answers.initialize({ amount: '25.5', currency: 'ghs' }));
+  await expect(client.initialize(payment)).resolves.toMatchObject({ amount: '25.5', currency: 'ghs' });
+});
+
+test('__proto__ in an answer is a field of the result, and pollutes nothing', async () => {
+  const proto = '"__proto__":{"status":"success","paid":true,"toString":"x"}';
+  const envelope = (data: string) => `{${proto},"status":true,"data":{${proto},${data}}}`;
+  const inner = (data: object) => JSON.stringify(data).slice(1, -1);
+  const results = [
+    await (await answeredWithText(envelope(inner(answers.initialize().data)))).initialize(payment),
+    await (await answeredWithText(envelope(inner(answers.chargeMobileMoney().data)))).chargeMobileMoney(
+      charge,
+    ),
+    await (await answeredWithText(envelope(inner(answers.verify().data)))).verify(REFERENCE),
+    await (await answeredWithText(envelope(inner(answers.verify({ status: 'reversed' }).data)))).verify(
+      REFERENCE,
+    ),
+  ];
+  for (const result of results) {
+    expectFields(result, JSON.parse(`{${proto}}`));
+    expect(result).not.toHaveProperty('paid');
+    expect(String(result)).toBe('[object Object]');
+  }
+  expect({}).not.toHaveProperty('paid');
+});
+
+test('of two keys of one name the last counts, as everywhere in JSON: the result and its check see the same', async () => {
+  const data = JSON.stringify(answers.verify().data).replace('{', '{"status":"failed","amount":"1.00",');
+  const client = await answeredWithText(`{"status":false,"status":true,"data":${data}}`);
+  const expected = { amount: '25.50', currency: 'GHS' };
+  await expect(client.verify(REFERENCE, { expect: expected })).resolves.toMatchObject({
+    status: 'success',
+    ...expected,
+  });
+});
+
+test('a result satisfies the exported schema again, so it can be stored and read back', async () => {
+  for (const status of [...transactionStatuses, 'reversed']) {
+    const transaction = await verifyWith({ status, fee: '0.25' });
+    expect(transactionSchema.parse(JSON.parse(JSON.stringify(transaction)))).toEqual(transaction);
+  }
+});

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { ConfigurationError, type PaymentsClient } from '../../../src/index.ts';
+import { answers, charge, json, payment, startService } from '../../helpers/service.ts';
+
+type Call = (client: PaymentsClient, nothing: never) => unknown;
+
+/** What JavaScript lets through: null where options belong. */
+const calls: [string, Call][] = [
+  ['initialize', (client, nothing) => client.initialize(payment, nothing)],
+  ['chargeMobileMoney', (client, nothing) => client.chargeMobileMoney(charge, nothing)],
+  ['verify', (client, nothing) => client.verify('TXN-1', nothing)],
+  ['check', (client, nothing) => client.check('TXN-1', nothing)],
+  ['waitForFinalStatus', (client, nothing) => client.waitForFinalStatus('TXN-1', nothing)],
+  ['watch', (client, nothing) => client.watch('TXN-1', nothing).next()],
+  ['reconcile', (client, nothing) => client.reconcile(['TXN-1'], nothing).next()],
+  ['reconcile, for its list,', (client, nothing) => client.reconcile(nothing).next()],
+];
+
+test('a read takes no extraBody', async () => {
+  const service = await startService((response) => json(response, 200, answers.verify()));
+  const options: object = { extraBody: { note: 'x' } };
+  await expect(service.client().verify('TXN-1', options)).rejects.toBeInstanceOf(ConfigurationError);
+  expect(service.requests).toEqual([]);
+});
+
+test.each(calls)(
+  '%s with null for its options is a ConfigurationError, and nothing is sent',
+  async (_, call) => {
+    const service = await startService((response) => json(response, 200, answers.verify()));
+    const attempt = async () => call(service.client(), null as never);
+    await expect(attempt()).rejects.toBeInstanceOf(ConfigurationError);
+    expect(service.requests).toEqual([]);
+  },
+);

@@ -1,0 +1,227 @@
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
+import { API_KEY, answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+
+const baseUrl = 'https://payments.example/api/v1';
+const good = { apiKey: API_KEY, baseUrl };
+
+beforeEach(() => {
+  vi.stubEnv('PAYMENTS_API_KEY', undefined);
+  vi.stubEnv('PAYMENTS_BASE_URL', undefined);
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+});
+
+/** What the constructor throws. The compiler refuses much of what these tests pass in; JavaScript does not. */
+function refusalOf(options: unknown): ConfigurationError {
+  try {
+    new PaymentsClient(options as PaymentsClientOptions);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+/** Neither the message nor anything else on the error may show a key, whole or in part. */
+function expectNoKey(error: unknown, key: string = API_KEY): void {
+  const shown = inspect(error, { depth: 12, showHidden: true }) + JSON.stringify(error);
+  for (const part of [key.trim(), key.trim().slice(8, 16)]) expect(shown).not.toContain(part);
+}
+
+const refused: [name: string, options: unknown, says: RegExp][] = [
+  ['no options and no environment', undefined, /Pass apiKey.+PAYMENTS_API_KEY/],
+  ['no key', { baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
+  ['an empty key', { apiKey: '', baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
+  ['a key with a line break at its end', { apiKey: `${API_KEY}\n`, baseUrl }, /line break.+trim/],
+  ['a key with a line break inside', { apiKey: `${API_KEY}\r\nx-evil: 1`, baseUrl }, /line break.+trim/],
+  ['a key with a space', { apiKey: ` ${API_KEY}`, baseUrl }, /space/],
+  ['a key with its scheme', { apiKey: `Bearer ${API_KEY}`, baseUrl }, /Leave out "Bearer"/],
+  ['a key that is not ASCII', { apiKey: `${API_KEY}é`, baseUrl }, /not ASCII/],
+  ['a key with a zero-width space', { apiKey: `${API_KEY}\u200b`, baseUrl }, /not ASCII/],
+  ['a key with a NUL', { apiKey: `${API_KEY}\u0000`, baseUrl }, /not ASCII/],
+  ['a key that is a number', { apiKey: 5, baseUrl }, /must be a string, or a function/],
+  ['a key that is an object', { apiKey: { key: API_KEY }, baseUrl }, /must be a string, or a function/],
+  ['a promise of a key', { apiKey: Promise.resolve(API_KEY), baseUrl }, /must be a string, or a function/],
+  ['the key in place of the options', API_KEY, /options.+object.+apiKey/],
+  ['null in place of the options', null, /options.+object.+apiKey/],
+  ['no base URL', { apiKey: API_KEY }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
+  ['an empty base URL', { apiKey: API_KEY, baseUrl: '' }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
+  ['a base URL without a scheme', { ...good, baseUrl: 'payments.example/api/v1' }, /such as https:\/\//],
+  ['a base URL that is only a path', { ...good, baseUrl: '/api/v1' }, /such as https:\/\//],
+  ['a base URL that is a URL object', { ...good, baseUrl: new URL(baseUrl) }, /such as https:\/\//],
+  ['http to another host', { ...good, baseUrl: 'http://payments.example/api/v1' }, /begin with https:\/\//],
+  ['http to a host named like this one', { ...good, baseUrl: 'http://localhost.evil.example' }, /https:\/\//],
+  [
+    'http to a host that begins like this one',
+    { ...good, baseUrl: 'http://127.0.0.1.evil.example' },
+    /https:\/\//,
+  ],
+  ['http to all addresses', { ...good, baseUrl: 'http://0.0.0.0/api/v1' }, /https:\/\//],
+  ['http to a private network', { ...good, baseUrl: 'http://192.168.0.1/api/v1' }, /https:\/\//],
+  ['another protocol', { ...good, baseUrl: 'ftp://payments.example/api/v1' }, /https:\/\//],
+  ['a file', { ...good, baseUrl: 'file:///api/v1' }, /https:\/\//],
+  [
+    'credentials in the base URL',
+    { ...good, baseUrl: `https://${API_KEY}:x@payments.example` },
+    /goes into apiKey/,
+  ],
+  [
+    'a user name in the base URL',
+    { ...good, baseUrl: `https://${API_KEY}@payments.example` },
+    /goes into apiKey/,
+  ],
+  [
+    'a password in the base URL',
+    { ...good, baseUrl: `https://:${API_KEY}@payments.example` },
+    /goes into apiKey/,
+  ],
+  ['a query in the base URL', { ...good, baseUrl: `${baseUrl}?key=${API_KEY}` }, /no query/],
+  ['an empty query in the base URL', { ...good, baseUrl: `${baseUrl}?` }, /no query/],
+  ['a fragment in the base URL', { ...good, baseUrl: `${baseUrl}#${API_KEY}` }, /no fragment/],
+  ['fetch that is no function', { ...good, fetch: 'fetch' }, /fetch must be a function/],
+  ['onEvent that is no function', { ...good, onEvent: [] }, /onEvent must be a function/],
+  ['a logger without levels', { ...good, logger: () => {} }, /logger must have.+console/],
+  ['polling that is no object', { ...good, polling: 5 }, /polling must be an object/],
+  [
+    'a misspelt polling option',
+    { ...good, polling: { minDealy: 5 } },
+    /^Unknown option "polling\.minDealy"\. Did you mean polling\.minDelay\?$/,
+  ],
+];
+
+test.each(refused)('the constructor refuses %s, and says what to do', (_, options, says) => {
+  const error = refusalOf(options);
+  expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
+  expect(error.message).toMatch(says);
+  expectNoKey(error);
+});
+
+/** What client and call have in common. */
+const refusedInBoth: [name: string, options: object, says: RegExp][] = [
+  ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null, true].map(
+    (timeout): [string, object, RegExp] => [
+      `the timeout ${inspect(timeout)}`,
+      { timeout },
+      /timeout must be milliseconds/,
+    ],
+  ),
+  ...[-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '2', null].map(
+    (maxRetries): [string, object, RegExp] => [
+      `the maxRetries ${inspect(maxRetries)}`,
+      { maxRetries },
+      /maxRetries must be a whole number/,
+    ],
+  ),
+  ['a misspelt option', { timeuot: 5 }, /^Unknown option "timeuot"\. Did you mean timeout\?$/],
+  [
+    'Authorization in headers',
+    { headers: { Authorization: `Bearer ${API_KEY}` } },
+    /authorization is set by the client/,
+  ],
+  [
+    'authorization in other letters',
+    { headers: { aUTHORIZATION: API_KEY } },
+    /authorization is set by the client/,
+  ],
+  [
+    'Content-Type in headers',
+    { headers: { 'Content-Type': 'text/plain' } },
+    /content-type is set by the client/,
+  ],
+  ['Host in headers', { headers: { host: 'evil.example' } }, /host is set by the client/],
+  [
+    'Transfer-Encoding in headers',
+    { headers: { 'transfer-encoding': 'chunked' } },
+    /transfer-encoding is set/,
+  ],
+  ['a header name with a line break', { headers: { [`a\r\nb: ${API_KEY}`]: 'c' } }, /name that is not valid/],
+  ['a header name with a space', { headers: { 'a b': 'c' } }, /name that is not valid/],
+  ['an empty header name', { headers: { '': 'c' } }, /name that is not valid/],
+  [
+    'a header value with a line break',
+    { headers: { 'x-a': `b\r\nx: ${API_KEY}` } },
+    /header x-a must be a string/,
+  ],
+  ['a header value beyond Latin-1', { headers: { 'x-a': '₵' } }, /header x-a must be a string/],
+  ['a header value that is no string', { headers: { 'x-a': 5 } }, /header x-a must be a string/],
+  ['a header value that is undefined', { headers: { 'x-a': undefined } }, /header x-a must be a string/],
+  ['headers as a Headers object', { headers: new Headers({ 'x-a': 'b' }) }, /headers must be an object/],
+  ['headers as pairs', { headers: [['x-a', 'b']] }, /headers must be an object/],
+  ['headers as text', { headers: 'x-a: b' }, /headers must be an object/],
+];
+
+test.each(refusedInBoth)('the constructor refuses %s, and says what to do', (_, options, says) => {
+  const error = refusalOf({ ...good, ...options });
+  expect(error.message).toMatch(says);
+  expectNoKey(error);
+});
+
+const refusedInCalls: typeof refusedInBoth = [
+  ...refusedInBoth,
+  ['a signal that is none', { signal: {} }, /signal must be an AbortSignal/],
+  ['an AbortController as signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
+];
+
+test.each(refusedInCalls)('a call refuses %s before anything is sent', async (_, options, says) => {
+  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const client = service.client();
+  const calls = {
+    initialize: () => client.initialize(payment, options),
+    chargeMobileMoney: () => client.chargeMobileMoney(charge, options),
+    verify: () => client.verify('TXN-8f2c61d0', options),
+  };
+  for (const [operation, call] of Object.entries(calls)) {
+    const error = await failureOf(call());
+    expect(error).toBeInstanceOf(ConfigurationError);
+    const outcome = operation === 'verify' ? null : 'not_sent';
+    expect(error).toMatchObject({ operation, outcome, message: expect.stringMatching(says) });
+    expectNoKey(error);
+  }
+  expect(service.requests).toEqual([]);
+});
+
+test.each([
+  ['a line break', `${API_KEY}\n`, /trim/],
+  ['nothing', '', /Pass apiKey/],
+  ['no string', 5, /must be a string/],
+])('a function that gives a key with %s fails the call, and says what to do', async (_, key, says) => {
+  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const error = await failureOf(service.client({ apiKey: () => key as string }).initialize(payment));
+  expect(error).toBeInstanceOf(ConfigurationError);
+  expect(error).toMatchObject({
+    operation: 'initialize',
+    outcome: 'not_sent',
+    message: expect.stringMatching(says),
+  });
+  expectNoKey(error);
+  expect(service.requests).toEqual([]);
+});
+
+test('an idempotencyKey without a journal is refused: a promise that cannot be kept is not made', async () => {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const error = await failureOf(service.client().chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+  expect(error).toMatchObject({
+    code: 'configuration_error',
+    outcome: 'not_sent',
+    operation: 'chargeMobileMoney',
+  });
+  expect(error).toHaveProperty('message', expect.stringContaining('journal'));
+  expect(service.requests).toEqual([]);
+});
+
+test('a browser is refused, unless that is allowed in so many words', () => {
+  vi.stubGlobal('window', { document: {} });
+  expect(refusalOf(good).message).toMatch(/browser.+from your server.+dangerouslyAllowBrowser: true/);
+  expectNoKey(refusalOf(good));
+  for (const dangerouslyAllowBrowser of [false, undefined, 'true', 1]) {
+    expect(refusalOf({ ...good, dangerouslyAllowBrowser }).message).toMatch(/browser/);
+  }
+  expect(new PaymentsClient({ ...good, dangerouslyAllowBrowser: true }).mode).toBe('test');
+  vi.stubGlobal('window', {});
+  expect(new PaymentsClient(good).mode).toBe('test');
+});

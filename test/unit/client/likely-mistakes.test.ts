@@ -1,0 +1,54 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { PaymentsClient } from '../../../src/index.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { API_KEY, failureOf, json, startService } from '../../helpers/service.ts';
+
+test.each(posts)('names the path and the version prefix after a 404 of %s', async (operation) => {
+  const service = await startService((response) => json(response, 404, {}));
+  const client = service.client({ baseUrl: `${service.baseUrl.replace('/api/v1', '')}/shop` });
+  const failure = await failureOf(calls[operation](client));
+  const path = service.requests[0]?.path;
+  expect(path).toMatch(/^\/shop\/transactions\//);
+  expect(failure).toMatchObject({
+    outcome: 'rejected',
+    message: expect.stringContaining(`the path was ${path}.`),
+  });
+  expect(String(failure)).toContain('baseUrl includes the version prefix, such as /api/v1');
+});
+
+test('asks after a 404 of verify for another account or mode', async () => {
+  const service = await startService((response) => json(response, 404, {}));
+  const failure = await failureOf(service.client().verify(REFERENCE));
+  expect(failure).toMatchObject({
+    outcome: null,
+    message: expect.stringContaining('another account or mode?'),
+  });
+});
+
+const quoted = [
+  `"${API_KEY}"`,
+  `'${API_KEY}'`,
+  `\`${API_KEY}\``,
+  ` "${API_KEY}"\n`,
+  `\u201c${API_KEY}\u201d`,
+];
+
+test.each(quoted)('names the quotation marks of the key %j, and never shows it', async (apiKey) => {
+  const says = /quotation marks/;
+  const make = () => new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' });
+  expect(make).toThrow(says);
+  const service = await startService((response) => json(response, 200, {}));
+  const failure = await failureOf(service.client({ apiKey: () => apiKey }).verify(REFERENCE));
+  expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(says) });
+  expect(inspect(failure, { depth: 9 })).not.toContain(API_KEY);
+  expect(service.requests).toEqual([]);
+});
+
+test.each(["sk'live", '"', "'a", 'a"b"'])(
+  'takes the key %j, whose quotation marks are its own',
+  async (apiKey) => {
+    const service = await startService((response) => json(response, 401, {}));
+    expect(await failureOf(service.client({ apiKey }).verify(REFERENCE))).toMatchObject({ status: 401 });
+  },
+);

@@ -1,0 +1,108 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { PaymentsClient } from '../../../src/index.ts';
+import { API_KEY, answers, json, payment, startService } from '../../helpers/service.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const start = () => startService((response) => json(response, 200, answers.initialize()));
+
+test('key and base URL come from the environment where they are not given', async () => {
+  const service = await start();
+  vi.stubEnv('PAYMENTS_API_KEY', 'sk_test_fromEnvironment');
+  vi.stubEnv('PAYMENTS_BASE_URL', service.baseUrl);
+  await new PaymentsClient().initialize(payment);
+  await new PaymentsClient({ apiKey: undefined, baseUrl: undefined }).initialize(payment);
+  await new PaymentsClient({ apiKey: API_KEY }).initialize(payment);
+  expect(service.requests.map(({ headers }) => headers.authorization)).toEqual([
+    'Bearer sk_test_fromEnvironment',
+    'Bearer sk_test_fromEnvironment',
+    `Bearer ${API_KEY}`,
+  ]);
+});
+
+test('what is given comes before the environment', async () => {
+  const [service, other] = [await start(), await start()];
+  vi.stubEnv('PAYMENTS_API_KEY', 'not a key\n');
+  vi.stubEnv('PAYMENTS_BASE_URL', other.baseUrl);
+  await new PaymentsClient({ apiKey: API_KEY, baseUrl: service.baseUrl }).initialize(payment);
+  expect([service.requests.length, other.requests.length]).toEqual([1, 0]);
+});
+
+test.each([
+  ['https://payments.example'],
+  ['https://payments.example:8443/api/v1/'],
+  ['https://192.168.0.1/api/v1'],
+  ['http://localhost:4010/api/v1'],
+  ['http://LOCALHOST/api/v1'],
+  ['http://shop.localhost/api/v1'],
+  ['http://127.0.0.1:4010'],
+  ['http://127.1.2.3/api/v1'],
+  ['http://[::1]:4010/api/v1'],
+])('the base URL %s is taken', (baseUrl) => {
+  expect(new PaymentsClient({ apiKey: API_KEY, baseUrl }).mode).toBe('test');
+});
+
+test.each(['', '/', '//', '/api/v1', '/api/v1/', '/api/v1//', '/API/v%31'])(
+  'the path %j of the base URL stands before that of the operation, with one slash between',
+  async (path) => {
+    const service = await start();
+    const baseUrl = service.baseUrl.replace('/api/v1', path);
+    await new PaymentsClient({ apiKey: API_KEY, baseUrl }).initialize(payment);
+    expect(service.requests[0]?.path).toBe(`${path.replace(/\/+$/, '')}/transactions/initialize`);
+  },
+);
+
+test('mode is test for a key of the shape sk_test_…, and unknown for any other', () => {
+  const modeOf = (apiKey: string | (() => string)) =>
+    new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' }).mode;
+  expect(modeOf(API_KEY)).toBe('test');
+  expect(modeOf('sk_test_x')).toBe('test');
+  for (const key of ['sk_test_', 'sk_live_4vK9qLm2', 'SK_TEST_4vK9qLm2', 'xsk_test_4vK9qLm2', 'anything']) {
+    expect(modeOf(key)).toBe('unknown');
+  }
+  expect(modeOf(() => API_KEY)).toBe('unknown');
+});
+
+test('options that are undefined are as good as none', async () => {
+  const service = await start();
+  const none = { timeout: undefined, maxRetries: undefined, headers: undefined };
+  const client = service.client({
+    ...none,
+    fetch: undefined,
+    logger: undefined,
+    onEvent: undefined,
+    polling: undefined,
+  });
+  await client.initialize(payment, {
+    ...none,
+    signal: undefined,
+    extraBody: undefined,
+  });
+  expect(service.requests).toHaveLength(1);
+});
+
+test("a call's headers are sent besides the client's, and in their place where the name is the same", async () => {
+  const service = await start();
+  const client = service.client({ headers: { 'X-Shop': 'one', 'x-kept': 'yes', 'User-Agent': 'shop/1.0' } });
+  await client.initialize(payment, { headers: { 'x-shop': 'two' } });
+  expect(service.requests[0]?.headers).toMatchObject({
+    'x-shop': 'two',
+    'x-kept': 'yes',
+    'user-agent': 'shop/1.0',
+    authorization: `Bearer ${API_KEY}`,
+    'content-type': 'application/json',
+    accept: 'application/json',
+  });
+});
+
+test('options that are changed afterwards change nothing', async () => {
+  const service = await start();
+  const options = { apiKey: API_KEY, baseUrl: service.baseUrl, headers: { 'x-shop': 'one' } };
+  const client = new PaymentsClient(options);
+  Object.assign(options, { apiKey: 'other', baseUrl: 'https://evil.example' });
+  options.headers['x-shop'] = 'two';
+  await client.initialize(payment);
+  expect(service.requests[0]?.headers).toMatchObject({ 'x-shop': 'one', authorization: `Bearer ${API_KEY}` });
+});

@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, expect, test } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { version } from '../../../src/version.ts';
+
+// Made by `npm run build`, which `npm test` runs first.
+const dist = new URL('../../../dist/', import.meta.url);
+const built = (name: string) => readFileSync(new URL(name, dist), 'utf8');
+
+/** A file of the build, and every file of the build that it imports, as one text. */
+function whole(name: string, seen = new Set<string>()): string {
+  if (seen.has(name)) return '';
+  seen.add(name);
+  const text = built(name);
+  const imports = [...text.matchAll(/(?:from|require\() ?["']\.\/([\w.-]+)["']/g)].map(
+    ([, path = '']) => path,
+  );
+  const files = imports.map((path) => (name.includes('.d.') ? path.replace(/\.(c?)js$/, '.d.$1ts') : path));
+  return [text, ...files.map((file) => whole(file, seen))].join('\n');
+}
+
+const importedBy = (text: string) =>
+  [...text.matchAll(/(?:from|require\(|import\() ?["']([^"']+)["']/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => !path.startsWith('.'));
+
+test('the version that the User-Agent shows is the version of the package', () => {
+  expect(version).toBe(packageJson.version);
+});
+
+test('ky and zod are the only runtime dependencies', () => {
+  expect(Object.keys(packageJson.dependencies).sort()).toEqual(['ky', 'zod']);
+  expect(packageJson).not.toHaveProperty('optionalDependencies');
+});
+
+test('msw and undici are optional peers', () => {
+  expect(Object.keys(packageJson.peerDependencies)).toEqual(['msw', 'undici']);
+  expect(packageJson.peerDependenciesMeta).toEqual({ msw: { optional: true }, undici: { optional: true } });
+});
+
+test('it is MIT, for Node 22 and later', () => {
+  expect(packageJson).toMatchObject({ license: 'MIT', engines: { node: '>=22' } });
+});
+
+test('every entry point has a file for each module system, with types of its own', () => {
+  const files = JSON.stringify(packageJson.exports).match(/dist\/[\w.-]+/g) ?? [];
+  expect(files.length).toBeGreaterThan(0);
+  expect(readdirSync(dist)).toEqual(expect.arrayContaining(files.map((file) => file.replace('dist/', ''))));
+});
+
+test('the CommonJS build requires no ky, which is an ES module only', () => {
+  const files = readdirSync(dist).filter((file) => file.endsWith('.cjs'));
+  expect(files).toContain('index.cjs');
+  for (const file of files) expect(built(file)).not.toMatch(/(?:require|import)\(\s*["']ky["']/);
+});
+
+test.each(['index.js', 'index.cjs', 'schedule.js', 'schedule.cjs'])(
+  '%s imports nothing but ky and zod',
+  (file) => {
+    const imported = new Set(importedBy(whole(file)));
+    expect(['ky', 'zod', 'zod/mini']).toEqual(expect.arrayContaining([...imported]));
+  },
+);
+
+describe('the public types of the package itself', () => {
+  test.each(['index.d.ts', 'index.d.cts'])('mention no ky, no msw and no database: %s', (file) => {
+    const types = whole(file).replace(/\/\*.*?\*\//gs, '');
+    expect(types).toContain('PaymentsClient');
+    expect(importedBy(types).filter((name) => !name.startsWith('zod'))).toEqual([]);
+    expect(types).not.toMatch(/\b(?:ky|Ky\w*|msw|pg|redis|ioredis|sqlite)\b/);
+  });
+});
+
+test('both module systems can load the package', async () => {
+  const require = createRequire(import.meta.url);
+  const esm: object = await import(new URL('index.js', dist).href);
+  const cjs: object = require(new URL('index.cjs', dist).pathname);
+  expect(Object.keys(esm).sort()).toEqual(Object.keys(cjs).sort());
+});

@@ -1,0 +1,206 @@
+import { createServer } from 'node:net';
+import { describe, expect, test, vi } from 'vitest';
+import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { clientOf, listening, startRawService } from '../../helpers/raw-service.ts';
+import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+
+const operations = [...posts, 'verify'] as const;
+
+const reasons: [string, unknown][] = [
+  ['an error of the caller', new Error('the customer left')],
+  ['an object', { why: 'the customer left' }],
+  ['text', 'the customer left'],
+  ['null', null],
+];
+
+test.each(reasons)(
+  'a signal that is aborted already: nothing is sent, and the call rejects with its reason, %s',
+  async (_what, reason) => {
+    const service = await startService((response) => json(response, 200, {}));
+    for (const operation of operations) {
+      const signal = AbortSignal.abort(reason);
+      expect(await failureOf(calls[operation](service.client(), { signal }))).toBe(reason);
+    }
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test('an abort without a reason rejects with the AbortError of the platform', async () => {
+  const client = clientOf('https://payments.example')();
+  const signal = AbortSignal.abort();
+  const failure = await failureOf(client.verify(REFERENCE, { signal }));
+  expect(failure).toBe(signal.reason);
+  expect(failure).toMatchObject({ name: 'AbortError' });
+});
+
+describe('an abort in flight', () => {
+  const parts: [string, string][] = [
+    ['before the headers', ''],
+    ['amid the body', 'HTTP/1.1 200 OK\r\ncontent-length: 999\r\n\r\n{"status":tr'],
+  ];
+
+  test.each(parts)(
+    '%s of a read rejects with the reason, unchanged, and is not retried',
+    async (_when, part) => {
+      for (const [, reason] of reasons) {
+        const abort = new AbortController();
+        const service = await startRawService((socket) => {
+          socket.write(part);
+          setTimeout(() => abort.abort(reason), 20);
+        });
+        const call = service.client({ maxRetries: 3 }).verify(REFERENCE, { signal: abort.signal });
+        expect(await failureOf(call)).toBe(reason);
+        expect(service.requests).toHaveLength(1);
+      }
+    },
+  );
+
+  test.each(parts)(
+    '%s of a POST is OutcomeUnknownError with the reason, unchanged, as its cause',
+    async (_when, part) => {
+      for (const [, reason] of reasons) {
+        for (const operation of posts) {
+          const abort = new AbortController();
+          const service = await startRawService((socket) => {
+            socket.write(part);
+            setTimeout(() => abort.abort(reason), 20);
+          });
+          const call = calls[operation](service.client({ maxRetries: 3 }), { signal: abort.signal });
+          const failure = await failureOf(call);
+          expect(failure).toBeInstanceOf(OutcomeUnknownError);
+          expect(failure).toMatchObject({ operation, outcome: 'unknown', retryable: false });
+          expect(failure instanceof Error && failure.cause).toBe(reason);
+          expect(service.requests).toHaveLength(1);
+        }
+      }
+    },
+  );
+
+  test('while connecting proves nothing: a POST is OutcomeUnknownError, a read rejects with the reason', async () => {
+    for (const operation of operations) {
+      const reason = new Error('the customer left');
+      const abort = new AbortController();
+      const server = createServer((socket) => socket.once('data', () => abort.abort(reason)));
+      const client = clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)();
+      const failure = await failureOf(calls[operation](client, { signal: abort.signal }));
+      if (operation === 'verify') expect(failure).toBe(reason);
+      else expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', cause: reason });
+    }
+  });
+
+  test('ends also a fetch that takes no notice of its signal', async () => {
+    const reason = new Error('the customer left');
+    for (const operation of operations) {
+      const abort = new AbortController();
+      const fetch = () => {
+        setImmediate(() => abort.abort(reason));
+        return new Promise<Response>(() => {});
+      };
+      const client = clientOf('https://payments.example')({ fetch });
+      const failure = await failureOf(calls[operation](client, { signal: abort.signal }));
+      expect(operation === 'verify' ? failure : failure instanceof Error && failure.cause).toBe(reason);
+    }
+  });
+
+  test('closes the connection', async () => {
+    const abort = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    const service = await startRawService((socket) => {
+      socket.on('close', () => closed.resolve());
+      abort.abort();
+    });
+    await failureOf(service.client().verify(REFERENCE, { signal: abort.signal }));
+    await closed.promise;
+  });
+});
+
+test.each(operations)(
+  'an abort during the delay before a retry of %s rejects at once with the reason',
+  async (operation) => {
+    const reason = new Error('the customer left');
+    const abort = new AbortController();
+    const service = await startService((response) => json(response, 429, {}, { 'retry-after': '25' }));
+    const onEvent = ({ type }: PaymentsEvent) => {
+      if (type === 'retry') setTimeout(() => abort.abort(reason), 20);
+    };
+    const client = service.client({ maxRetries: 3, onEvent });
+    expect(await failureOf(calls[operation](client, { signal: abort.signal }))).toBe(reason);
+    expect(service.requests).toHaveLength(1);
+  },
+);
+
+test.each(operations)(
+  'an abort while the apiKey function is pending rejects %s with the reason, and nothing is sent',
+  async (operation) => {
+    const reason = new Error('the customer left');
+    const abort = new AbortController();
+    const service = await startService((response) => json(response, 200, {}));
+    const apiKey = () => {
+      setTimeout(() => abort.abort(reason), 20);
+      return new Promise<string>(() => {});
+    };
+    const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
+    expect(await failureOf(call)).toBe(reason);
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test.each(operations)(
+  'an abort in the moment before %s would leave rejects with the reason, and nothing is sent',
+  async (operation) => {
+    const reason = new Error('the customer left');
+    const abort = new AbortController();
+    const service = await startService((response) => json(response, 200, {}));
+    const apiKey = async () => {
+      queueMicrotask(() => abort.abort(reason));
+      return 'sk_live_4vK9qLm2Xw7RtZ';
+    };
+    const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
+    expect(await failureOf(call)).toBe(reason);
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test.each(operations)(
+  'an abort right after %s was called rejects with the reason, and nothing is sent',
+  async (operation) => {
+    const reason = new Error('the customer left');
+    const abort = new AbortController();
+    const service = await startService((response) => json(response, 200, {}));
+    const call = failureOf(calls[operation](service.client(), { signal: abort.signal }));
+    if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
+    else abort.abort(reason);
+    expect(await call).toBe(reason);
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test('an abort after the result has come changes nothing', async () => {
+  const abort = new AbortController();
+  const service = await startService((response) => json(response, 200, answers.verify()));
+  const transaction = await service.client().verify(REFERENCE, { signal: abort.signal });
+  abort.abort();
+  expect(transaction).toMatchObject({ status: 'success' });
+});
+
+test("a signal that has timed out (AbortSignal.timeout) is the caller's abort, not the client's timeout", async () => {
+  const service = await startRawService(() => {});
+  const signal = AbortSignal.timeout(30);
+  expect(await failureOf(service.client().verify(REFERENCE, { signal }))).toBe(signal.reason);
+});
+
+test('aborting one call leaves another on the same client alone', async () => {
+  const abort = new AbortController();
+  const service = await startService(async (response, _request, count) => {
+    if (count === 1) return;
+    abort.abort();
+    await vi.waitFor(() => expect(abort.signal.aborted).toBe(true));
+    json(response, 200, answers.verify());
+  });
+  const client = service.client();
+  const aborted = failureOf(client.verify(REFERENCE, { signal: abort.signal }));
+  await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+  expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
+  expect(await aborted).toBe(abort.signal.reason);
+});

@@ -1,0 +1,178 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { ConfigurationError } from '../../../src/index.ts';
+import { calls, posts } from '../../helpers/calls.ts';
+import { skippingDelays } from '../../helpers/delays.ts';
+import { expectNoSecrets } from '../../helpers/secrets.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+
+const startWholeService = () =>
+  startService((response, { method }) =>
+    json(response, 200, method === 'GET' ? answers.verify() : answers.initialize()),
+  );
+
+const authorizations = ({ requests }: Awaited<ReturnType<typeof startService>>) =>
+  requests.map(({ headers }) => headers.authorization);
+
+test.each([
+  ['sync', (key: string) => key],
+  ['async', async (key: string) => key],
+])('apiKey as a %s function is asked for each request, so that a key can be rotated', async (_kind, give) => {
+  const service = await startWholeService();
+  let asked = 0;
+  const client = service.client({ apiKey: () => give(`sk_live_rotated${++asked}`) });
+  expect(asked).toBe(0);
+  await client.initialize(payment);
+  await client.verify('TXN-8f2c61d0');
+  expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
+});
+
+test('the apiKey function is asked again for each retry', async () => {
+  const service = await startService((response, _request, count) =>
+    count === 1 ? json(response, 429, {}) : json(response, 200, answers.initialize()),
+  );
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  let asked = 0;
+  const client = service.client({ apiKey: () => `sk_live_rotated${++asked}`, maxRetries: 1 });
+  await client.initialize(payment);
+  expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
+});
+
+test.each<[string, () => unknown]>([
+  ['undefined', () => undefined],
+  ['null', () => null],
+  ['an empty string', () => ''],
+  ['a number', async () => 42],
+  ['an object', () => ({ key: 'sk_test_4vK9qLm2Xw7RtZ' })],
+  ['a key with a line break', async () => 'sk_test_4vK9qLm2Xw7RtZ\n'],
+  ['a key with a space', () => 'Bearer sk_test_4vK9qLm2Xw7RtZ'],
+  ['a key that is not ASCII', () => 'sk_test_4vK9qLm2Xw7RtŽ'],
+])(
+  'an apiKey function that gives %s is ConfigurationError not_sent, and nothing is sent',
+  async (_what, give) => {
+    const service = await startWholeService();
+    const client = service.client({ apiKey: give as () => string });
+    const failure = await failureOf(client.chargeMobileMoney(charge));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({
+      code: 'configuration_error',
+      operation: 'chargeMobileMoney',
+      outcome: 'not_sent',
+      retryable: false,
+    });
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test.each<[string, () => string | Promise<string>]>([
+  [
+    'throws',
+    () => {
+      throw new Error('the vault is sealed');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('the vault is sealed'))],
+])(
+  'an apiKey function that %s is ConfigurationError with that as its cause, and nothing is sent',
+  async (_how, apiKey) => {
+    const service = await startWholeService();
+    const failure = await failureOf(service.client({ apiKey }).verify('TXN-8f2c61d0'));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({
+      operation: 'verify',
+      outcome: null,
+      retryable: true,
+      cause: { name: 'Error', message: 'the vault is sealed' },
+    });
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test.each([
+  ['undefined', undefined],
+  ['null', null],
+  ['text', 'sealed'],
+  ['a symbol', Symbol('sealed')],
+  ['an object that cannot be made text', Object.create(null)],
+])('an apiKey function that throws %s is ConfigurationError', async (_what, thrown) => {
+  const service = await startWholeService();
+  const apiKey = () => {
+    throw thrown;
+  };
+  const failure = await failureOf(service.client({ apiKey }).initialize(payment));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(service.requests).toEqual([]);
+});
+
+test('an apiKey function that hangs is ConfigurationError after the timeout, and nothing is sent', async () => {
+  const service = await startWholeService();
+  const client = service.client({ apiKey: () => new Promise(() => {}), timeout: 30 });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
+  expect(String(failure)).toContain('no key within 30 ms');
+  expect(service.requests).toEqual([]);
+});
+
+test('a key that comes after the timeout is not used', async () => {
+  const service = await startWholeService();
+  let give: (key: string) => void = () => {};
+  const late = new Promise<string>((resolve) => {
+    give = resolve;
+  });
+  await failureOf(service.client({ apiKey: () => late, timeout: 30 }).initialize(payment));
+  give('sk_live_late');
+  await late;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(service.requests).toEqual([]);
+});
+
+test('the time for the key is not taken from the time for the request', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const service = await startService((response) => {
+    vi.advanceTimersByTime(20_000);
+    json(response, 200, answers.initialize());
+  });
+  const apiKey = async () => {
+    vi.advanceTimersByTime(20_000);
+    return 'sk_live_slow';
+  };
+  const client = service.client({ apiKey, timeout: 30_000 });
+  expect(await client.initialize(payment)).toMatchObject({ reference: 'TXN-8f2c61d0' });
+});
+
+test('an apiKey function that fails is asked again, as often as maxRetries allows', async () => {
+  const { delays, onEvent } = skippingDelays();
+  const service = await startWholeService();
+  let asked = 0;
+  const apiKey = () => {
+    if (++asked < 3) throw new Error('the vault is sealed');
+    return 'sk_live_unsealed';
+  };
+  const client = service.client({ apiKey, onEvent, maxRetries: 2 });
+  expect(await client.initialize(payment)).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(delays).toHaveLength(2);
+  expect(authorizations(service)).toEqual(['Bearer sk_live_unsealed']);
+});
+
+test('an apiKey function that throws a ConfigurationError of its own fails the call with it', async () => {
+  const service = await startWholeService();
+  const apiKey = () => {
+    throw new ConfigurationError('No key for this shop.');
+  };
+  const failure = await failureOf(service.client({ apiKey }).initialize(payment));
+  expect(failure).toMatchObject({ message: 'No key for this shop.', operation: 'initialize' });
+});
+
+test("hides a key in the message of the apiKey function's own ConfigurationError", async () => {
+  const service = await startWholeService();
+  const secret = 'sk_live_9fJ2kLm4Qw7RtZ';
+  const apiKey = () => {
+    throw new ConfigurationError(`The vault refused ${secret}.`);
+  };
+  for (const operation of [...posts, 'verify'] as const) {
+    const failure = await failureOf(calls[operation](service.client({ apiKey })));
+    expect(failure).toMatchObject({ operation, message: 'The vault refused [REDACTED].' });
+    expectNoSecrets(failure, { key: secret });
+  }
+});

@@ -1,0 +1,97 @@
+import { stat } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test, vi } from 'vitest';
+import { OutcomeUnknownError } from '../../../src/index.ts';
+import { startKeepAliveServices } from '../../helpers/keep-alive-service.ts';
+import { clientOf } from '../../helpers/raw-service.ts';
+import { charge } from '../../helpers/service.ts';
+import { sized } from '../../helpers/sized.ts';
+
+const TRIALS = sized(5, 25);
+
+type Place = (go: () => void) => unknown;
+type Send = (baseUrl: string, order: string) => Promise<unknown>;
+
+const fromPromise: Place = (go) => Promise.resolve().then(go);
+
+/** From where a program may go on to a charge. It decides what the event loop still has in front of the sockets. */
+const places: [string, Place][] = [
+  ['a promise', fromPromise],
+  ['a timer', (go) => setTimeout(go, 0)],
+  ['an immediate', (go) => setImmediate(go)],
+  ['a file', (go) => stat('.', go)],
+  ['a message', (go) => fromMessage(go)],
+];
+
+function fromMessage(go: () => void) {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    go();
+  };
+  port2.postMessage(null);
+}
+
+const byClient: Send = (baseUrl, order) =>
+  clientOf(baseUrl)({ maxRetries: 2 }).chargeMobileMoney(charge, { extraBody: { order } });
+
+const byFetchAlone: Send = async (baseUrl, order) => {
+  const body = JSON.stringify({ ...charge, order });
+  const response = await fetch(`${baseUrl}/transactions/charge-mobile-money`, { method: 'POST', body });
+  return response.text();
+};
+
+for (const manner of ['FIN', 'RST'] as const) {
+  test.each(places)(
+    `a charge made from %s is not lost to a ${manner} that came while the process was busy`,
+    async (name, place) => {
+      const bare = await chargesAfterClose(manner, place, byFetchAlone);
+      const own = await chargesAfterClose(manner, place, byClient);
+      console.log(
+        `${manner}, from ${name}: fetch alone lost ${bare.lost} of ${TRIALS}, the client ${own.lost}`,
+      );
+      expect(own).toEqual({ lost: 0, made: TRIALS, onOpenConnection: 0 });
+    },
+  );
+}
+
+test.each([
+  ['under fake timers', () => vi.useFakeTimers()],
+  ['where there is no setImmediate', () => vi.stubGlobal('setImmediate', undefined)],
+])('nor is it lost %s', async (_, change) => {
+  const own = await chargesAfterClose('RST', fromPromise, byClient, change);
+  expect(own).toEqual({ lost: 0, made: TRIALS, onOpenConnection: 0 });
+});
+
+test('a charge goes out where there is no MessageChannel', async () => {
+  const { baseUrls, ...service } = await startKeepAliveServices([{ keepAlive: 5_000, hint: true }]);
+  vi.stubGlobal('MessageChannel', undefined);
+  await byClient(baseUrls[0] ?? '', 'only').finally(() => vi.unstubAllGlobals());
+  expect(await service.charged()).toEqual([{ order: 'only', onOpenConnection: false }]);
+  await service.stop();
+});
+
+/** Charges, each over a connection of its own that the service closes while this process cannot see it. */
+async function chargesAfterClose(manner: 'FIN' | 'RST', place: Place, send: Send, change = () => {}) {
+  const services = Array.from({ length: TRIALS }, () => ({ keepAlive: 60_000, hint: false }));
+  const { baseUrls, ...service } = await startKeepAliveServices(services);
+  let lost = 0;
+  for (const [index, baseUrl] of baseUrls.entries()) {
+    await clientOf(baseUrl)().verify(`TXN-close-${manner}`);
+    // Fetch takes a few turns to give the connection back to its pool.
+    for (let turn = 0; turn < 8; turn++) await nextTurn();
+    await new Promise<void>((resolve) => place(resolve));
+    service.beBusyWhileItCloses();
+    change();
+    await send(baseUrl, `${index}`).catch((error: unknown) => {
+      if (!(error instanceof OutcomeUnknownError || error instanceof TypeError)) throw error;
+      lost++;
+    });
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  }
+  const charged = await service.charged();
+  await service.stop();
+  const onOpenConnection = charged.filter((made) => made.onOpenConnection).length;
+  return { lost, made: new Set(charged.map(({ order }) => order)).size, onOpenConnection };
+}

@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { ClosedError, type PaymentsClient, type PaymentsEvent } from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { clientOf } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { turns } from '../../helpers/tcp-service.ts';
+
+/** A service that asks for patience once, and takes what comes then. */
+const busyOnce = () =>
+  startService((response, { method }, count) => {
+    if (count === 1) json(response, 429, {}, { 'retry-after': '25' });
+    else json(response, 200, method === 'GET' ? answers.verify() : answers.chargeMobileMoney());
+  });
+
+/** Resolves once the client says that it will try again. */
+function whenRetrying() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const onEvent = ({ type }: PaymentsEvent) => {
+    if (type === 'retry') resolve();
+  };
+  return { promise, onEvent };
+}
+
+test.each(['verify', 'charge', 'charge with a key'])(
+  'close() ends the pause before another try of a %s at once, and nothing is sent afterwards',
+  async (what) => {
+    const service = await busyOnce();
+    const { promise, onEvent } = whenRetrying();
+    const journal = memoryJournal();
+    const client = service.client({ onEvent, journal, maxRetries: 1 });
+    const idempotencyKey = what === 'charge with a key' ? 'order-17' : null;
+    const failing = failureOf(
+      what === 'verify'
+        ? client.verify('TXN-8f2c61d0')
+        : client.chargeMobileMoney(charge, { idempotencyKey }),
+    );
+    await promise;
+    client.close();
+    const failure = await failing;
+    expect(failure).toBeInstanceOf(ClosedError);
+    expect(failure).toMatchObject({ operation: what === 'verify' ? 'verify' : 'chargeMobileMoney' });
+    expect(service.requests).toHaveLength(1);
+    if (what === 'charge with a key')
+      expect(await journal.read('order-17')).toMatchObject({ state: 'not_sent' });
+  },
+);
+
+test('close() while the key is still asked for lets nothing be sent', async () => {
+  const service = await busyOnce();
+  const asked = Promise.withResolvers<void>();
+  const key = Promise.withResolvers<string>();
+  const client = service.client({
+    apiKey: () => {
+      asked.resolve();
+      return key.promise;
+    },
+  });
+  const failing = failureOf(client.chargeMobileMoney(charge));
+  await asked.promise;
+  client.close();
+  key.resolve('sk_live_late');
+  expect(await failing).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+  expect(service.requests).toEqual([]);
+});
+
+test('close() by a listener of the retry starts no pause', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let client: PaymentsClient | undefined;
+  const ended = vi.fn();
+  client = clientOf('https://payments.example')({
+    fetch: async () => Response.json({}, { status: 429, headers: { 'retry-after': '25' } }),
+    maxRetries: 1,
+    onEvent: ({ type }) => {
+      if (type === 'retry') client?.close();
+    },
+  });
+  client.verify(REFERENCE).catch(ended);
+  // Several, since a response's body takes turns of its own. No timer fires in them.
+  for (let count = 0; count < 10; count++) await turns();
+  expect(ended).toHaveBeenCalledExactlyOnceWith(expect.any(ClosedError));
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,235 @@
+import dns from 'node:dns';
+import { createServer as createTcpServer } from 'node:net';
+import tls from 'node:tls';
+import { Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ConnectionError, type PaymentsClient } from '../../../src/index.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { selfSigned } from '../../helpers/certificate.ts';
+import { clientOf, closedPort, listening, startRawService } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf } from '../../helpers/service.ts';
+import { expectInDoubt } from '../../helpers/unresolved.ts';
+
+const coded = (code: string) => Object.assign(new Error('failed'), { code });
+
+type AllFound = (error: null, addresses: dns.LookupAddress[]) => void;
+
+/** No connection was made, and that is proven: every operation says so, and may be tried again. */
+async function expectNotSent(client: PaymentsClient, code: unknown) {
+  for (const operation of posts) {
+    const failure = await failureOf(calls[operation](client));
+    expect(failure).toBeInstanceOf(ConnectionError);
+    expect(failure).toMatchObject({
+      name: 'ConnectionError',
+      code: 'connection_error',
+      operation,
+      outcome: 'not_sent',
+      retryable: true,
+      cause: { name: 'TypeError', message: 'fetch failed', cause: { code } },
+    });
+    expect(String(failure)).toContain('nothing was sent');
+  }
+  const onVerify = await failureOf(client.verify(REFERENCE));
+  expect(onVerify).toBeInstanceOf(ConnectionError);
+  expect(onVerify).toMatchObject({ operation: 'verify', outcome: null, retryable: true });
+}
+
+const startTls = async (options: tls.TlsOptions) => {
+  const requests: string[] = [];
+  const server = tls.createServer(options, (socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      requests.push(chunk.toString('latin1'));
+      const body = JSON.stringify(answers.chargeMobileMoney());
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    });
+  });
+  return { client: clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), requests };
+};
+
+function trust(...certificates: string[]) {
+  const before = tls.getCACertificates('default');
+  tls.setDefaultCACertificates([...before, ...certificates]);
+  onTestFinished(() => tls.setDefaultCACertificates(before));
+}
+
+describe('proven: no connection was made, so ConnectionError says not_sent', () => {
+  test('a port where nobody listens', async () => {
+    await expectNotSent(clientOf(`http://127.0.0.1:${await closedPort()}/api/v1`)(), 'ECONNREFUSED');
+  });
+
+  test('a name that does not exist', async () => {
+    // A machine with no name server at all says EAI_AGAIN.
+    const code = expect.stringMatching(/^(?:ENOTFOUND|EAI_AGAIN)$/);
+    await expectNotSent(clientOf('https://nonexistent.invalid/api/v1')(), code);
+  });
+
+  test('a name whose look-up fails for now', async () => {
+    vi.spyOn(dns, 'lookup').mockImplementation(((
+      _name: string,
+      _options: object,
+      done: (error: Error) => void,
+    ) => {
+      done(Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' }));
+    }) as typeof dns.lookup);
+    await expectNotSent(clientOf('https://payments.example/api/v1')(), 'EAI_AGAIN');
+  });
+
+  test('a name with two addresses that both refuse (AggregateError)', async () => {
+    vi.spyOn(dns, 'lookup').mockImplementation(((_name: string, _options: object, done: AllFound) => {
+      done(null, [
+        { address: '127.0.0.1', family: 4 },
+        { address: '127.0.0.2', family: 4 },
+      ]);
+    }) as typeof dns.lookup);
+    const port = await closedPort();
+    await expectNotSent(clientOf(`http://two.localhost:${port}/api/v1`)(), 'ECONNREFUSED');
+  });
+
+  test('a certificate that is signed by itself', async () => {
+    const service = await startTls(selfSigned());
+    await expectNotSent(service.client, 'DEPTH_ZERO_SELF_SIGNED_CERT');
+    expect(service.requests).toEqual([]);
+  });
+
+  test('a certificate that has expired', async () => {
+    const pair = selfSigned({ from: -2, until: -1 });
+    trust(pair.cert);
+    const service = await startTls(pair);
+    await expectNotSent(service.client, 'CERT_HAS_EXPIRED');
+    expect(service.requests).toEqual([]);
+  });
+
+  test('a certificate for another host', async () => {
+    const pair = selfSigned({ address: [10, 0, 0, 1] });
+    trust(pair.cert);
+    const service = await startTls(pair);
+    await expectNotSent(service.client, 'ERR_TLS_CERT_ALTNAME_INVALID');
+    expect(service.requests).toEqual([]);
+  });
+
+  test('a port that fetch refuses to use', async () => {
+    const client = clientOf('http://127.0.0.1:9/api/v1')();
+    const failure = await failureOf(client.chargeMobileMoney(charge));
+    expect(failure).toBeInstanceOf(ConnectionError);
+    expect(failure).toMatchObject({ outcome: 'not_sent', cause: { cause: { message: 'bad port' } } });
+  });
+});
+
+test('a certificate that is trusted is no obstacle', async () => {
+  const pair = selfSigned();
+  trust(pair.cert);
+  const service = await startTls(pair);
+  expect(await service.client.chargeMobileMoney(charge)).toMatchObject({ status: 'processing' });
+});
+
+describe('nothing is proven: OutcomeUnknownError on a POST, ConnectionError on verify', () => {
+  test('a reset in the TLS handshake', async () => {
+    const server = createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+  });
+
+  test('an end in the TLS handshake', async () => {
+    const server = createTcpServer((socket) => socket.once('data', () => socket.end()));
+    await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+  });
+
+  test('a server that speaks no TLS', async () => {
+    const server = createTcpServer((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n')),
+    );
+    await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+  });
+
+  test('a reset after the connection was made, at the first byte', async () => {
+    const server = createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    await expectInDoubt(clientOf(`http://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+  });
+
+  test('a reset, or an end, after the whole request', async () => {
+    const reset = await startRawService((socket) => socket.resetAndDestroy());
+    await expectInDoubt(reset.client(), 'ConnectionError');
+    const ended = await startRawService((socket) => socket.end());
+    await expectInDoubt(ended.client(), 'ConnectionError');
+    expect(reset.requests).toHaveLength(3);
+    expect(ended.requests).toHaveLength(3);
+  });
+
+  test('an answer that is no HTTP', async () => {
+    const service = await startRawService((socket) => socket.end('220 smtp.example ready\r\n'));
+    await expectInDoubt(service.client(), 'ConnectionError');
+  });
+
+  test('a reset amid the headers, or amid the body', async () => {
+    for (const part of [
+      'HTTP/1.1 200 OK\r\nconte',
+      'HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"status":',
+    ]) {
+      const service = await startRawService((socket) => {
+        socket.write(part);
+        setImmediate(() => socket.resetAndDestroy());
+      });
+      await expectInDoubt(service.client(), 'ConnectionError');
+    }
+  });
+});
+
+const proof = [
+  'ECONNREFUSED ENOTFOUND EAI_AGAIN EAI_FAIL EAI_NODATA EAI_NONAME UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED CERT_NOT_YET_VALID CERT_REVOKED CERT_UNTRUSTED SELF_SIGNED_CERT_IN_CHAIN HOSTNAME_MISMATCH',
+  'DEPTH_ZERO_SELF_SIGNED_CERT UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+].flatMap((codes) => codes.split(' '));
+
+/** Makes the connections of Node's own fetch fail with this, as those of its own dispatcher do. */
+function connectionsFailWith(error: Error) {
+  const before = getGlobalDispatcher();
+  class Agent extends Dispatcher {
+    override dispatch(_: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) {
+      handler.onResponseError?.(Object(null), error);
+      return true;
+    }
+  }
+  setGlobalDispatcher(new Agent());
+  onTestFinished(() => setGlobalDispatcher(before));
+}
+
+test.each(proof)('proves that nothing was sent by the code %s of Node', async (code) => {
+  connectionsFailWith(coded(code));
+  await expectNotSent(clientOf('https://payments.example/api/v1')(), code);
+});
+
+test('proves that nothing was sent by a reset while connecting', async () => {
+  connectionsFailWith(Object.assign(coded('ECONNRESET'), { syscall: 'connect' }));
+  await expectNotSent(clientOf('https://payments.example/api/v1')(), 'ECONNRESET');
+});
+
+test.each<[string, unknown]>([
+  ['an error without a code', new TypeError('fetch failed')],
+  ['nothing', undefined],
+  ['text', 'ECONNREFUSED'],
+  ['an object that cannot be made text', Object.create(null)],
+  ['an error with a code of another kind', coded('UND_ERR_SOCKET')],
+  ['an error of the TLS family', coded('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA')],
+  [
+    'two errors of which one proves nothing',
+    Object.assign(
+      new AggregateError([
+        Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' }),
+        Object.assign(new Error('reset'), { code: 'ECONNRESET', syscall: 'read' }),
+      ]),
+      { code: 'ECONNREFUSED' },
+    ),
+  ],
+])('a fetch that rejects with %s proves nothing', async (_what, thrown) => {
+  const fetch = () => Promise.reject(thrown);
+  await expectInDoubt(clientOf('https://payments.example/api/v1')({ fetch }), 'ConnectionError');
+});
+
+test('an answer whose body breaks off with a connection error was answered: it is not said that nothing was sent', async () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), {
+    code: 'ECONNREFUSED',
+    syscall: 'connect',
+  });
+  const fetch = async () => new Response(new ReadableStream({ pull: (body) => body.error(refused) }));
+  await expectInDoubt(clientOf('https://payments.example/api/v1')({ fetch }), 'ConnectionError');
+});

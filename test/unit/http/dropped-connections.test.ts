@@ -1,0 +1,129 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import {
+  ConfigurationError,
+  type FetchInit,
+  OutcomeUnknownError,
+  PaymentsClient,
+  type PaymentsClientOptions,
+} from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { type Drop, everyDrop, startDroppingService } from '../../helpers/dropping-service.ts';
+import { clientOf } from '../../helpers/raw-service.ts';
+import { API_KEY, answers, charge, failureOf } from '../../helpers/service.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** On the Node that runs the tests. `npm run test:package` does the same on every runtime of the README. */
+test.each(everyDrop.filter(({ point }) => point !== 'accept'))(
+  'sends one charge when a connection ($connection) ends at $point: $manner',
+  async (drop) => {
+    const { baseUrl, seen } = await startDroppingService(drop);
+    const client = clientOf(baseUrl)({ maxRetries: 2 });
+    await prepareConnection(client, drop);
+    const controller = new AbortController();
+    const charging = failureOf(client.chargeMobileMoney(charge, { signal: controller.signal }));
+    if (drop.manner === 'silence') {
+      await vi.waitUntil(() => seen.hasFaulted, { timeout: 10_000, interval: 5 });
+      controller.abort();
+    }
+    expect(await charging).toBeInstanceOf(OutcomeUnknownError);
+    expect(seen).toMatchObject({ charges: 1, charged: 0, hasFaulted: true });
+  },
+);
+
+async function prepareConnection(client: PaymentsClient, { connection }: Drop): Promise<void> {
+  if (connection === 'reused after a read') await client.verify(REFERENCE);
+  if (connection === 'reused after a charge') await client.chargeMobileMoney(charge);
+}
+
+/** A client whose fetch is seen, and answers each charge. */
+function seenClient(options: PaymentsClientOptions = {}) {
+  const inits: FetchInit[] = [];
+  const client = new PaymentsClient({
+    apiKey: API_KEY,
+    baseUrl: 'https://payments.example/api/v1',
+    ...options,
+    fetch: async (url, init) => {
+      inits.push(init);
+      const operation = url.endsWith('initialize') ? 'initialize' : 'chargeMobileMoney';
+      return Response.json(init.method === 'GET' ? answers.verify() : answers[operation]());
+    },
+  });
+  return { client, inits };
+}
+
+describe('runtimes whose fetch might send a charge twice', () => {
+  const createHttpClient = () => ({ close: () => {} });
+
+  test.each([
+    ['Bun 1.0.36', 'Bun', { version: '1.0.36' }],
+    ['Bun 0.9.9', 'Bun', { version: '0.9.9' }],
+    ['Deno 1.46.3', 'Deno', { version: { deno: '1.46.3' } }],
+    ['a Deno of unreadable version', 'Deno', { version: { deno: 'x' }, createHttpClient }],
+    ['a Deno without createHttpClient', 'Deno', { version: { deno: '2.9.6' } }],
+  ])('refuses a charge on %s, and sends nothing', async (_, name, runtime) => {
+    vi.stubGlobal(name, runtime);
+    const { client, inits } = seenClient();
+    for (const operation of posts) {
+      const failure = await failureOf(calls[operation](client));
+      expect(failure).toBeInstanceOf(ConfigurationError);
+      expect(failure).toMatchObject({ operation, outcome: 'not_sent' });
+    }
+    expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
+    expect(inits).toHaveLength(1);
+  });
+
+  test('frees the idempotency key of a charge that it refuses', async () => {
+    const { client } = seenClient({ journal: memoryJournal() });
+    vi.stubGlobal('Bun', { version: '1.0.0' });
+    const key = { idempotencyKey: 'order-17' };
+    expect(await failureOf(client.chargeMobileMoney(charge, key))).toBeInstanceOf(ConfigurationError);
+    vi.stubGlobal('Bun', { version: '1.1.0-canary.1' });
+    expect(await client.chargeMobileMoney(charge, key)).toMatchObject({ status: 'processing' });
+  });
+
+  test.each(['1.1.0', '1.4.5', '2.0.0', '1.10.0-canary.20260826.1'])(
+    'asks Bun %s for a connection of its own for each charge alone',
+    async (version) => {
+      vi.stubGlobal('Bun', { version });
+      const { client, inits } = seenClient();
+      for (const call of Object.values(calls)) await call(client);
+      const keepalive = inits.map((init) => [init.method, 'keepalive' in init ? init.keepalive : 'not set']);
+      expect(keepalive.sort()).toEqual([
+        ['GET', 'not set'],
+        ['POST', false],
+        ['POST', false],
+      ]);
+    },
+  );
+
+  test('gives Deno a client without reuse for each charge, and closes it', async () => {
+    const made: object[] = [];
+    const close = vi.fn();
+    const httpClient = { close };
+    vi.stubGlobal('Deno', {
+      version: { deno: '2.0.0' },
+      createHttpClient: (options: object) => {
+        made.push(options);
+        return httpClient;
+      },
+    });
+    const { client, inits } = seenClient();
+    await client.verify(REFERENCE);
+    expect(made).toEqual([]);
+    await client.chargeMobileMoney(charge);
+    expect(inits[1]?.client).toBe(httpClient);
+    expect(made).toEqual([{ poolMaxIdlePerHost: 0, http2: false }]);
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+
+  test('closes the client of Deno when a charge fails', async () => {
+    const close = vi.fn();
+    vi.stubGlobal('Deno', { version: { deno: '2.9.6' }, createHttpClient: () => ({ close }) });
+    const fetch = () => Promise.reject(new TypeError('reset'));
+    const client = new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', fetch });
+    expect(await failureOf(client.chargeMobileMoney(charge))).toBeInstanceOf(OutcomeUnknownError);
+    expect(close).toHaveBeenCalledTimes(1);
+  });
+});

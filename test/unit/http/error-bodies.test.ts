@@ -1,0 +1,181 @@
+import { expect, test } from 'vitest';
+import {
+  APIError,
+  AuthenticationError,
+  ConflictError,
+  InvalidRequestError,
+  NotFoundError,
+  PermissionError,
+  RateLimitError,
+  ServerError,
+} from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/judge.ts';
+import { charge, failureOf, payment, startService } from '../../helpers/service.ts';
+
+/** What `initialize` fails with when the service answers so. */
+async function errorFrom(body: unknown, status = 422, headers = {}): Promise<APIError> {
+  const service = await startService((response) => {
+    response.writeHead(status, headers);
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  const failure = await failureOf(service.client().initialize(payment));
+  if (!(failure instanceof APIError)) throw failure;
+  return failure;
+}
+
+const amount = [{ field: 'amount', message: 'is too small' }];
+
+test.each<[string, unknown, string | undefined, unknown[]]>([
+  ['{message}', { status: false, message: 'Amount too small' }, 'Amount too small', []],
+  ['{error} as text', { error: 'Amount too small' }, 'Amount too small', []],
+  ['{error:{message}}', { error: { message: 'Too small', type: 'card', code: 'E1' } }, 'Too small', []],
+  ['OAuth', { error: 'invalid_request', error_description: 'No key' }, 'No key', []],
+  ['problem+json', { type: 'about:blank', title: 'Bad', status: 422, detail: 'Too small' }, 'Too small', []],
+  ['Laravel', { message: 'Invalid', errors: { amount: ['is too small', 'x'] } }, 'Invalid', amount],
+  [
+    'fields with one text each',
+    { message: 'Invalid', errors: { amount: 'is too small' } },
+    'Invalid',
+    amount,
+  ],
+  ['fields below error', { error: { amount: ['is too small'] } }, undefined, amount],
+  ['a list below errors', { errors: [{ field: 'amount', message: 'is too small' }] }, 'is too small', amount],
+  [
+    'a list below error',
+    { error: { message: 'Invalid', errors: [{ field: 'amount', message: 'is too small' }] } },
+    'Invalid',
+    amount,
+  ],
+  ['a list at the top', [{ field: 'amount', message: 'is too small' }], 'is too small', amount],
+  ['texts in a list', { errors: ['amount is too small'] }, 'amount is too small', []],
+  [
+    'FastAPI',
+    { detail: [{ loc: ['body', 'amount'], msg: 'is too small', type: 'ge' }] },
+    'is too small',
+    amount,
+  ],
+  [
+    'NestJS',
+    { statusCode: 422, message: ['amount is too small'], error: 'Unprocessable' },
+    'amount is too small',
+    [],
+  ],
+  ['zod', { issues: [{ path: ['amount'], message: 'is too small' }] }, undefined, amount],
+  [
+    'a list that names a source',
+    { errors: [{ title: 'Invalid', detail: 'is too small', source: 'amount' }] },
+    'is too small',
+    amount,
+  ],
+  ['text', 'Amount too small\n', 'Amount too small', []],
+  ['a JSON string', '"Amount too small"', 'Amount too small', []],
+  ['HTML', '<html><body><h1>422</h1></body></html>', undefined, []],
+  ['nothing', '', undefined, []],
+  ['an empty object', {}, undefined, []],
+  ['null', null, undefined, []],
+  ['a number', 5, undefined, []],
+  ['fields of other types', { message: 5, error: null, errors: [1, null, [], {}] }, undefined, []],
+])(
+  "an error body in the form of %s gives the service's words and its field errors",
+  async (_, body, message, fields) => {
+    const error = await errorFrom(body);
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    expect(error).toMatchObject({
+      status: 422,
+      outcome: 'rejected',
+      serviceMessage: message,
+      fieldErrors: fields,
+    });
+    if (message) expect(error.message).toContain(message);
+  },
+);
+
+test.each([
+  [400, InvalidRequestError, 'invalid_request'],
+  [401, AuthenticationError, 'authentication_error'],
+  [402, APIError, 'api_error'],
+  [403, PermissionError, 'permission_denied'],
+  [404, NotFoundError, 'not_found'],
+  [405, APIError, 'api_error'],
+  [409, ConflictError, 'conflict'],
+  [410, APIError, 'api_error'],
+  [422, InvalidRequestError, 'invalid_request'],
+  [425, APIError, 'api_error'],
+  [429, RateLimitError, 'rate_limited'],
+  [451, APIError, 'api_error'],
+])('%i is an %o with the code %s, and says that nothing was charged', async (status, errorClass, code) => {
+  const error = await errorFrom({ message: 'No.' }, status);
+  expect(error).toBeInstanceOf(errorClass);
+  expect(error).toMatchObject({ name: errorClass.name, code, status, outcome: 'rejected' });
+  expect(error.message).toContain(
+    `initialize: the service answered ${status}: No. Nothing was charged by this call.`,
+  );
+});
+
+test.each([500, 501, 502, 503, 504, 520, 599])(
+  '%i is a ServerError on a read, and the cause of a doubt on a POST',
+  async (status) => {
+    const service = await startService((response) => response.writeHead(status).end('<h1>Bad gateway</h1>'));
+    const client = service.client();
+    const read = await failureOf(client.verify(REFERENCE));
+    expect(read).toBeInstanceOf(ServerError);
+    expect(read).toMatchObject({ status, outcome: null, retryable: true, body: '<h1>Bad gateway</h1>' });
+    expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({
+      code: 'outcome_unknown',
+      outcome: 'unknown',
+      cause: { name: 'ServerError', status, outcome: 'unknown', retryable: false },
+    });
+  },
+);
+
+test('an error about a charge with a test key adds that charging works in live mode only', async () => {
+  const service = await startService((response) =>
+    response.writeHead(400).end('{"message":"Not available"}'),
+  );
+  const hint = /live mode only/;
+  const charged = await failureOf(service.client().chargeMobileMoney(charge));
+  expect(charged).toHaveProperty('message', expect.stringMatching(hint));
+  const live = await failureOf(service.client({ apiKey: 'other-key' }).chargeMobileMoney(charge));
+  expect(live).toHaveProperty('message', expect.not.stringMatching(hint));
+  const started = await failureOf(service.client().initialize(payment));
+  expect(started).toHaveProperty('message', expect.not.stringMatching(hint));
+});
+
+test.each(['x-request-id', 'request-id', 'x-correlation-id', 'X-Amzn-RequestId', 'CF-Ray'])(
+  'the request id in the header %s is on the error',
+  async (name) => {
+    expect(await errorFrom({}, 422, { [name]: 'req-8f2c' })).toHaveProperty('requestId', 'req-8f2c');
+    expect(await errorFrom({}, 422, { [name]: 'x'.repeat(5000) })).toHaveProperty(
+      'requestId',
+      'x'.repeat(200),
+    );
+  },
+);
+
+test.each<[string, unknown]>([
+  ['{"message":"No.","code":[1,{"a":null}]}', { message: 'No.', code: [1, { a: null }] }],
+  ['[]', []],
+  ['null', null],
+  ['0', 0],
+  ['"No."', 'No.'],
+  ['{"message":', '{"message":'],
+  ['<h1>No.</h1>', '<h1>No.</h1>'],
+  ['', ''],
+])(
+  'the body %j is on the error, parsed where it is JSON and as text where it is not',
+  async (body, parsed) => {
+    expect((await errorFrom(body)).body).toEqual(parsed);
+  },
+);
+
+test('a long body and a long message are cut, and so are many field errors', async () => {
+  const long = await errorFrom({ message: 'm'.repeat(10_000) });
+  expect(long.serviceMessage?.length).toBeLessThan(600);
+  expect(long.message.length).toBeLessThan(700);
+  expect(String((await errorFrom('t'.repeat(900_000))).body).length).toBeLessThan(20_000);
+  expect(JSON.stringify(await errorFrom({ message: 'No.', more: 'm'.repeat(900_000) })).length).toBeLessThan(
+    20_000,
+  );
+  const fields = Array.from({ length: 200 }, (_, index) => ({ field: `f${index}`, message: 'm' }));
+  expect((await errorFrom({ errors: fields })).fieldErrors).toHaveLength(50);
+});

@@ -1,0 +1,209 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Logger, PaymentsEvent } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { startRawService } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+
+const recording = () => {
+  const events: PaymentsEvent[] = [];
+  return { events, onEvent: (event: PaymentsEvent) => void events.push(event) };
+};
+
+const recordingLogger = () => {
+  const lines: [level: string, ...line: unknown[]][] = [];
+  const at =
+    (level: string) =>
+    (...line: unknown[]) =>
+      void lines.push([level, ...line]);
+  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  return { lines, logger };
+};
+
+const requestId = expect.stringMatching(/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/);
+const duration = expect.toSatisfy((value) => typeof value === 'number' && value >= 0);
+
+test('onEvent gets one object per request and one per response', async () => {
+  const { events, onEvent } = recording();
+  const service = await startService((response) =>
+    json(response, 201, answers.initialize(), { 'x-request-id': 'req-7' }),
+  );
+  await service.client({ onEvent }).initialize(payment);
+  expect(events).toEqual([
+    { type: 'request', operation: 'initialize', attempt: 1, requestId },
+    {
+      type: 'response',
+      operation: 'initialize',
+      attempt: 1,
+      status: 201,
+      duration,
+      requestId,
+      serviceRequestId: 'req-7',
+    },
+  ]);
+});
+
+test('a read names its reference in every event; a retry says its delay and why', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0.01);
+  const { events, onEvent } = recording();
+  const service = await startService((response, _request, count) =>
+    count === 1 ? json(response, 503, {}) : json(response, 200, answers.verify()),
+  );
+  await service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE);
+  const subject = { operation: 'verify', reference: REFERENCE };
+  expect(events).toEqual([
+    { type: 'request', ...subject, attempt: 1, requestId },
+    { type: 'response', ...subject, attempt: 1, status: 503, duration, requestId, error: 'server_error' },
+    { type: 'retry', ...subject, attempt: 1, delay: 5, error: 'server_error' },
+    { type: 'request', ...subject, attempt: 2, requestId },
+    { type: 'response', ...subject, attempt: 2, status: 200, duration, requestId },
+  ]);
+});
+
+test('a request that got no answer ends with a response event without a status', async () => {
+  const { events, onEvent } = recording();
+  const service = await startRawService((socket) => socket.resetAndDestroy());
+  await failureOf(service.client({ onEvent }).chargeMobileMoney(charge));
+  expect(events).toEqual([
+    { type: 'request', operation: 'chargeMobileMoney', attempt: 1, requestId },
+    {
+      type: 'response',
+      operation: 'chargeMobileMoney',
+      attempt: 1,
+      status: null,
+      duration,
+      requestId,
+      error: 'outcome_unknown',
+    },
+  ]);
+});
+
+test.each([
+  ['verify', 'aborted'],
+  ['chargeMobileMoney', 'outcome_unknown'],
+] as const)('an abort of %s in flight ends with the event error %s', async (operation, error) => {
+  const { events, onEvent } = recording();
+  const abort = new AbortController();
+  const service = await startRawService(() => abort.abort());
+  const client = service.client({ onEvent });
+  const { signal } = abort;
+  await failureOf(
+    operation === 'verify'
+      ? client.verify(REFERENCE, { signal })
+      : client.chargeMobileMoney(charge, { signal }),
+  );
+  expect(events.map(({ type }) => type)).toEqual(['request', 'response']);
+  expect(events[1]).toMatchObject({ operation, status: null, error });
+});
+
+test('where nothing is sent there is no event', async () => {
+  const { events, onEvent } = recording();
+  const service = await startService((response) => json(response, 200, {}));
+  const keyless = service.client({ onEvent, apiKey: () => '' });
+  await failureOf(keyless.initialize(payment));
+  const client = service.client({ onEvent });
+  await failureOf(client.initialize({ ...payment, amount: 0 }));
+  await failureOf(client.initialize(payment, { timeout: -1 }));
+  await failureOf(client.verify(REFERENCE, { signal: AbortSignal.abort() }));
+  expect(events).toEqual([]);
+});
+
+describe('a listener changes no result', () => {
+  const faults: [string, () => unknown][] = [
+    [
+      'throws',
+      () => {
+        throw new Error('the listener is broken');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the listener is broken'))],
+    ['never ends', () => new Promise(() => {})],
+    ['gives a broken thenable', () => Object.defineProperty({}, 'then', { get: () => Object.create(null) })],
+    [
+      'gives a thenable that throws',
+      () => ({
+        // biome-ignore lint/suspicious/noThenProperty: a listener may return one
+        then: () => {
+          throw new Error('the listener is broken');
+        },
+      }),
+    ],
+  ];
+
+  test.each(faults)('also where it %s', async (_how, fault) => {
+    const service = await startService((response, { method }) =>
+      method === 'GET' ? json(response, 404, {}) : json(response, 200, answers.initialize()),
+    );
+    const logger: Logger = { debug: fault, info: fault, warn: fault, error: fault };
+    const client = service.client({ onEvent: fault, logger });
+    expect(await client.initialize(payment)).toEqual({ ...answers.initialize().data, replayed: false });
+    expect(await failureOf(client.verify(REFERENCE))).toMatchObject({ name: 'NotFoundError' });
+  });
+
+  test('also where the logger loses its methods', async () => {
+    const service = await startService((response) => json(response, 200, answers.initialize()));
+    const { lines, logger } = recordingLogger();
+    const client = service.client({ logger });
+    for (const level of Object.keys(logger)) Reflect.deleteProperty(logger, level);
+    expect(await client.initialize(payment)).toEqual({ ...answers.initialize().data, replayed: false });
+    expect(lines).toEqual([]);
+  });
+
+  test('also where it changes the event', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const service = await startService((response) => json(response, 503, {}));
+    const onEvent = (event: object) => {
+      for (const name of Object.keys(event)) Reflect.set(event, name, 1e9);
+    };
+    const failure = await failureOf(service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE));
+    expect(failure).toMatchObject({ name: 'ServerError', operation: 'verify', status: 503 });
+    expect(service.requests).toHaveLength(2);
+  });
+});
+
+test('the logger gets one line per event, each one string without a line break', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  const { lines, logger } = recordingLogger();
+  const service = await startService((response, _request, count) =>
+    count === 1
+      ? json(response, 503, { message: 'one\ntwo' }, { 'x-request-id': 'req-7' })
+      : json(response, 200, answers.verify()),
+  );
+  await service.client({ logger, maxRetries: 1 }).verify(REFERENCE);
+  const ms = (line: unknown) =>
+    String(line)
+      .replace(/after \d+ ms/, 'after N ms')
+      .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/, 'ID');
+  expect(lines.map(([level, line, ...more]) => [level, ms(line), ...more])).toEqual([
+    ['debug', 'payments: verify TXN-8f2c61d0, try 1: sending, request id ID'],
+    [
+      'warn',
+      "payments: verify TXN-8f2c61d0, try 1: answer 503 after N ms (server_error), request id ID (the service's req-7)",
+    ],
+    ['warn', 'payments: verify TXN-8f2c61d0, try 1: server_error, trying again in 0 ms'],
+    ['debug', 'payments: verify TXN-8f2c61d0, try 2: sending, request id ID'],
+    ['debug', 'payments: verify TXN-8f2c61d0, try 2: answer 200 after N ms, request id ID'],
+  ]);
+});
+
+test("the logger's methods are called on the logger, as pino needs it", async () => {
+  class Lines implements Logger {
+    readonly lines: string[] = [];
+    readonly #add = (line: string) => void this.lines.push(line);
+    debug(line: string) {
+      this.#add(line);
+    }
+    info(line: string) {
+      this.#add(line);
+    }
+    warn(line: string) {
+      this.#add(line);
+    }
+    error(line: string) {
+      this.#add(line);
+    }
+  }
+  const logger = new Lines();
+  const service = await startService((response) => json(response, 200, answers.initialize()));
+  await service.client({ logger }).initialize(payment);
+  expect(logger.lines).toHaveLength(2);
+});

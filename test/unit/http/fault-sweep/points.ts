@@ -1,0 +1,102 @@
+import type { OperationName } from '../../../../src/api/operations.ts';
+import type { PaymentsClient } from '../../../../src/index.ts';
+import { answers, charge, payment } from '../../../helpers/service.ts';
+import { sized } from '../../../helpers/sized.ts';
+import { type Cut, type Framing, manners, type RawAnswer, rawAnswer } from '../../../helpers/tcp-service.ts';
+
+/** One of the three operations, as the sweep calls and judges it. */
+export interface Subject {
+  name: OperationName;
+  creates: boolean;
+  call(client: PaymentsClient): Promise<unknown>;
+  /** What a call that resolves has to give, whole. */
+  result: unknown;
+  /** What the service may answer; `200` where nothing goes wrong. */
+  answers: Record<'200', RawAnswer> & Record<string, RawAnswer>;
+}
+
+/** One call and the byte at which the service goes away. */
+export interface Point {
+  cut: Cut;
+  connection: 'fresh' | 'reused';
+  kind: string;
+  answer: RawAnswer;
+}
+
+/** A prime: what repeats in a request or an answer is met at different places. */
+const STEP = sized(37, 1);
+
+export const REFERENCE = answers.verify().data.reference;
+
+const error = (status: number, framing: Framing) =>
+  rawAnswer(status, { message: 'no', errors: { customer_email: ['is refused'] } }, framing, false);
+
+/** An error need not say what was done before it: a 503 comes here after the charge was made. */
+const failure = (framing: Framing, creates: boolean) =>
+  rawAnswer(503, { message: 'the processor is down' }, framing, creates);
+
+function commonAnswers(body: unknown, creates: boolean) {
+  return {
+    '200': rawAnswer(200, body, 'content-length', creates),
+    '200 chunked': rawAnswer(200, body, 'chunked', creates),
+    '422 chunked': error(422, 'chunked'),
+    '429': error(429, 'content-length'),
+    '503': failure('content-length', creates),
+  };
+}
+
+export const initialize: Subject = {
+  name: 'initialize',
+  creates: true,
+  call: (client) => client.initialize(payment),
+  result: { ...answers.initialize().data, replayed: false },
+  answers: commonAnswers(answers.initialize(), true),
+};
+
+const charged = answers.chargeMobileMoney();
+
+export const chargeMobileMoney: Subject = {
+  name: 'chargeMobileMoney',
+  creates: true,
+  call: (client) => client.chargeMobileMoney(charge),
+  result: { ...charged.data, message: charged.message, replayed: false },
+  answers: {
+    ...commonAnswers(charged, true),
+    '200 until close': rawAnswer(200, charged, 'until-close', true),
+    '200 gzip': rawAnswer(200, charged, 'gzip', true),
+    '200 status: false': rawAnswer(200, { status: false, message: 'no' }, 'content-length', false),
+    '404': error(404, 'content-length'),
+    '503 chunked': failure('chunked', true),
+  },
+};
+
+export const verify: Subject = {
+  name: 'verify',
+  creates: false,
+  call: (client) => client.verify(REFERENCE),
+  result: answers.verify().data,
+  answers: commonAnswers(answers.verify(), false),
+};
+
+/** Every byte of a request of that length, from none read to all read. */
+export function requestPoints({ answers }: Subject, length: number): Point[] {
+  return everyCut('request', 0, length).flatMap((cut) =>
+    onEach({ cut, kind: 'request', answer: answers['200'] }),
+  );
+}
+
+/** Every byte of an answer, from the first written to all written. */
+export function answerPoints(kind: string, answer: RawAnswer): Point[] {
+  return everyCut('answer', 1, answer.bytes.length).flatMap((cut) => onEach({ cut, kind, answer }));
+}
+
+function everyCut(side: Cut['side'], from: number, to: number): Cut[] {
+  const all = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  const bytes = all.filter((byte) => byte === from || byte === to || byte % STEP === 0);
+  return bytes.flatMap((bytes) => manners.map((manner) => ({ manner, side, bytes })));
+}
+
+const onEach = (point: Omit<Point, 'connection'>): Point[] => [
+  { ...point, connection: 'fresh' },
+  { ...point, connection: 'reused' },
+];

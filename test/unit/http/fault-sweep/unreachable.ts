@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startHungListener } from '../../../helpers/hung-listener.ts';
+import { type Manner, manners } from '../../../helpers/tcp-service.ts';
+import type { Subject } from './points.ts';
+import type { Tally } from './tally.ts';
+import { endingOf, type Tried, untruths } from './truth.ts';
+import { type CallOptions, SHORT, startServiceFor, warmUp, watchedCall } from './watched-call.ts';
+
+const TIMES = 12;
+
+type Place = (subject: Subject) => Promise<Tried[]>;
+
+/** There is no FIN for a connection that was never accepted: where the process dies, the kernel resets it. */
+const places: Record<string, Place> = {
+  'nobody listens': (subject) => many(() => refused(subject)),
+  'connected, never accepted, RST': (subject) => neverAccepted(subject, {}, true),
+  'connected, never accepted, silence': (subject) => neverAccepted(subject, { timeout: SHORT }, false),
+  'not even connected, silence': neverConnected,
+};
+for (const manner of manners) {
+  places[`stops between two calls, ${manner}`] = (subject) => many(() => stopped(subject, manner));
+}
+
+/** The service goes away before it accepts anything. */
+export async function tryUnreachable(subject: Subject, tally: Tally): Promise<string[]> {
+  const found = Object.entries(places).map(async ([place, attempt]) => {
+    const all = await attempt(subject);
+    for (const tried of all) tally.count(place, endingOf(tried));
+    return all.flatMap((tried) => untruths(subject, tried).map((lie) => `${place}: ${lie}`));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+function many(attempt: () => Promise<Tried>): Promise<Tried[]> {
+  return Promise.all(Array.from({ length: TIMES }, attempt));
+}
+
+async function refused(subject: Subject): Promise<Tried> {
+  const service = await startServiceFor(subject);
+  await service.close();
+  const tried = await watchedCall(subject, service, {});
+  await service.stop();
+  return tried;
+}
+
+async function stopped(subject: Subject, manner: Manner): Promise<Tried> {
+  const service = await startServiceFor(subject);
+  await warmUp(service);
+  await service.close();
+  service.leave(manner);
+  const tried = await watchedCall(subject, service, manner === 'silence' ? { timeout: SHORT } : {});
+  await service.stop();
+  return tried;
+}
+
+async function neverAccepted(subject: Subject, options: CallOptions, dies: boolean): Promise<Tried[]> {
+  const { baseUrl, kill } = await startHungListener(2 * TIMES);
+  const calls = many(() => watchedCall(subject, { baseUrl, created: 0 }, { ...options, maxRetries: 0 }));
+  await (dies ? sleep(400) : calls);
+  await kill();
+  return calls;
+}
+
+async function neverConnected(subject: Subject): Promise<Tried[]> {
+  const { baseUrl, fill, kill } = await startHungListener(1);
+  await fill();
+  const options = { timeout: SHORT, maxRetries: 0 };
+  const calls = await many(() => watchedCall(subject, { baseUrl, created: 0 }, options));
+  await kill();
+  return calls;
+}

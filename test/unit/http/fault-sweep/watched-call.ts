@@ -1,0 +1,60 @@
+import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../../../src/index.ts';
+import { API_KEY } from '../../../helpers/service.ts';
+import { startTcpService, type TcpService, turns } from '../../../helpers/tcp-service.ts';
+import { transportFor } from '../../../helpers/transport-under-test.ts';
+import { REFERENCE, type Subject, verify } from './points.ts';
+import type { Tried } from './truth.ts';
+
+/** What a call gets that has to end by its timeout, and what the others get. */
+export const SHORT = 200;
+export const AMPLE = 10_000;
+/** Other tests keep the machine busy, so a timer may fire late. */
+const SLACK = 15_000;
+
+export type CallOptions = Pick<PaymentsClientOptions, 'maxRetries' | 'timeout'>;
+
+export function startServiceFor(subject: Subject): Promise<TcpService> {
+  return startTcpService((head) => (head.startsWith('GET ') ? verify : subject).answers['200']);
+}
+
+function clientOf({ baseUrl }: { baseUrl: string }, options: PaymentsClientOptions): PaymentsClient {
+  return new PaymentsClient({ apiKey: API_KEY, baseUrl, ...transportFor(), ...options });
+}
+
+/** One good request, which leaves an open connection behind. */
+export async function warmUp(service: TcpService): Promise<void> {
+  await clientOf(service, { timeout: AMPLE }).verify(REFERENCE);
+  await turns();
+}
+
+/** Makes the call, and notes how it ended, when, and what the service made of it. */
+export async function watchedCall(
+  subject: Subject,
+  service: Pick<TcpService, 'baseUrl' | 'created'>,
+  options: CallOptions,
+): Promise<Tried> {
+  const { timeout = AMPLE } = options;
+  let allowed = SLACK;
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'request') allowed += timeout;
+    if (event.type === 'retry') allowed += event.delay;
+  };
+  const client = clientOf(service, { ...options, timeout, onEvent });
+  const began = performance.now();
+  const settled = await endOf(subject.call(client), 5 * timeout + 2 * SLACK);
+  return { settled, created: service.created, elapsed: performance.now() - began, allowed };
+}
+
+/** A call that does not end fails the sweep, but must not stop it. */
+function endOf(call: Promise<unknown>, patience: number): Promise<Tried['settled']> {
+  return new Promise((resolve) => {
+    const giveUp = () => resolve({ error: new Error(`no end in ${patience} ms`) });
+    const timer = setTimeout(giveUp, patience);
+    call
+      .then(
+        (value) => resolve({ value }),
+        (error: unknown) => resolve({ error }),
+      )
+      .finally(() => clearTimeout(timer));
+  });
+}

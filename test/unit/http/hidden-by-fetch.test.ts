@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { ConnectionError, OutcomeUnknownError, UnexpectedResponseError } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+
+/** What a service says and fetch does not show. `../node` shows the same over a transport that does. */
+
+test('407, which fetch does not show, is OutcomeUnknownError on a charge and ConnectionError on verify', async () => {
+  const service = await startService((response) => json(response, 407, { message: 'Proxy' }));
+  const client = service.client({ maxRetries: 2 });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toMatchObject({ cause: { name: 'ConnectionError', outcome: 'unknown' } });
+  expect(service.requests).toHaveLength(1);
+  const onVerify = await failureOf(client.verify(REFERENCE, { maxRetries: 0 }));
+  expect(onVerify).toBeInstanceOf(ConnectionError);
+  expect(onVerify).toMatchObject({ outcome: null });
+});
+
+test('the body of a 205, which fetch does not show, leaves the charge in doubt and a read to be asked again', async () => {
+  const service = await startService((response) => {
+    response.socket?.end(rawAnswer);
+  });
+  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toHaveProperty('cause', expect.any(UnexpectedResponseError));
+  const read = await failureOf(service.client().verify(REFERENCE));
+  expect(read).toBeInstanceOf(UnexpectedResponseError);
+  expect(read).toMatchObject({ retryable: true, outcome: null });
+});
+
+const body = JSON.stringify(answers.chargeMobileMoney());
+const rawAnswer = `HTTP/1.1 205 Reset Content\r\ncontent-length: ${body.length}\r\n\r\n${body}`;

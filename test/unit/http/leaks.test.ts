@@ -1,0 +1,116 @@
+import { getEventListeners } from 'node:events';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { skippingDelays } from '../../helpers/delays.ts';
+import { clientOf, closedPort, startRawService } from '../../helpers/raw-service.ts';
+import { answers, failureOf, json, payment, startService } from '../../helpers/service.ts';
+
+const operations = [...posts, 'verify'] as const;
+
+const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
+
+test('many calls on one signal leave no listener on it: results, errors, retries, timeouts', async () => {
+  const { signal } = new AbortController();
+  const { onEvent } = skippingDelays();
+  const service = await startService((response, _request, count) => {
+    if (count % 4 === 1) return json(response, 429, {});
+    if (count % 4 === 2) return response.socket?.destroy();
+    return json(response, count % 4 === 3 ? 404 : 200, answers.verify());
+  });
+  const client = service.client({ onEvent, maxRetries: 1, apiKey: async () => 'sk_live_4vK9qLm2Xw7RtZ' });
+  for (let round = 0; round < 10; round++) {
+    await Promise.allSettled(operations.map((operation) => calls[operation](client, { signal })));
+  }
+  const refused = clientOf(`http://127.0.0.1:${await closedPort()}`)({ onEvent, maxRetries: 1 });
+  await failureOf(refused.verify(REFERENCE, { signal }));
+  expect(service.requests.length).toBeGreaterThan(30);
+  expect(listeners(signal)).toBe(0);
+});
+
+test('a timeout leaves no listener on the signal, also where fetch or the apiKey function never ends', async () => {
+  const { signal } = new AbortController();
+  const hanging = () => new Promise<never>(() => {});
+  const silent = await startRawService(() => {});
+  const of = clientOf('https://payments.example');
+  const clients = [
+    silent.client({ timeout: 20 }),
+    of({ fetch: hanging, timeout: 20 }),
+    of({ apiKey: hanging, timeout: 20 }),
+  ];
+  for (const client of clients) {
+    for (const operation of operations) await failureOf(calls[operation](client, { signal }));
+  }
+  expect(listeners(signal)).toBe(0);
+});
+
+test('while a call is in flight, the signal has one listener', async () => {
+  const abort = new AbortController();
+  const arrived = Promise.withResolvers<void>();
+  const service = await startRawService(() => arrived.resolve());
+  const call = failureOf(service.client().verify(REFERENCE, { signal: abort.signal }));
+  await arrived.promise;
+  expect(listeners(abort.signal)).toBe(1);
+  abort.abort();
+  await call;
+  expect(listeners(abort.signal)).toBe(0);
+});
+
+/** Node's own fetch has timers of its own; here only those of the client are counted. */
+const answering = [
+  async () => Response.json(answers.verify()),
+  async () => Response.json({}, { status: 404 }),
+  async () => new Response('<html>'),
+  () => Promise.reject(new TypeError('fetch failed')),
+  () => {
+    throw new TypeError('fetch failed');
+  },
+];
+
+test.each(answering)('no call leaves a timer, however it ends: %s', async (fetch) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const apiKey = async () => 'sk_live_4vK9qLm2Xw7RtZ';
+  const client = clientOf('https://payments.example')({ fetch, apiKey });
+  await Promise.allSettled(operations.map((operation) => calls[operation](client)));
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an abort leaves no timer, also where fetch or the apiKey function never ends', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  for (const hangs of ['fetch', 'apiKey', 'retry']) {
+    const abort = new AbortController();
+    const hanging = () => {
+      setImmediate(() => abort.abort());
+      return new Promise<never>(() => {});
+    };
+    const busy = async () => {
+      setImmediate(() => setImmediate(() => abort.abort()));
+      return Response.json({}, { status: 429, headers: { 'retry-after': '20' } });
+    };
+    const options = { fetch: { fetch: hanging }, apiKey: { apiKey: hanging }, retry: { fetch: busy } }[hangs];
+    const client = clientOf('https://payments.example')({ maxRetries: 1, ...options });
+    await failureOf(client.verify(REFERENCE, { signal: abort.signal }));
+    expect(vi.getTimerCount()).toBe(0);
+  }
+});
+
+test('no call leaves a resource that keeps the process alive', async () => {
+  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const client = service.client();
+  // An Immediate is over in a turn; the runner has timers of its own that come and go.
+  const held = () =>
+    process.getActiveResourcesInfo().filter((name) => /MessagePort|Timeout/.test(name)).length;
+  const least = async () => {
+    let fewest = Number.POSITIVE_INFINITY;
+    for (let turn = 0; turn < 50; turn++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      fewest = Math.min(fewest, held());
+    }
+    return fewest;
+  };
+  await client.initialize(payment);
+  const before = await least();
+  for (let call = 0; call < 5; call++) await client.initialize(payment);
+  expect(await least()).toBeLessThanOrEqual(before);
+});

@@ -1,0 +1,183 @@
+import { inspect } from 'node:util';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { APIError, OutcomeUnknownError, PaymentsError, UnexpectedResponseError } from '../../../src/index.ts';
+import { callOf, operationNames, REFERENCE } from '../../helpers/judge.ts';
+import { answers, charge, failureOf, startService } from '../../helpers/service.ts';
+
+const DEEP = 100_000;
+const lists = '['.repeat(DEEP) + ']'.repeat(DEEP);
+const objects = `${'{"error":'.repeat(DEEP)}1${'}'.repeat(DEEP)}`;
+
+/** A client whose service gives the same bytes to everything. */
+async function answeredWith(body: string | Buffer, status = 200, headers = {}) {
+  const service = await startService((response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(body);
+  });
+  return { client: service.client(), service };
+}
+
+const text = (operation: (typeof operationNames)[number]) => JSON.stringify(answers[operation]());
+const codings: [string, (text: string) => Buffer][] = [
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['gzip, br', (plain) => brotliCompressSync(gzipSync(plain))],
+];
+
+test.each(operationNames)(
+  '%s: a right answer counts in any dress: a BOM, another content type, compressed',
+  async (operation) => {
+    const right = expect.objectContaining({ reference: REFERENCE, amount: '25.50' });
+    const bodies: [string | Buffer, object][] = [
+      [`\ufeff${text(operation)}`, {}],
+      [` \r\n${text(operation)}\n`, {}],
+      [text(operation), { 'content-type': 'text/html' }],
+      [text(operation), { 'content-type': 'application/json; charset=latin1' }],
+      [text(operation), { 'content-type': 'nonsense' }],
+      ...codings.map(([coding, pack]): [Buffer, object] => [
+        pack(text(operation)),
+        { 'content-encoding': coding },
+      ]),
+    ];
+    for (const [body, headers] of bodies) {
+      const { client } = await answeredWith(body, 200, headers);
+      expect(await callOf(client, operation)).toEqual({ value: right });
+    }
+  },
+);
+
+const unreadable: [string, string | Buffer][] = [
+  ['nothing', ''],
+  ['white space', ' \n'],
+  ['HTML', '<!doctype html><title>502 Bad Gateway</title>'],
+  ['text', 'OK'],
+  ['JSON that is cut off', '{"status":true,"data":{"reference":"TXN-8f2c'],
+  ['JSON with something after it', '{"status":true}{}'],
+  ['UTF-16', Buffer.from('\ufeff{"status":true}', 'utf16le')],
+  ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28])],
+  ['a list', '[]'],
+  ['a number', '5'],
+  ['null', 'null'],
+  ['true', 'true'],
+  ['no data', '{"status":true}'],
+  ['data that is null', '{"status":true,"data":null}'],
+  ['data that is a list', '{"status":true,"data":[]}'],
+  ['no status', JSON.stringify({ data: answers.verify().data })],
+  ["the status 'true' as text", JSON.stringify({ ...answers.verify(), status: 'true' })],
+  ['the status 1', JSON.stringify({ ...answers.verify(), status: 1 })],
+  ['the status 0', '{"status":0}'],
+  ['the status null', '{"status":null}'],
+  ['an empty status', '{"status":""}'],
+  ["the status 'false' as text", '{"status":"false"}'],
+  ['a list 100,000 deep', lists],
+  ['objects 100,000 deep', objects],
+  [
+    'data with __proto__ in place of fields',
+    `{"status":true,"data":{"__proto__":${JSON.stringify(answers.verify().data)}}}`,
+  ],
+  ['__proto__ in place of the envelope', `{"__proto__":${text('verify')}}`],
+  ['constructor in place of the envelope', '{"constructor":{"prototype":{"status":true}}}'],
+];
+
+test.each(unreadable)(
+  'a 2xx with %s leaves a POST in doubt and can be asked again of a read',
+  async (_, body) => {
+    const { client, service } = await answeredWith(body);
+    const post = await failureOf(client.chargeMobileMoney(charge));
+    expect(post).toBeInstanceOf(OutcomeUnknownError);
+    expect(post).toMatchObject({
+      outcome: 'unknown',
+      retryable: false,
+      cause: { status: 200, outcome: 'unknown' },
+    });
+    const read = await failureOf(client.verify(REFERENCE));
+    expect(read).toMatchObject({ outcome: null, retryable: true, status: 200 });
+    for (const error of [post instanceof Error && post.cause, read]) {
+      expect(error).toBeInstanceOf(UnexpectedResponseError);
+    }
+    expect(service.requests).toHaveLength(2);
+  },
+);
+
+test('status false on a 2xx is a refusal, with no charge made', async () => {
+  const { client } = await answeredWith('{"status":false,"message":"Insufficient balance."}');
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(APIError);
+  expect(failure).toMatchObject({
+    outcome: 'rejected',
+    retryable: false,
+    status: 200,
+    serviceMessage: 'Insufficient balance.',
+  });
+  expect(await failureOf(client.verify(REFERENCE))).toMatchObject({
+    code: 'api_error',
+    outcome: null,
+    retryable: false,
+  });
+});
+
+test('status false that names a transaction all the same is no proof that none exists', async () => {
+  const { client } = await answeredWith(JSON.stringify({ ...answers.chargeMobileMoney(), status: false }));
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toMatchObject({ reference: REFERENCE, cause: { name: 'APIError', outcome: 'unknown' } });
+  expect(failure).toHaveProperty('message', expect.stringContaining(`verify ${REFERENCE}`));
+});
+
+test('an answer that lacks a field still tells the reference, so that the charge can be verified', async () => {
+  const { client } = await answeredWith(JSON.stringify(answers.chargeMobileMoney({ amount: 25.5 })));
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ code: 'outcome_unknown', reference: REFERENCE });
+  expect(failure).toHaveProperty(
+    'message',
+    expect.stringMatching(/data\.amount missing or wrong.+verify TXN-8f2c61d0/),
+  );
+});
+
+test('an answer about another transaction, amount or currency is a mismatch, and never asked for again', async () => {
+  const other = await answeredWith(JSON.stringify(answers.verify({ reference: 'TXN-other' })));
+  expect(await failureOf(other.service.client({ maxRetries: 2 }).verify(REFERENCE))).toMatchObject({
+    code: 'transaction_mismatch',
+    retryable: false,
+    reference: 'TXN-other',
+    mismatches: [{ field: 'reference', expected: REFERENCE, actual: 'TXN-other' }],
+  });
+  const wrong = { amount: '2.55', currency: 'NGN' };
+  const charged = await answeredWith(JSON.stringify(answers.chargeMobileMoney(wrong)));
+  expect(await failureOf(charged.service.client({ maxRetries: 2 }).chargeMobileMoney(charge))).toMatchObject({
+    code: 'transaction_mismatch',
+    outcome: 'unknown',
+    reference: REFERENCE,
+    transaction: wrong,
+    mismatches: [{ field: 'amount' }, { field: 'currency', expected: 'GHS', actual: 'NGN' }],
+  });
+  expect([...other.service.requests, ...charged.service.requests]).toHaveLength(2);
+});
+
+const nested = JSON.stringify(answers.verify({ extra: 0 })).replace('"extra":0', `"extra":${lists}`);
+
+test.each([
+  ['a success', 200, nested],
+  ['a success about another transaction', 200, nested.replace(REFERENCE, 'TXN-other')],
+  ['an error of lists', 422, lists],
+  ['an error of objects', 422, objects],
+  ['an error whose message is deep', 422, `{"message":${objects}}`],
+  ['an error with short deep lists', 500, '['.repeat(8000) + ']'.repeat(8000)],
+  ['an error with short deep objects', 500, `${'{"a":'.repeat(2700)}1${'}'.repeat(2700)}`],
+])(
+  '%s that is nested without end overflows nothing, and its error can be printed',
+  async (_, status, body) => {
+    const { client } = await answeredWith(body, status);
+    for (const operation of operationNames) {
+      const end = await callOf(client, operation);
+      if ('value' in end) continue;
+      expect(end.error).toBeInstanceOf(PaymentsError);
+      expect(JSON.stringify(end.error).length).toBeLessThan(100_000);
+      expect(inspect(end.error, { depth: Number.POSITIVE_INFINITY, showHidden: true }).length).toBeLessThan(
+        100_000,
+      );
+    }
+  },
+);

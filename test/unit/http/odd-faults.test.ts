@@ -1,0 +1,174 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { OutcomeUnknownError, PaymentsClient, PaymentsError } from '../../../src/index.ts';
+import { API_KEY, answers, charge, failureOf } from '../../helpers/service.ts';
+
+const options = { apiKey: API_KEY, baseUrl: 'https://payments.example', maxRetries: 0 };
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
+const named = (name: string) => Object.assign(new Error('broken'), { name });
+
+/** What looks like an error until it is looked at. */
+const traps: [what: string, thrown: () => unknown][] = [
+  ['a revoked proxy', revoked],
+  [
+    'a proxy that throws',
+    () =>
+      new Proxy(new Error('x'), {
+        getPrototypeOf() {
+          throw named(API_KEY);
+        },
+      }),
+  ],
+  [
+    'an error whose message throws',
+    () =>
+      Object.defineProperty(new Error('x'), 'message', {
+        get() {
+          throw named(API_KEY);
+        },
+      }),
+  ],
+  [
+    'an error whose code throws',
+    () =>
+      Object.defineProperty(new Error('x'), 'code', {
+        get() {
+          throw named(API_KEY);
+        },
+      }),
+  ],
+  ['an error with a message of a megabyte', () => new Error('x'.repeat(2 ** 20))],
+];
+
+test.each(traps)('a fetch that throws %s leaves a charge in doubt, and shows no key', async (_, thrown) => {
+  const client = new PaymentsClient({
+    ...options,
+    fetch: () => {
+      throw thrown();
+    },
+  });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  const shown = inspect(failure, { depth: 9 });
+  expect(shown).not.toContain(API_KEY);
+  expect(shown.length).toBeLessThan(20_000);
+});
+
+test.each(traps)(
+  'an apiKey function that throws %s is an error of the client, and nothing is sent',
+  async (_, thrown) => {
+    const client = new PaymentsClient({
+      ...options,
+      apiKey: () => {
+        throw thrown();
+      },
+    });
+    const failure = await failureOf(client.chargeMobileMoney(charge));
+    expect(failure).toMatchObject({ code: 'configuration_error', outcome: 'not_sent' });
+    expect(inspect(failure, { depth: 9 })).not.toContain(API_KEY);
+  },
+);
+
+test.each([400, 401, 404, 429])(
+  'an error body that cannot be written as text does not hide a %d',
+  async (status) => {
+    const body = { errors: [{ loc: [{ toString: 1 }, 'body', 3, 'phone'], message: 'bad' }] };
+    const client = new PaymentsClient({
+      ...options,
+      fetch: async () => Response.json(body, { status, headers: { 'retry-after': '9' } }),
+    });
+    const failure = await failureOf(client.chargeMobileMoney(charge));
+    expect(failure).toMatchObject({ status, outcome: 'rejected', retryAfter: 9_000 });
+    expect(failure).toMatchObject({ fieldErrors: [{ field: '3.phone', message: 'bad' }] });
+  },
+);
+
+test.each([
+  ['a big number', 5n],
+  ['a circle', Object.assign([], { self: null }).concat([])],
+  ['an error with a circle', circular()],
+])('an error that an abort with %s caused can be written as JSON', async (_, reason) => {
+  const controller = new AbortController();
+  const client = new PaymentsClient({
+    ...options,
+    fetch: () => {
+      controller.abort(reason);
+      return new Promise(() => {});
+    },
+  });
+  const failure = await failureOf(client.chargeMobileMoney(charge, { signal: controller.signal }));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(JSON.parse(JSON.stringify(failure))).toMatchObject({ code: 'outcome_unknown' });
+});
+
+function circular(): Error {
+  const error = new Error('round');
+  error.cause = error;
+  return error;
+}
+
+test('an abort by a listener of the request itself is no doubt: nothing was sent', async () => {
+  const controller = new AbortController();
+  let sent = 0;
+  const client = new PaymentsClient({
+    ...options,
+    fetch: async () => {
+      sent++;
+      return Response.json(answers.chargeMobileMoney());
+    },
+    onEvent: ({ type }) => {
+      if (type === 'request') controller.abort('changed my mind');
+    },
+  });
+  expect(await failureOf(client.chargeMobileMoney(charge, { signal: controller.signal }))).toBe(
+    'changed my mind',
+  );
+  expect(sent).toBe(0);
+});
+
+test('the key of the last try is taken out of what the service says to the next', async () => {
+  const keys = ['live-OLD-secret-0123456789', 'live-NEW-secret-0123456789'];
+  let tries = 0;
+  const client = new PaymentsClient({
+    ...options,
+    maxRetries: 1,
+    apiKey: () => keys[tries] ?? '',
+    fetch: async () =>
+      tries++ === 0
+        ? Response.json({}, { status: 429 })
+        : Response.json({ message: `${keys[0]} was revoked, use ${keys[1]}` }, { status: 401 }),
+  });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(PaymentsError);
+  expect(failure).toMatchObject({ status: 401 });
+  for (const key of keys) expect(inspect(failure, { depth: 9 })).not.toContain(key);
+});
+
+test('the key of a request is taken out of its answer, however many keys came after it', async () => {
+  const answer = Promise.withResolvers<void>();
+  let given = 0;
+  const keys: string[] = [];
+  const client = new PaymentsClient({
+    ...options,
+    apiKey: () => `live-key-for-one-request-${++given}`,
+    fetch: async (_, { headers }) => {
+      const key = headers.authorization ?? '';
+      keys.push(key);
+      if (keys.length === 1) await answer.promise;
+      return Response.json({ message: `${key} is not known` }, { status: 401 });
+    },
+  });
+  const first = failureOf(client.chargeMobileMoney(charge));
+  for (let call = 0; call < 5; call++) await failureOf(client.chargeMobileMoney(charge));
+  answer.resolve();
+  const failure = await first;
+  expect(failure).toMatchObject({ status: 401 });
+  expect(inspect(failure, { depth: 9 })).not.toContain('live-key-for-one-request-1');
+  expect(keys).toHaveLength(6);
+});

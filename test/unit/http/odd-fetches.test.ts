@@ -1,0 +1,102 @@
+import { Readable } from 'node:stream';
+import { inspect } from 'node:util';
+import { describe, expect, test, vi } from 'vitest';
+import { PaymentsClient, PaymentsError } from '../../../src/index.ts';
+import { callOf, operationNames } from '../../helpers/judge.ts';
+import { API_KEY, answers } from '../../helpers/service.ts';
+
+const headers = new Headers();
+const taken = JSON.stringify(answers.chargeMobileMoney());
+
+/** The body of a Response that gives just this. */
+const bodyOf = (read: () => unknown, cancel: unknown = async () => {}) => ({
+  getReader: () => ({ read, cancel }),
+});
+
+/** What a fetch of the merchant's own, or a fake one, may give in place of a Response. */
+const odd: [what: string, answer: unknown][] = [
+  ['nothing', undefined],
+  ['null', null],
+  ['text', taken],
+  ['an empty object', {}],
+  ['no status', { headers, body: new Response(taken).body }],
+  ['a status that is text', { status: '422', headers, body: null }],
+  ['a status that is no number', { status: Number.NaN, headers, body: new Response(taken).body }],
+  ['the error response', Response.error()],
+  ['no headers, and a body only by json()', { status: 200, json: async () => JSON.parse(taken) }],
+  ['headers in a plain object', { status: 200, headers: {}, body: null }],
+  [
+    'headers that throw',
+    {
+      status: 500,
+      headers: {
+        get: () => {
+          throw new TypeError('no headers');
+        },
+      },
+      body: null,
+    },
+  ],
+  ['headers that are numbers', { status: 503, headers: { get: () => 5 }, body: null }],
+  ['a body that is text', { status: 200, headers, body: taken }],
+  ["a body that is a stream of Node's", { status: 200, headers, body: Readable.from([taken]) }],
+  [
+    'pieces that are text',
+    { status: 200, headers, body: bodyOf(async () => ({ done: false, value: taken })) },
+  ],
+  ['pieces that are nothing', { status: 200, headers, body: bodyOf(async () => undefined) }],
+  [
+    'a body too long that cannot be cancelled',
+    {
+      status: 200,
+      headers,
+      body: bodyOf(async () => ({ done: false, value: new Uint8Array(2 ** 21) }), undefined),
+    },
+  ],
+];
+
+const clientWith = (fetch: () => unknown) =>
+  new PaymentsClient(Object({ apiKey: API_KEY, baseUrl: 'https://payments.example', maxRetries: 0, fetch }));
+
+describe.each(operationNames)('%s', (operation) => {
+  test.each(odd)('a fetch that gives %s ends in an error that claims nothing', async (_, answer) => {
+    const end = await callOf(
+      clientWith(async () => answer),
+      operation,
+    );
+    expect(end).toMatchObject({ error: expect.any(PaymentsError) });
+    expect(end).toMatchObject({ error: { outcome: operation === 'verify' ? null : 'unknown', operation } });
+  });
+
+  test('a fetch that throws before it gives a promise ends in an error that claims nothing', async () => {
+    const broken = clientWith(() => {
+      throw new TypeError('not a function');
+    });
+    const { error } = { error: undefined, ...(await callOf(broken, operation)) };
+    expect(error).toBeInstanceOf(PaymentsError);
+    expect(error).toMatchObject({ outcome: operation === 'verify' ? null : 'unknown', operation });
+  });
+});
+
+test('headers that cannot be read do not hide what the status says', async () => {
+  const refused = clientWith(async () => ({ status: 422, headers: undefined, body: null }));
+  expect(await callOf(refused, 'chargeMobileMoney')).toMatchObject({
+    error: { name: 'InvalidRequestError', outcome: 'rejected' },
+  });
+});
+
+test('a fault of the runtime while an answer is read does not hide that a charge may exist', async () => {
+  const client = clientWith(async () => ({
+    status: 200,
+    headers,
+    body: bodyOf(async () => ({ done: true })),
+  }));
+  vi.spyOn(TextDecoder.prototype, 'decode').mockImplementation(() => {
+    throw new RangeError(`no memory for ${API_KEY}`);
+  });
+  const end = await callOf(client, 'chargeMobileMoney');
+  const message = expect.stringMatching(/the client itself failed.* A charge may exist/);
+  expect(end).toMatchObject({ error: { name: 'OutcomeUnknownError', outcome: 'unknown', message } });
+  expect(inspect(end, { depth: 9 })).not.toContain(API_KEY);
+  expect(await callOf(client, 'verify')).toMatchObject({ error: { outcome: null, retryable: true } });
+});

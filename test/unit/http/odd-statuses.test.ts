@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { createServer as createTcpServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  ConnectionError,
+  OutcomeUnknownError,
+  type PaymentsClient,
+  UnexpectedResponseError,
+} from '../../../src/index.ts';
+import { callOf, operationNames, REFERENCE } from '../../helpers/judge.ts';
+import { clientOf } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+
+/** A service that says exactly these bytes to everything, however wrong they are. */
+async function startRawService(answer: string): Promise<PaymentsClient> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(answer));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return clientOf(`http://127.0.0.1:${address.port}`)();
+}
+
+const whole = JSON.stringify(answers.chargeMobileMoney());
+const sized = `content-length: ${whole.length}\r\n\r\n${whole}`;
+
+test.each([
+  ['204 without a body', 'HTTP/1.1 204 No Content\r\n\r\n'],
+  ['205 without a body', 'HTTP/1.1 205 Reset Content\r\ncontent-length: 0\r\n\r\n'],
+  ['200 with content-length 0', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'],
+  [
+    '206 with a part of the body',
+    'HTTP/1.1 206 Partial Content\r\ncontent-length: 15\r\n\r\n{"status":true,',
+  ],
+])('%s: the charge is in doubt, because nothing tells of it', async (_, answer) => {
+  const failure = await failureOf((await startRawService(answer)).chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toHaveProperty('cause', expect.any(UnexpectedResponseError));
+  const read = await failureOf((await startRawService(answer)).verify(REFERENCE));
+  expect(read).toBeInstanceOf(UnexpectedResponseError);
+  expect(read).toMatchObject({ retryable: true, outcome: null });
+});
+
+test.each([
+  ['a body shorter than its content-length', `HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n${whole}`],
+  ['a chunked body that does not end', `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"sta`],
+  ['a chunk of no size', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n'],
+  ['two different content-lengths', `HTTP/1.1 200 OK\r\ncontent-length: 5\r\n${sized}`],
+  ['no status line', `hello\r\n${sized}`],
+  ['a status line that is none', `HTTP/1.1 abc OK\r\n${sized}`],
+  [
+    'a switch to another protocol',
+    'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+  ],
+  ['headers without end', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(50_000)}`],
+  // RFC 9110 allows it, Node's fetch does not: nobody asked for it with an Expect header.
+  ['a 100 Continue that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${sized}`],
+  ['nothing but 1xx', 'HTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\n'],
+])('%s: no whole answer came, so the charge is in doubt and a read may be asked again', async (_, answer) => {
+  const failure = await failureOf((await startRawService(answer)).chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toHaveProperty('cause', expect.any(ConnectionError));
+  expect(failure).toMatchObject({ retryable: false, cause: { outcome: 'unknown', retryable: false } });
+  const read = await failureOf((await startRawService(answer)).verify(REFERENCE));
+  expect(read).toBeInstanceOf(ConnectionError);
+  expect(read).toMatchObject({ retryable: true, outcome: null });
+});
+
+test.each(operationNames)(
+  '%s: informational answers before the real one change nothing',
+  async (operation) => {
+    const service = await startService((response) => {
+      response.writeProcessing();
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+      json(response, 200, answers[operation]());
+    });
+    expect(await callOf(service.client(), operation)).toMatchObject({ value: { reference: REFERENCE } });
+  },
+);
+
+test.each([304, 300, 305, 399])(
+  'a %i is none of the answers: doubt on a POST, final on a read',
+  async (status) => {
+    const service = await startService((response) => json(response, status, answers.verify()));
+    const client = service.client({ maxRetries: 2 });
+    const failure = await failureOf(client.initialize(payment));
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(failure).toMatchObject({ cause: { code: 'unexpected_response', status } });
+    expect(await failureOf(client.verify(REFERENCE))).toMatchObject({
+      code: 'unexpected_response',
+      status,
+      retryable: false,
+    });
+    expect(service.requests).toHaveLength(2);
+  },
+);
+
+test('a 421 is a refusal: fetch itself asks once more, as RFC 9110 allows, since that server took nothing', async () => {
+  const service = await startService((response) => json(response, 421, { message: 'Not here' }));
+  const failure = await failureOf(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ code: 'api_error', status: 421, outcome: 'rejected', retryable: false });
+  expect(service.requests.length).toBeLessThanOrEqual(2);
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect %i is never followed: neither key nor charge goes elsewhere',
+  async (status) => {
+    const elsewhere = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const targets = [`${elsewhere.baseUrl}/transactions`, '/api/v1/other', '//127.0.0.1/', ''];
+    const service = await startService((response, _, count) => {
+      json(response, status, answers.chargeMobileMoney(), {
+        location: targets[count % targets.length] ?? '',
+      });
+    });
+    const client = service.client({ maxRetries: 2 });
+    for (const _ of targets) {
+      const failure = await failureOf(client.chargeMobileMoney(charge));
+      expect(failure).toBeInstanceOf(OutcomeUnknownError);
+      expect(failure).toMatchObject({ outcome: 'unknown', cause: { code: 'unexpected_response', status } });
+    }
+    for (const _ of targets) {
+      const failure = await failureOf(client.verify(REFERENCE));
+      expect(failure).toBeInstanceOf(UnexpectedResponseError);
+      expect(failure).toMatchObject({
+        status,
+        retryable: false,
+        message: expect.stringContaining('never followed'),
+      });
+    }
+    expect(service.requests).toHaveLength(2 * targets.length);
+    expect(elsewhere.requests).toEqual([]);
+  },
+);

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { APIError, AuthenticationError, OutcomeUnknownError, RateLimitError } from '../../../src/index.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { startRawService } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+
+/** A service that answers everything with this. */
+const startAnswering = (status: number, body: string, headers: Record<string, string> = {}) =>
+  startService((response) => response.writeHead(status, headers).end(body));
+
+const chargeFailure = async (service: Awaited<ReturnType<typeof startService>>) =>
+  failureOf(service.client().chargeMobileMoney(charge));
+
+test.each(posts)(
+  'status: false in a 2xx answer to %s is APIError with outcome rejected',
+  async (operation) => {
+    const body = { status: false, message: 'Insufficient funds.', data: null };
+    const service = await startAnswering(200, JSON.stringify(body));
+    const failure = await failureOf(calls[operation](service.client({ maxRetries: 2 })));
+    expect(failure).toBeInstanceOf(APIError);
+    expect(failure).toMatchObject({
+      name: 'APIError',
+      operation,
+      outcome: 'rejected',
+      retryable: false,
+      status: 200,
+      body,
+      serviceMessage: 'Insufficient funds.',
+    });
+    expect(service.requests).toHaveLength(1);
+  },
+);
+
+test('status: false in a 2xx answer to verify is APIError, not retried', async () => {
+  const service = await startAnswering(200, '{"status":false}');
+  const failure = await failureOf(service.client({ maxRetries: 2 }).verify(REFERENCE));
+  expect(failure).toMatchObject({ name: 'APIError', outcome: null, retryable: false, status: 200 });
+  expect(service.requests).toHaveLength(1);
+});
+
+test('status: false that names a transaction all the same proves nothing: OutcomeUnknownError with its reference', async () => {
+  const service = await startService((response) =>
+    json(response, 200, { ...answers.chargeMobileMoney(), status: false }),
+  );
+  const failure = await chargeFailure(service);
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toMatchObject({
+    outcome: 'unknown',
+    reference: REFERENCE,
+    cause: { name: 'APIError', outcome: 'unknown', retryable: false },
+  });
+  expect(String(failure)).toContain(`verify ${REFERENCE}`);
+});
+
+describe('a charge with a test key is sent all the same; any error that comes back adds that charging is for live mode', () => {
+  const hint = 'charging works in live mode only';
+  test.each([
+    [403, '{"message":"Not in test mode"}'],
+    [503, '{}'],
+    [200, '{"status":false}'],
+    [200, '<html>Test mode</html>'],
+    [200, '{"status":true,"data":{"status":"test"}}'],
+    [302, ''],
+  ])('%i %s', async (status, body) => {
+    const service = await startAnswering(status, body);
+    expect(String(await chargeFailure(service))).toContain(hint);
+    expect(service.requests).toHaveLength(1);
+
+    const live = service.client({ apiKey: 'sk_live_4vK9qLm2Xw7RtZ' });
+    expect(String(await failureOf(live.chargeMobileMoney(charge)))).not.toContain(hint);
+    expect(String(await failureOf(service.client().initialize(payment)))).not.toContain(hint);
+  });
+});
+
+test('shows the 401 whose body breaks off, and does not call it rejected', async () => {
+  const service = await startRawService((socket) => {
+    socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro');
+    setImmediate(() => socket.resetAndDestroy());
+  });
+  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toMatchObject({ outcome: 'unknown', retryable: false, cause: { status: 401 } });
+  expect(failure).toHaveProperty('cause', expect.any(AuthenticationError));
+});
+
+test('RateLimitError says in milliseconds how long the service asked to wait', async () => {
+  const failure = await chargeFailure(await startAnswering(429, '', { 'retry-after': '7' }));
+  expect(failure).toBeInstanceOf(RateLimitError);
+  expect(failure).toMatchObject({ retryAfter: 7_000, retryable: true, outcome: 'rejected' });
+});
+
+test('leaves retryAfter out of an error without Retry-After', async () => {
+  const failure = await chargeFailure(await startAnswering(429, ''));
+  expect(failure).toMatchObject({ retryAfter: undefined, fieldErrors: [] });
+});
+
+test('what the service says about a phone number or an email is no phone number and no email, and is shown', async () => {
+  const errors = { phone: 'must have 10 digits', customer_email: 'is not an address' };
+  const failure = await chargeFailure(await startAnswering(422, JSON.stringify({ errors })));
+  expect(failure).toMatchObject({
+    fieldErrors: [
+      { field: 'phone', message: 'must have 10 digits' },
+      { field: 'customer_email', message: 'is not an address' },
+    ],
+    body: { errors },
+  });
+});
+
+test('an error body nested without end is shown to a depth that can be printed', async () => {
+  const body = `${'{"in":'.repeat(2_000)}1${'}'.repeat(2_000)}`;
+  const failure = await chargeFailure(await startAnswering(400, body));
+  expect(JSON.stringify(failure)).toContain('nested too deep to show');
+});

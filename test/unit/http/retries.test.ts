@@ -1,0 +1,156 @@
+import { describe, expect, test, vi } from 'vitest';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { skippingDelays } from '../../helpers/delays.ts';
+import { clientOf, closedPort, startRawService } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, type Respond, startService } from '../../helpers/service.ts';
+
+/** Answers a first request with a fault, and each later one well. */
+const failingOnce =
+  (fault: Respond): Respond =>
+  (response, request, count) => {
+    if (count === 1) return fault(response, request, count);
+    const operation = request.method === 'GET' ? 'verify' : 'chargeMobileMoney';
+    return json(response, 200, answers[operation]());
+  };
+
+const withStatus =
+  (status: number, headers = {}): Respond =>
+  (response) =>
+    json(response, status, {}, headers);
+
+const cutShort: Respond = (response) => {
+  response.writeHead(200, { 'content-length': 99 });
+  response.write('{"sta', () => response.destroy());
+};
+
+/** It passes on a fake clock, and only once the request has arrived. */
+const TIMEOUT = 10_000;
+
+const passing: [string, Respond][] = [
+  ...[408, 425, 429, 500, 502, 503, 504, 599].map((status): [string, Respond] => [
+    `${status}`,
+    withStatus(status),
+  ]),
+  ['a reset', (response) => response.socket?.resetAndDestroy()],
+  ['a body that is no JSON', (response) => response.end('<html>')],
+  ['a body that is cut short', cutShort],
+  ['a body that SPEC.md does not show', (response) => response.end('{"status":true}')],
+  ['a body over 1 MiB', (response) => response.end(' '.repeat(1024 * 1024 + 1))],
+  ['a timeout', () => void vi.advanceTimersByTime(TIMEOUT)],
+];
+
+describe('verify is tried again after', () => {
+  test.each(passing)('%s', async (_what, fault) => {
+    const { onEvent } = skippingDelays();
+    const service = await startService(failingOnce(fault));
+    const client = service.client({ maxRetries: 1, onEvent, timeout: TIMEOUT });
+    expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
+    expect(service.requests).toHaveLength(2);
+  });
+});
+
+describe('a POST that may have arrived is never sent again: after', () => {
+  const doubtful = passing.filter(([what]) => !['425', '429'].includes(what));
+  test.each(doubtful)('%s', async (_what, fault) => {
+    skippingDelays();
+    const service = await startService(failingOnce(fault));
+    for (const [index, operation] of posts.entries()) {
+      const client = service.client({ maxRetries: 5, timeout: TIMEOUT });
+      if (index > 0) service.requests.length = 0;
+      const failure = await failureOf(calls[operation](client));
+      expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
+      expect(service.requests).toHaveLength(1);
+    }
+  });
+});
+
+test.each([400, 401, 402, 403, 404, 409, 422, 425])(
+  'a POST that was refused with %i is not sent again',
+  async (status) => {
+    const service = await startService(withStatus(status));
+    const failure = await failureOf(service.client({ maxRetries: 5 }).chargeMobileMoney(charge));
+    expect(failure).toMatchObject({ status, outcome: 'rejected' });
+    expect(service.requests).toHaveLength(1);
+  },
+);
+
+test.each([400, 401, 403, 404, 409, 422])('verify is not tried again after %i', async (status) => {
+  const service = await startService(withStatus(status));
+  await failureOf(service.client({ maxRetries: 5 }).verify(REFERENCE));
+  expect(service.requests).toHaveLength(1);
+});
+
+test.each(posts)(
+  '%s is sent again after 429, which the service did not take, with the same body',
+  async (operation) => {
+    const { onEvent } = skippingDelays();
+    const service = await startService((response, _request, count) =>
+      count === 1 ? json(response, 429, {}) : json(response, 200, answers[operation]()),
+    );
+    const result = await calls[operation](service.client({ maxRetries: 1, onEvent }));
+    expect(result).toMatchObject({ reference: REFERENCE });
+    expect(service.requests).toHaveLength(2);
+    expect(service.requests[0]?.body).toBe(service.requests[1]?.body);
+  },
+);
+
+test('a charge is sent again where no connection was made', async () => {
+  const { delays, onEvent } = skippingDelays();
+  const client = clientOf(`http://127.0.0.1:${await closedPort()}/api/v1`)({ maxRetries: 3, onEvent });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'not_sent', retryable: true });
+  expect(delays).toHaveLength(3);
+});
+
+test('a charge whose first try found no connection, and whose second broke, is unknown, and not sent a third time', async () => {
+  const { onEvent } = skippingDelays();
+  const service = await startRawService((socket) => socket.resetAndDestroy());
+  let tries = 0;
+  const { hostname: address, port } = new URL(service.baseUrl);
+  const about = { code: 'ECONNREFUSED', syscall: 'connect', address, port: Number(port) };
+  const refused = Object.assign(new Error('refused'), about);
+  const ownFetch: typeof fetch = (...request) =>
+    ++tries === 1 ? Promise.reject(refused) : fetch(...request);
+  const failure = await failureOf(
+    service.client({ fetch: ownFetch, maxRetries: 5, onEvent }).chargeMobileMoney(charge),
+  );
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
+  expect(tries).toBe(2);
+});
+
+test.each([
+  [undefined, 3],
+  [0, 1],
+  [4, 5],
+])('maxRetries %s makes at most %i requests', async (maxRetries, requests) => {
+  const { onEvent } = skippingDelays();
+  const service = await startService(withStatus(503));
+  await failureOf(service.client({ maxRetries, onEvent }).verify(REFERENCE));
+  expect(service.requests).toHaveLength(requests);
+});
+
+test("a call's maxRetries stands in for the client's", async () => {
+  const { onEvent } = skippingDelays();
+  const service = await startService(withStatus(503));
+  const client = service.client({ maxRetries: 4, onEvent });
+  await failureOf(client.verify(REFERENCE, { maxRetries: 1 }));
+  expect(service.requests).toHaveLength(2);
+  await failureOf(client.verify(REFERENCE, { maxRetries: 0 }));
+  expect(service.requests).toHaveLength(3);
+});
+
+test('the last failure is the one that is thrown', async () => {
+  const { onEvent } = skippingDelays();
+  const service = await startService((response, _request, count) => json(response, 500 + count, {}));
+  expect(await failureOf(service.client({ maxRetries: 2, onEvent }).verify(REFERENCE))).toMatchObject({
+    status: 503,
+  });
+});
+
+test('check sends one request, whatever maxRetries says', async () => {
+  const service = await startService((response) => json(response, 503, {}));
+  const client = service.client({ maxRetries: 3 });
+  expect(await failureOf(client.check(REFERENCE, { maxRetries: 3 }))).toMatchObject({ status: 503 });
+  expect(await failureOf(client.check(REFERENCE))).toMatchObject({ retryable: true });
+  expect(service.requests).toHaveLength(2);
+});

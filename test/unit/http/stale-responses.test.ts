@@ -1,0 +1,118 @@
+import type { Socket } from 'node:net';
+import { Agent } from 'undici';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { PaymentsClientOptions } from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { undiciTransport } from '../../../src/node/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { startRawService } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+
+const TRIALS = 50;
+
+const response = (body: unknown) => {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+};
+const stale = response(answers.chargeMobileMoney({ reference: 'TXN-stale' }));
+
+const transports: [string, () => PaymentsClientOptions][] = [
+  ['fetch', () => ({})],
+  [
+    'undiciTransport',
+    () => {
+      const transport = undiciTransport();
+      onTestFinished(() => transport.close());
+      return { transport };
+    },
+  ],
+];
+
+const arrivals: [string, boolean][] = [
+  ['in one piece with the response before', true],
+  ['right before the charge', false],
+];
+
+for (const [over, options] of transports) {
+  test.each(arrivals)(
+    `never takes a response that came %s for the charge's, over ${over}`,
+    async (_, inOnePiece) => {
+      let latest: Socket | undefined;
+      const service = await startRawService((socket, count) => {
+        latest = socket;
+        const isVerify = service.requests[count - 1]?.startsWith('GET');
+        const answer = response(isVerify ? answers.verify() : answers.chargeMobileMoney());
+        socket.write(answer + (isVerify && inOnePiece ? stale : ''));
+      });
+      const client = service.client(options());
+      for (let trial = 0; trial < TRIALS; trial++) {
+        await client.verify(REFERENCE);
+        if (!inOnePiece) latest?.write(stale);
+        const outcome = await client.chargeMobileMoney(charge).catch(({ outcome }) => outcome);
+        if (outcome !== 'unknown') expect(outcome).toMatchObject({ reference: REFERENCE });
+      }
+      const charges = service.requests.filter((request) => request.startsWith('POST'));
+      expect(charges).toHaveLength(TRIALS);
+    },
+  );
+
+  test(`says unknown over ${over} if a response has an earlier request's id`, async () => {
+    const ids: string[] = [];
+    const service = await startService((response, { method, headers }, count) => {
+      ids.push(String(headers['x-request-id']));
+      // The second charge is answered with what the first was answered with.
+      const echoed = { 'x-request-id': ids[Math.min(count, 2) - 1] ?? '' };
+      json(response, method === 'GET' ? 200 : 201, answers.chargeMobileMoney(), echoed);
+    });
+    const client = service.client({ ...options(), maxRetries: 3 });
+    await client.chargeMobileMoney(charge);
+    await client.chargeMobileMoney(charge);
+    const failure = await failureOf(client.chargeMobileMoney(charge));
+    expect(failure).toMatchObject({
+      name: 'OutcomeUnknownError',
+      outcome: 'unknown',
+      reference: undefined,
+      cause: { name: 'UnexpectedResponseError' },
+    });
+    expect(service.requests).toHaveLength(3);
+  });
+
+  test.each([400, 409, 422, 429])(
+    `never says rejected over ${over} if a %i has an earlier request's id`,
+    async (status) => {
+      const ids: string[] = [];
+      const service = await startService((response, { headers }, count) => {
+        ids.push(String(headers['x-request-id']));
+        const echoed = { 'x-request-id': ids[0] ?? '' };
+        json(response, count === 1 ? 200 : status, count === 1 ? answers.verify() : {}, echoed);
+      });
+      const journal = memoryJournal();
+      const client = service.client({ ...options(), journal, maxRetries: 3 });
+      await client.verify(REFERENCE);
+      const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+      expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
+      expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
+      expect(service.requests).toHaveLength(2);
+    },
+  );
+}
+
+test('says unknown if a response comes before its request is sent', async () => {
+  const dispatcher = new Agent();
+  onTestFinished(() => dispatcher.close());
+  vi.spyOn(dispatcher, 'dispatch').mockImplementation((_, handler) => {
+    const controller = Object({ abort() {}, pause() {}, resume() {} });
+    try {
+      handler.onResponseStart?.(controller, 200, {}, 'OK');
+      handler.onResponseData?.(controller, Buffer.from(JSON.stringify(answers.chargeMobileMoney())));
+      handler.onResponseEnd?.(controller, {});
+    } catch (error) {
+      handler.onResponseError?.(controller, Object(error));
+    }
+    return true;
+  });
+  const service = await startService((response) => json(response, 200, {}));
+  const client = service.client({ transport: undiciTransport({ dispatcher }) });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
+});

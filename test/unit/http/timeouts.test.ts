@@ -1,0 +1,149 @@
+import { createServer } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { PaymentsClient } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { skippingDelays } from '../../helpers/delays.ts';
+import { clientOf, listening, startRawService } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { turns } from '../../helpers/tcp-service.ts';
+import { expectInDoubt } from '../../helpers/unresolved.ts';
+
+const timeout = 60;
+
+async function expectTimeout(client: PaymentsClient) {
+  const onVerify = await expectInDoubt(client, 'RequestTimeoutError');
+  expect(onVerify).toHaveProperty('message', 'verify: no whole answer came within 60 ms.');
+}
+
+/**
+ * The clock stands still until the test moves it on. A busy machine can take longer than the timeout to send a request,
+ * and the server then never sees it.
+ */
+function standStill() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+describe('timeout covers', () => {
+  test('connecting: a TLS handshake that is never answered', async () => {
+    const server = createServer((socket) => socket.resume());
+    await expectTimeout(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)({ timeout }));
+  });
+
+  test('headers that do not come', async () => {
+    standStill();
+    const service = await startRawService(() => void vi.advanceTimersByTime(timeout));
+    await expectTimeout(service.client({ timeout }));
+    expect(service.requests).toHaveLength(3);
+  });
+
+  test('headers that dribble in', async () => {
+    const service = await startRawService((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n');
+      const dribble = setInterval(() => socket.write('x-more: x\r\n'), 10);
+      socket.on('close', () => clearInterval(dribble));
+    });
+    await expectTimeout(service.client({ timeout }));
+  });
+
+  test('a body that does not come', async () => {
+    const service = await startRawService((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n');
+    });
+    await expectTimeout(service.client({ timeout }));
+  });
+
+  test('a body that dribbles in, however steadily', async () => {
+    const service = await startRawService((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n');
+      const dribble = setInterval(() => socket.write(' '), 5);
+      socket.on('close', () => clearInterval(dribble));
+    });
+    await expectTimeout(service.client({ timeout }));
+  });
+
+  test('a fetch that takes no notice of its signal', async () => {
+    await expectTimeout(
+      clientOf('https://payments.example')({ timeout, fetch: () => new Promise(() => {}) }),
+    );
+  });
+
+  test('a body that takes no notice of the signal', async () => {
+    const fetch = async () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
+    await expectTimeout(clientOf('https://payments.example')({ timeout, fetch }));
+  });
+});
+
+test('the connection of a request that timed out is closed', async () => {
+  const closed = Promise.withResolvers<void>();
+  standStill();
+  const service = await startRawService((socket) => {
+    socket.on('close', () => closed.resolve());
+    vi.advanceTimersByTime(timeout);
+  });
+  await failureOf(service.client({ timeout }).verify(REFERENCE));
+  await closed.promise;
+});
+
+test('shows the 401 whose body hangs, and does not call it rejected', async () => {
+  standStill();
+  const service = await startRawService((socket) => {
+    socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 10\r\n\r\n', async () => {
+      await turns();
+      vi.advanceTimersByTime(timeout);
+    });
+  });
+  const failure = await failureOf(service.client({ timeout }).chargeMobileMoney(charge));
+  expect(failure).toMatchObject({
+    name: 'OutcomeUnknownError',
+    outcome: 'unknown',
+    cause: { name: 'AuthenticationError' },
+  });
+});
+
+test("a call's timeout stands in for the client's", async () => {
+  const service = await startRawService(() => {});
+  const failure = await failureOf(service.client({ timeout: 60_000 }).verify(REFERENCE, { timeout: 30 }));
+  expect(failure).toMatchObject({ message: 'verify: no whole answer came within 30 ms.' });
+});
+
+test('timeout is for one try: each retry has the whole of it', async () => {
+  const { onEvent } = skippingDelays();
+  const service = await startService((response, _request, count) => {
+    if (count === 3) json(response, 200, answers.verify());
+    else vi.advanceTimersByTime(timeout);
+  });
+  const result = await service.client({ timeout, maxRetries: 2, onEvent }).verify(REFERENCE);
+  expect(result).toMatchObject({ status: 'success' });
+  expect(service.requests).toHaveLength(3);
+});
+
+test('timeout is 30 seconds where nothing else is said, and fake timers drive it', async () => {
+  standStill();
+  const arrived = Promise.withResolvers<void>();
+  const service = await startRawService(() => arrived.resolve());
+  const ended = vi.fn();
+  const call = failureOf(service.client().verify(REFERENCE)).finally(ended);
+  await arrived.promise;
+  await vi.advanceTimersByTimeAsync(29_999);
+  expect(ended).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await call).toMatchObject({ message: 'verify: no whole answer came within 30000 ms.' });
+});
+
+test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
+  'a timeout that no timer can hold (%d) is refused, and nothing is sent',
+  async (timeout) => {
+    const service = await startService((response) => json(response, 200, answers.verify()));
+    expect(() => service.client({ timeout })).toThrow('timeout must be milliseconds');
+    const failure = await failureOf(service.client().verify(REFERENCE, { timeout }));
+    expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: null, operation: 'verify' });
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test('the longest timeout that a timer can hold does not fire at once', async () => {
+  const service = await startService((response) => json(response, 200, answers.verify()));
+  const transaction = await service.client({ timeout: 2 ** 31 - 1 }).verify(REFERENCE);
+  expect(transaction).toMatchObject({ status: 'success' });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Expectation,
+  OutcomeUnknownError,
+  TransactionMismatchError,
+  UnexpectedResponseError,
+} from '../../../src/index.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
+import { startRawService } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+
+const withoutReference = { status: true, data: { amount: '25.50', currency: 'GHS', status: 'processing' } };
+
+describe.each<[string, string]>([
+  ['no body', ''],
+  ['HTML', '<html>OK</html>'],
+  ['text', 'OK'],
+  ['truncated JSON', '{"status":true,"data":{"reference":"TXN-8f2c'],
+  ['JSON null', 'null'],
+  ['an empty object', '{}'],
+  ['a list', '[true]'],
+  ['no data', '{"status":true}'],
+  ['no reference', JSON.stringify(withoutReference)],
+  ['a reference of another form', JSON.stringify({ ...withoutReference, data: { reference: '../x' } })],
+  ['a status that is not true', JSON.stringify({ ...answers.chargeMobileMoney(), status: 'success' })],
+  ['an amount that is no decimal', JSON.stringify(answers.chargeMobileMoney({ amount: 'a lot' }))],
+  ['an amount with more behind it', JSON.stringify(answers.chargeMobileMoney({ amount: '25.50 GHS' }))],
+  ['an amount in thousands', JSON.stringify(answers.chargeMobileMoney({ amount: '25,500.00' }))],
+])('a 2xx answer with %s', (_what, body) => {
+  const start = (status = 200) => startService((response) => response.writeHead(status).end(body));
+
+  test.each(posts)('to %s is OutcomeUnknownError, never sent again', async (operation) => {
+    const service = await start(201);
+    const failure = await failureOf(calls[operation](service.client({ maxRetries: 3 })));
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(failure).toMatchObject({
+      operation,
+      outcome: 'unknown',
+      retryable: false,
+      cause: { name: 'UnexpectedResponseError', outcome: 'unknown', status: 201, retryable: false },
+    });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('to verify is UnexpectedResponseError, which may be retried', async () => {
+    const service = await start();
+    const failure = await failureOf(service.client().verify(REFERENCE));
+    expect(failure).toBeInstanceOf(UnexpectedResponseError);
+    expect(failure).toMatchObject({
+      name: 'UnexpectedResponseError',
+      code: 'unexpected_response',
+      operation: 'verify',
+      outcome: null,
+      retryable: true,
+      status: 200,
+    });
+  });
+});
+
+test.each([204, 205])('%i, which has no body, is OutcomeUnknownError on a charge', async (status) => {
+  const service = await startService((response) => response.writeHead(status).end());
+  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { status } });
+});
+
+test('an unusable answer that still names a transaction gives its reference, to be verified', async () => {
+  const body = { status: true, data: { reference: REFERENCE } };
+  const service = await startService((response) => json(response, 200, body));
+  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ outcome: 'unknown', reference: REFERENCE, cause: { body } });
+  expect(String(failure)).toContain(`verify ${REFERENCE}`);
+});
+
+test('an answer shorter than its content-length is OutcomeUnknownError on a charge, also where the JSON is whole', async () => {
+  const service = await startRawService((socket) => {
+    socket.end(
+      `HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n${JSON.stringify(answers.chargeMobileMoney())}`,
+    );
+  });
+  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
+});
+
+test('a body over 1 MiB is cut off there: the connection is closed, and it is OutcomeUnknownError on a charge', async () => {
+  const chunk = `${' '.repeat(0xffff)}\n`;
+  let sent = 0;
+  let closed: () => void;
+  const cut = new Promise<void>((resolve) => {
+    closed = resolve;
+  });
+  const service = await startRawService((socket) => {
+    socket.on('close', () => closed());
+    socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+    const send = () => {
+      while (!socket.destroyed && socket.write(`10000\r\n${chunk}\r\n`)) sent += chunk.length;
+    };
+    socket.on('drain', send);
+    send();
+  });
+  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'UnexpectedResponseError' } });
+  expect(String(failure)).toContain('longer than any of the service');
+  await cut;
+  expect(sent).toBeLessThan(64 * 1024 * 1024);
+});
+
+test('a body of just 1 MiB is read', async () => {
+  const text = JSON.stringify(answers.chargeMobileMoney());
+  const service = await startService((response) => response.end(text.padEnd(1024 * 1024)));
+  expect(await service.client().chargeMobileMoney(charge)).toMatchObject({ reference: REFERENCE });
+});
+
+test.each<[string, object, object]>([
+  ['amount', { amount: '255.00' }, { field: 'amount', expected: '25.50', actual: '255.00' }],
+  ['currency', { currency: 'USD' }, { field: 'currency', expected: 'GHS', actual: 'USD' }],
+])(
+  'an answer to a POST with another %s is TransactionMismatchError unknown, never sent again, and keeps the transaction',
+  async (_field, data, mismatch) => {
+    for (const operation of posts) {
+      const body = answers[operation](data);
+      const service = await startService((response) => json(response, 200, body));
+      const failure = await failureOf(calls[operation](service.client({ maxRetries: 3 })));
+      expect(failure).toBeInstanceOf(TransactionMismatchError);
+      expect(failure).toMatchObject({
+        name: 'TransactionMismatchError',
+        code: 'transaction_mismatch',
+        operation,
+        outcome: 'unknown',
+        retryable: false,
+        reference: REFERENCE,
+        mismatches: [mismatch],
+        transaction: body.data,
+      });
+      expect(service.requests).toHaveLength(1);
+    }
+  },
+);
+
+test.each<[string, object, Expectation, string[]]>([
+  ['another reference', { reference: 'TXN-other' }, { amount: '25.50' }, ['reference']],
+  ['another amount than expected', { amount: '2.55' }, { amount: '25.50' }, ['amount']],
+  ['another currency than expected', { currency: 'NGN' }, { amount: 25.5, currency: 'GHS' }, ['currency']],
+  [
+    'nothing as expected',
+    { amount: '1.00', currency: 'NGN' },
+    { amount: 25.5, currency: 'ghs' },
+    ['amount', 'currency'],
+  ],
+])(
+  'verify of %s is TransactionMismatchError, asked once, and keeps the transaction',
+  async (_what, data, expect_, fields) => {
+    const body = answers.verify(data);
+    const service = await startService((response) => json(response, 200, body));
+    const failure = await failureOf(service.client({ maxRetries: 3 }).verify(REFERENCE, { expect: expect_ }));
+    expect(failure).toBeInstanceOf(TransactionMismatchError);
+    expect(failure).toMatchObject({
+      operation: 'verify',
+      outcome: null,
+      retryable: false,
+      reference: body.data.reference,
+      mismatches: fields.map((field) => ({ field })),
+      transaction: body.data,
+    });
+    expect(service.requests).toHaveLength(1);
+  },
+);
+
+test('amounts are compared as decimals and currencies without regard to case: 25.5 is 25.500', async () => {
+  const service = await startService((response, { method }) =>
+    json(
+      response,
+      200,
+      method === 'GET' ? answers.verify() : answers.initialize({ amount: '25.500', currency: 'ghs' }),
+    ),
+  );
+  expect(await service.client().initialize({ ...payment, amount: 25.5 })).toMatchObject({ amount: '25.500' });
+  const expected = { amount: 25.5, currency: 'ghs' };
+  expect(await service.client().verify(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });
+});

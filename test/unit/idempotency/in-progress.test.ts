@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest';
+import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
+import type { Journal } from '../../../src/journal/index.ts';
+import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { fakeClocks, pass, turns, until } from './clocks.ts';
+import { changed, kinds, sharedStore } from './journals.ts';
+import { charged, KEY, replayOf } from './keyed-calls.ts';
+
+/** A service that holds each request back until it is told to answer. */
+async function patientService() {
+  const held: ((status?: number) => void)[] = [];
+  const service = await startService((response, _request, count) => {
+    held.push((status = 200) =>
+      json(response, status, status === 200 ? answers.chargeMobileMoney({ reference: `TXN-${count}` }) : {}),
+    );
+  });
+  return { service, held, answer: (status?: number) => held.shift()?.(status) };
+}
+
+/** The claim is written, and whoever wrote it is killed at that moment. */
+const killedAfterBegin = (journal: Journal) =>
+  changed(journal, {
+    claim: async (...step) => {
+      await journal.claim(...step);
+      throw new Error('SIGKILL');
+    },
+  });
+
+describe.each(kinds)('a charge in progress under another handle on %s', (_kind, handles) => {
+  async function twoCalls() {
+    const { service, held, answer } = await patientService();
+    const handle = handles();
+    const first = charged(service.client({ journal: handle() }));
+    first.catch(() => {});
+    await until(() => held.length === 1);
+    const events: PaymentsEvent[] = [];
+    const waits = Promise.withResolvers<void>();
+    const onEvent = (event: PaymentsEvent) => {
+      events.push(event);
+      if (event.type === 'journal' && event.result === 'waiting') waits.resolve();
+    };
+    const second = charged(service.client({ journal: handle(), onEvent }));
+    second.catch(() => {});
+    await waits.promise;
+    return { service, held, answer, first, second, events };
+  }
+
+  test('is waited for, and its result given', async () => {
+    const { service, answer, first, second, events } = await twoCalls();
+    answer();
+    expect(await second).toEqual(replayOf(await first));
+    expect(service.requests).toHaveLength(1);
+    expect(events).toMatchObject([
+      { type: 'journal', result: 'waiting', idempotencyKey: KEY },
+      { type: 'journal', result: 'replayed', reference: 'TXN-1' },
+    ]);
+  });
+
+  test('is waited for, and once it is rejected the waiting call sends', async () => {
+    const { service, held, answer, first, second } = await twoCalls();
+    answer(422);
+    expect(await failureOf(first)).toMatchObject({ outcome: 'rejected' });
+    await until(() => held.length === 1);
+    answer();
+    expect(await second).toMatchObject({ reference: 'TXN-2' });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test('is waited for, and once it is in doubt the waiting call is so too', async () => {
+    const { service, answer, first, second } = await twoCalls();
+    answer(500);
+    expect(await failureOf(first)).toBeInstanceOf(OutcomeUnknownError);
+    expect(await failureOf(second)).toBeInstanceOf(OutcomeUnknownError);
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+/** What the clock of the journal shows, told by the right time. */
+const clocks: [string, (now: number, began: number) => number][] = [
+  ["the journal's clock", (now) => now],
+  ["our own clock, where the journal's stands still", (_now, began) => began],
+  ["our own clock, where the journal's was set back", (now) => now - 3_600_000],
+];
+
+test.each(clocks)(
+  'a process that died with its claim is waited for until a lease is over by %s; then the charge is in doubt',
+  async (_what, clock) => {
+    fakeClocks();
+    const began = Date.now();
+    const shared = sharedStore();
+    const { service } = await patientService();
+    await failureOf(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
+    shared.setClock(() => clock(Date.now(), began));
+
+    let ended = false;
+    const call = failureOf(charged(service.client({ journal: shared.journal() }))).finally(() => {
+      ended = true;
+    });
+    await turns();
+    await pass(9_000);
+    expect(ended).toBe(false);
+    await pass(3_000);
+    expect(ended).toBe(true);
+    expect(await call).toBeInstanceOf(OutcomeUnknownError);
+    expect(service.requests).toEqual([]);
+  },
+);
+
+test('a charge that takes longer than the lease is renewed, and so never looked on as dead', async () => {
+  fakeClocks();
+  const shared = sharedStore();
+  const { service, held, answer } = await patientService();
+  const first = charged(service.client({ journal: shared.journal(), timeout: 600_000 }));
+  await until(() => held.length === 1);
+  const second = charged(service.client({ journal: shared.journal() }));
+  await turns();
+  await pass(45_000);
+  expect(shared.states(KEY).filter((state) => state === 'begun').length).toBeGreaterThanOrEqual(13);
+  answer();
+  await until(() => shared.states(KEY).includes('completed'));
+  await pass(1_000);
+  expect(await second).toEqual(replayOf(await first));
+  expect(service.requests).toHaveLength(1);
+});
+
+describe('a wait for a charge in progress', () => {
+  /** A call that waits, on clocks that stand still. */
+  async function waiting(signal?: AbortSignal) {
+    fakeClocks();
+    const shared = sharedStore();
+    const { service } = await patientService();
+    await failureOf(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
+    let waits = false;
+    const client = service.client({
+      journal: shared.journal(),
+      onEvent: () => {
+        waits = true;
+      },
+    });
+    const call = failureOf(charged(client, { signal }));
+    await until(() => waits);
+    await turns();
+    return { service, client, call };
+  }
+
+  test.each([
+    ['an error', new Error('the customer left')],
+    ['text', 'the customer left'],
+    ['null', null],
+  ])("ends at once with the signal's own reason: %s", async (_what, reason) => {
+    const abort = new AbortController();
+    const { service, call } = await waiting(abort.signal);
+    abort.abort(reason);
+    expect(await call).toBe(reason);
+    expect(service.requests).toEqual([]);
+  });
+
+  test('ends at once when the client is closed', async () => {
+    const { service, client, call } = await waiting(new AbortController().signal);
+    client.close();
+    expect(await call).toMatchObject({ code: 'closed', operation: 'chargeMobileMoney', outcome: 'not_sent' });
+    expect(service.requests).toEqual([]);
+  });
+
+  test('leaves no listener on the signal and no timer behind', async () => {
+    const abort = new AbortController();
+    const listeners = new Set<unknown>();
+    const { addEventListener, removeEventListener } = abort.signal;
+    abort.signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+      listeners.add(args[1]);
+      addEventListener.apply(abort.signal, args);
+    };
+    abort.signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+      listeners.delete(args[1]);
+      removeEventListener.apply(abort.signal, args);
+    };
+    const { client, call } = await waiting(abort.signal);
+    expect(listeners.size).toBeGreaterThan(0);
+    client.close();
+    await call;
+    expect(listeners.size).toBe(0);
+  });
+});

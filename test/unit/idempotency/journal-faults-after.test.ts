@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
+import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { fakeClocks, pass, turns, until } from './clocks.ts';
+import { heldService } from './held-service.ts';
+import { changed, sharedStore } from './journals.ts';
+import { charged, KEY } from './keyed-calls.ts';
+
+const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
+const never = () => new Promise<never>(() => {});
+const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+
+/** Events and log lines of a client. */
+function listening() {
+  const events: PaymentsEvent[] = [];
+  const errors: string[] = [];
+  const nothing = () => {};
+  const logger = { debug: nothing, info: nothing, warn: nothing, error: (line: string) => errors.push(line) };
+  const journalled = () => events.filter(({ type }) => type === 'journal');
+  return { onEvent: (event: PaymentsEvent) => events.push(event), logger, errors, journalled };
+}
+
+const ends: [string, () => Promise<never>][] = [
+  ['fails for good', down],
+  ['never answers', never],
+  [
+    'throws at once',
+    () => {
+      throw new Error('no such method');
+    },
+  ],
+];
+
+describe.each(ends)('where recording the end %s', (_what, end) => {
+  test('the caller still gets the result, hears of it, and the key never charges again', async () => {
+    fakeClocks();
+    const service = await serve();
+    const shared = sharedStore();
+    const { journalled, errors, ...options } = listening();
+    const journal = changed(shared.journal(), { complete: end });
+    const call = charged(service.client({ journal, ...options }));
+    await until(() => service.requests.length === 1);
+    await turns();
+    await pass(16_000);
+    expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+    expect(journalled()).toMatchObject([{ result: 'not_recorded', reference: 'TXN-8f2c61d0' }]);
+    expect(errors).toEqual([
+      'payments: chargeMobileMoney TXN-8f2c61d0, journal: not recorded, key "order-17"',
+    ]);
+    const again = failureOf(charged(service.client({ journal: shared.journal() })));
+    await turns();
+    await pass(12_000);
+    expect(await again).toBeInstanceOf(OutcomeUnknownError);
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+test('where the end of a failure cannot be recorded, the failure is told as it was', async () => {
+  fakeClocks();
+  const service = await startService((response) => json(response, 422, {}));
+  const { journalled, errors, ...options } = listening();
+  const journal = changed(sharedStore().journal(), { complete: down });
+  const call = failureOf(charged(service.client({ journal, ...options })));
+  await until(() => service.requests.length === 1);
+  await turns();
+  await pass(16_000);
+  expect(await call).toMatchObject({ outcome: 'rejected', status: 422 });
+  expect(journalled()).toMatchObject([{ result: 'not_recorded' }]);
+  expect(errors).toHaveLength(1);
+});
+
+test.each([1, 3, 5])(
+  'an end that fails %i times and then works is recorded, and nobody is alarmed',
+  async (times) => {
+    fakeClocks();
+    const service = await serve();
+    const shared = sharedStore();
+    const journal = shared.journal();
+    const { journalled, errors, ...options } = listening();
+    let tries = 0;
+    const failing = changed(journal, {
+      complete: (...step) => (++tries <= times ? down() : journal.complete(...step)),
+    });
+    const call = charged(service.client({ journal: failing, ...options }));
+    await until(() => tries === 1);
+    await pass(4_000, 100);
+    expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+    expect(shared.states(KEY)).toEqual(['begun', 'completed']);
+    expect([...journalled(), ...errors]).toEqual([]);
+  },
+);
+
+test('an end whose answer is lost is known again, and the result given', async () => {
+  fakeClocks();
+  const service = await serve();
+  const shared = sharedStore();
+  const journal = shared.journal();
+  let tries = 0;
+  const losing = changed(journal, {
+    complete: async (...step) => {
+      const ended = await journal.complete(...step);
+      return ++tries === 1 ? down() : ended;
+    },
+  });
+  const call = charged(service.client({ journal: losing }));
+  await until(() => tries === 1);
+  await pass(1_000, 100);
+  expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(shared.states(KEY)).toEqual(['begun', 'completed']);
+});
+
+test('renewals that fail while a charge is under way do not lose its result', async () => {
+  fakeClocks();
+  const shared = sharedStore();
+  const { service, arrived, answer } = await heldService();
+  let out = false;
+  const store: JournalStore = {
+    read: (key) => (out ? down() : shared.store.read(key)),
+    // What is written while the database is out of reach is done, and nobody hears of it.
+    write: async (...step) => {
+      const written = await shared.store.write(...step);
+      return out ? down() : written;
+    },
+  };
+  const call = charged(service.client({ journal: createJournal(store), timeout: 600_000 }));
+  await arrived;
+  out = true;
+  await pass(12_000);
+  out = false;
+  answer();
+  await until(() => shared.states(KEY).includes('completed'));
+  expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+});

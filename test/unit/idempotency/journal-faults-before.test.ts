@@ -1,0 +1,144 @@
+import { describe, expect, test, vi } from 'vitest';
+import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
+import { createJournal, type Journal, type JournalStore } from '../../../src/journal/index.ts';
+import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { fakeClocks, pass, turns, until } from './clocks.ts';
+import { changed, sharedStore } from './journals.ts';
+import { charged, KEY } from './keyed-calls.ts';
+
+const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
+const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+
+/** A journal that is asked, from `asked` on, and begins nothing until it wakes. */
+function hungJournal(journal: Journal) {
+  const asked = Promise.withResolvers<void>();
+  const wakes = Promise.withResolvers<void>();
+  const hung = changed(journal, {
+    claim: async (...step) => {
+      asked.resolve();
+      await wakes.promise;
+      return journal.claim(...step);
+    },
+  });
+  return { hung, asked: asked.promise, wake: wakes.resolve };
+}
+
+describe('where the intent cannot be recorded', () => {
+  test('nothing is sent, and the same call may be made again', async () => {
+    const service = await serve();
+    const shared = sharedStore();
+    const store: JournalStore = { read: down, write: down };
+    const failure = await failureOf(
+      charged(service.client({ journal: createJournal(store), maxRetries: 3 })),
+    );
+    expect(failure).toBeInstanceOf(JournalError);
+    expect(failure).toMatchObject({
+      operation: 'chargeMobileMoney',
+      outcome: 'not_sent',
+      retryable: true,
+      cause: { message: 'terminating connection', code: '57P01' },
+    });
+    expect(service.requests).toEqual([]);
+    await charged(service.client({ journal: shared.journal() }));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('and only its answer was lost, the record is found and the charge made', async () => {
+    const service = await serve();
+    const shared = sharedStore();
+    const write = vi.fn<JournalStore['write']>(async (...step) => {
+      await shared.store.write(...step);
+      if (write.mock.calls.length === 2) await down();
+      return true;
+    });
+    const journal = createJournal({ ...shared.store, write });
+    await charged(service.client({ journal }));
+    expect(shared.states(KEY)).toEqual(['begun', 'completed']);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('and nobody can tell whether it was, nothing is sent, now or later, until it is settled', async () => {
+    fakeClocks();
+    const service = await serve();
+    const shared = sharedStore();
+    const broken = createJournal({
+      // The journal knows its service: what is lost is the claim.
+      read: (key) => (key === KEY ? down() : shared.store.read(key)),
+      async write(key, change) {
+        const written = await shared.store.write(key, change);
+        return key === KEY ? down() : written;
+      },
+    });
+    const failure = await failureOf(charged(service.client({ journal: broken })));
+    expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
+    const again = failureOf(charged(service.client({ journal: shared.journal() })));
+    await turns();
+    await pass(12_000);
+    expect(await again).toBeInstanceOf(OutcomeUnknownError);
+    expect(service.requests).toEqual([]);
+    await shared.journal().resolve(KEY, 'not_charged');
+    await charged(service.client({ journal: shared.journal() }));
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('a journal that does not answer', () => {
+  test('is not waited for without end: nothing is sent, and a claim that comes late is given back', async () => {
+    fakeClocks();
+    const service = await serve();
+    const shared = sharedStore();
+    const { hung, asked, wake } = hungJournal(shared.journal());
+    const call = failureOf(charged(service.client({ journal: hung })));
+    await asked;
+    await turns();
+    await pass(16_000);
+    expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
+    wake();
+    await until(() => shared.states(KEY).length === 2);
+    expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
+    expect(service.requests).toEqual([]);
+  });
+
+  test.each(['abort', 'close'])(
+    'gives way to an %s, and a claim that comes late is given back',
+    async (by) => {
+      fakeClocks();
+      const service = await serve();
+      const shared = sharedStore();
+      const { hung, asked, wake } = hungJournal(shared.journal());
+      const abort = new AbortController();
+      const client = service.client({ journal: hung });
+      const call = failureOf(charged(client, { signal: abort.signal }));
+      await asked;
+      await turns();
+      if (by === 'abort') abort.abort();
+      else client.close();
+      await turns();
+      await pass(1_000);
+      if (by === 'abort') expect(await call).toBe(abort.signal.reason);
+      else expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+      wake();
+      await until(() => shared.states(KEY).length === 2);
+      expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
+      expect(service.requests).toEqual([]);
+    },
+  );
+
+  test('but is about to: after an abort the key is left free before the caller goes on', async () => {
+    const service = await serve();
+    const shared = sharedStore();
+    const journal = shared.journal();
+    const abort = new AbortController();
+    const aborting = changed(journal, {
+      claim: async (...step) => {
+        abort.abort();
+        await turns(3);
+        return journal.claim(...step);
+      },
+    });
+    const call = charged(service.client({ journal: aborting }), { signal: abort.signal });
+    expect(await failureOf(call)).toBe(abort.signal.reason);
+    expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
+    expect(service.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { onTestFinished } from 'vitest';
+import {
+  createJournal,
+  type Journal,
+  type JournalOptions,
+  type JournalStore,
+  memoryJournal,
+  type StoredRecord,
+} from '../../../src/journal/index.ts';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+
+/** A SQLite file of the test's own. */
+export function sqliteFile() {
+  const folder = mkdtempSync(join(tmpdir(), 'payments-journal-'));
+  const path = join(folder, 'journal.db');
+  const open: DatabaseSync[] = [];
+  onTestFinished(() => {
+    for (const database of open) database.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const connect = () => {
+    const database = new DatabaseSync(path);
+    open.push(database);
+    return database;
+  };
+  return { path, connect, journal: (options?: JournalOptions) => sqliteJournal(connect(), options) };
+}
+
+/** Makes journals over one set of records: each is as another process would have it. */
+export type Handles = () => Journal;
+
+export const kinds: [string, (options?: JournalOptions) => Handles][] = [
+  [
+    'memory',
+    (options) => {
+      const journal = memoryJournal(options);
+      return () => journal;
+    },
+  ],
+  [
+    'SQLite',
+    (options) => {
+      const file = sqliteFile();
+      return () => file.journal(options);
+    },
+  ],
+];
+
+type Write = Parameters<JournalStore['write']>;
+
+/** Records in a map that a test can look into and break. What `fault` throws comes before the step, or after it. */
+export function sharedStore() {
+  const records = new Map<string, { version: string; text: string; writtenAt: number }>();
+  const writes: { key: string; state: string; text: string }[] = [];
+  let clock: () => number = Date.now;
+  const store: JournalStore = {
+    async read(key): Promise<StoredRecord | null> {
+      const kept = records.get(key);
+      return kept ? { version: kept.version, text: kept.text, age: clock() - kept.writtenAt } : null;
+    },
+    async write(...[key, { expected, version, text }]: Write) {
+      if ((records.get(key)?.version ?? null) !== expected) return false;
+      records.set(key, { version, text, writtenAt: clock() });
+      writes.push({ key, state: JSON.parse(text).state, text });
+      return true;
+    },
+  };
+  return {
+    store,
+    records,
+    /** Every write that was done, in order. */
+    writes,
+    states: (key: string) => writes.filter((write) => write.key === key).map(({ state }) => state),
+    journal: (options?: JournalOptions) => createJournal(store, options),
+    /** The store's own clock from now on. */
+    setClock(now: () => number) {
+      clock = now;
+    },
+  };
+}
+
+/** A journal whose steps go through `change` first. */
+export function changed(
+  journal: Journal,
+  change: Partial<Pick<Journal, 'claim' | 'renew' | 'complete' | 'read' | 'lease'>>,
+): Journal {
+  return { ...journal, ...change };
+}

@@ -1,0 +1,191 @@
+import { expect, test } from 'vitest';
+import type { ChargeMobileMoneyInput, CreateOptions } from '../../../src/index.ts';
+import { IdempotencyConflictError } from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import {
+  answers,
+  charge,
+  EMAIL,
+  failureOf,
+  json,
+  PHONE,
+  payment,
+  startService,
+} from '../../helpers/service.ts';
+import { kinds } from './journals.ts';
+import { KEY, refusedConnection, replayOf } from './keyed-calls.ts';
+
+type Given = [input: Partial<ChargeMobileMoneyInput>, options?: CreateOptions];
+
+const others: [string, Given, first?: Given][] = [
+  ['another amount', [{ amount: '25.51' }]],
+  ['another phone', [{ phone: '024 412 3457' }]],
+  ['another email', [{ customer_email: 'kofi@example.com' }]],
+  ['another network', [{ network: 'telecel' }]],
+  ['another currency', [{ currency: 'NGN' }]],
+  ['an extra field', [{}, { extraBody: { callback_url: 'https://shop.example' } }]],
+  [
+    'another value in an extra field',
+    [{}, { extraBody: { meta: { order: 18 } } }],
+    [{}, { extraBody: { meta: { order: 17 } } }],
+  ],
+  [
+    'a list where there was an object',
+    [{}, { extraBody: { meta: [['order', 17]] } }],
+    [{}, { extraBody: { meta: { order: 17 } } }],
+  ],
+  ['a list in another order', [{}, { extraBody: { to: [2, 1] } }], [{}, { extraBody: { to: [1, 2] } }]],
+  ['text where there was a number', [{}, { extraBody: { to: '1' } }], [{}, { extraBody: { to: 1 } }]],
+];
+
+test.each(others)(
+  '%s under a key that was used is refused, and nothing is sent',
+  async (_what, other, first) => {
+    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const client = service.client({ journal: memoryJournal() });
+    const send = ([input, options]: Given) =>
+      client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
+    await send(first ?? [{}]);
+    const failure = await failureOf(send(other));
+    expect(failure).toBeInstanceOf(IdempotencyConflictError);
+    expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    expect(failure).toMatchObject({
+      operation: 'chargeMobileMoney',
+      outcome: 'unknown',
+      idempotencyKey: KEY,
+      retryable: false,
+    });
+    expect(service.requests).toHaveLength(1);
+  },
+);
+
+test('the other operation under a key that was used is refused', async () => {
+  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const client = service.client({ journal: memoryJournal() });
+  await client.initialize(payment, { idempotencyKey: KEY });
+  const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
+  expect(failure).toBeInstanceOf(IdempotencyConflictError);
+  expect(service.requests).toHaveLength(1);
+});
+
+const reordered = Object.fromEntries(Object.entries(charge).reverse());
+
+const same: [string, Given, first?: Given][] = [
+  ['its fields in another order', [reordered]],
+  ['the amount as a number', [{ amount: 25.5 }]],
+  ['the currency in so many words', [{ currency: 'GHS' }]],
+  ['the currency in lower case', [{ currency: 'ghs' }]],
+  ['a currency of undefined', [{ currency: undefined }]],
+  [
+    'its extra fields in another order',
+    [{}, { extraBody: { b: { d: 2, c: [1, { f: 1, e: 2 }] }, a: 1 } }],
+    [{}, { extraBody: { a: 1, b: { c: [1, { e: 2, f: 1 }], d: 2 } } }],
+  ],
+  ['no extra fields in so many words', [{}, { extraBody: {} }]],
+  [
+    'another timeout, other headers and retries',
+    [{}, { timeout: 999, headers: { 'x-trace': '7' }, maxRetries: 4 }],
+  ],
+];
+
+test.each(same)('%s is the same input: the result is given', async (_what, again, first) => {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const client = service.client({ journal: memoryJournal() });
+  const send = ([input, options]: Given) =>
+    client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
+  const result = await send(first ?? [{}]);
+  expect(await send(again)).toEqual(replayOf(result));
+  expect(service.requests).toHaveLength(1);
+});
+
+test.each(['unknown', 'begun'])('other input is refused while the first is %s', async (state) => {
+  const other = { ...charge, amount: 30 };
+  const journal = memoryJournal();
+  const answered = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const service = await startService(async (response) => {
+    arrived.resolve();
+    if (state === 'begun') await answered.promise;
+    json(response, 500, {});
+  });
+  const client = service.client({ journal });
+  const first = failureOf(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
+  await (state === 'begun' ? arrived.promise : first);
+  expect(await journal.read(KEY)).toMatchObject({ state });
+  const failure = await failureOf(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
+  expect(failure).toBeInstanceOf(IdempotencyConflictError);
+  answered.resolve();
+  await first;
+  expect(service.requests).toHaveLength(1);
+});
+
+test.each(kinds)(
+  'sends the corrected input of a rejected call under its key (%s)',
+  async (_kind, handles) => {
+    const service = await startService((response, _request, count) =>
+      count === 1 ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
+    );
+    const handle = handles();
+    const client = service.client({ journal: handle() });
+    await failureOf(client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY }));
+    const results = await Promise.all(
+      Array.from({ length: 5 }, () =>
+        service.client({ journal: handle() }).chargeMobileMoney(charge, { idempotencyKey: KEY }),
+      ),
+    );
+    expect(results.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(service.requests.map(({ body }) => JSON.parse(body).phone)).toEqual(['0244123', PHONE]);
+    // From now on a charge exists, and the first input is another one.
+    const conflict = client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY });
+    expect(await failureOf(conflict)).toBeInstanceOf(IdempotencyConflictError);
+    expect(service.requests).toHaveLength(2);
+  },
+);
+
+test('sends other input under a key whose call found no connection', async () => {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  let reachable = false;
+  const client = service.client({
+    journal: memoryJournal(),
+    fetch: (url, init) => (reachable ? fetch(url, init) : refusedConnection(url)),
+  });
+  const other = { ...charge, phone: '0244123' };
+  const failure = await failureOf(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
+  expect(failure).toMatchObject({ outcome: 'not_sent' });
+  reachable = true;
+  expect(await client.chargeMobileMoney(charge, { idempotencyKey: KEY })).toMatchObject({ replayed: false });
+});
+
+test.each(kinds)('settled as not charged, a key is free for other input (%s)', async (_kind, handles) => {
+  const service = await startService((response, _request, count) =>
+    count === 1
+      ? json(response, 500, {})
+      : json(response, 200, answers.chargeMobileMoney({ amount: '30.00' })),
+  );
+  const journal = handles()();
+  const client = service.client({ journal });
+  await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
+  await journal.resolve(KEY, 'not_charged');
+  const mended = { ...charge, amount: 30 };
+  const result = await client.chargeMobileMoney(mended, { idempotencyKey: KEY });
+  expect(result).toMatchObject({ amount: '30.00' });
+});
+
+test('the message says what to look at before anything else is charged, and shows nothing of the customer', async () => {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const client = service.client({ journal: memoryJournal() });
+  const idempotencyKey = `17 of ${EMAIL}, ${PHONE}`;
+  await client.chargeMobileMoney(charge, { idempotencyKey });
+  const failure = await failureOf(client.chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey }));
+  const message = failure instanceof Error ? failure.message : '';
+  for (const part of [
+    'other input',
+    'may have charged',
+    'Nothing was sent',
+    'One key per charge',
+    'journal.resolve(',
+  ])
+    expect(message).toContain(part);
+  expect(failure).toHaveProperty('idempotencyKey', '17 of [REDACTED], [REDACTED]');
+  expect(message).not.toMatch(/ama\.serwaa|412 3456/);
+});

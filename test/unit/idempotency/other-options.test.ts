@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import type { PaymentsEvent } from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { heldService } from './held-service.ts';
+import { sharedStore } from './journals.ts';
+import { charged, KEY, replayOf } from './keyed-calls.ts';
+
+const serve = () =>
+  startService((response, { path }) =>
+    json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
+  );
+
+test('headers, extra fields and a key go together; the key itself does not leave', async () => {
+  const service = await serve();
+  const client = service.client({ journal: memoryJournal(), headers: { 'x-shop': 'accra' } });
+  await charged(client, { headers: { 'x-trace': '7' }, extraBody: { callback_url: 'https://shop.example' } });
+  const [request] = service.requests;
+  expect(request?.headers).toMatchObject({ 'x-shop': 'accra', 'x-trace': '7' });
+  expect(JSON.parse(request?.body ?? '')).toEqual({
+    ...charge,
+    amount: 25.5,
+    callback_url: 'https://shop.example',
+  });
+  expect(JSON.stringify(request)).not.toContain(KEY);
+});
+
+test('extra fields that are nested too deep to be recognised again are refused, and nothing is sent', async () => {
+  const service = await serve();
+  const shared = sharedStore();
+  const client = service.client({ journal: shared.journal() });
+  const refusals: unknown[] = [];
+  // How deep is too deep depends on the stack that is left.
+  for (let depth = 500; depth <= 10_000; depth += 500) {
+    let nested: unknown = 1;
+    for (let level = 0; level < depth; level++) nested = level % 2 ? [nested] : { nested };
+    const idempotencyKey = `order of ${depth}`;
+    const call = charged(client, { idempotencyKey, extraBody: { nested } });
+    await call.catch((error: unknown) => {
+      refusals.push(error);
+      expect(shared.states(idempotencyKey)).toEqual([]);
+    });
+  }
+  expect(refusals).not.toEqual([]);
+  for (const refusal of refusals)
+    expect(refusal).toMatchObject({ code: 'invalid_input', issues: [{ path: 'extraBody' }] });
+  expect(service.requests).toHaveLength(20 - refusals.length);
+});
+
+test('the timeout of a call is that of its request, not of its record', async () => {
+  const shared = sharedStore();
+  const service = await startService(() => {});
+  const call = charged(service.client({ journal: shared.journal() }), { timeout: 50 });
+  expect(await failureOf(call)).toMatchObject({ outcome: 'unknown', cause: { code: 'request_timeout' } });
+  expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
+});
+
+test('a charge that is in flight when the client is closed is recorded and given', async () => {
+  const journal = memoryJournal();
+  const { service, arrived, answer } = await heldService();
+  const client = service.client({ journal });
+  const call = charged(client);
+  await arrived;
+  client.close();
+  answer();
+  expect(await charged(service.client({ journal }))).toEqual(replayOf(await call));
+  expect(service.requests).toHaveLength(1);
+});
+
+/** The same for all requests, so that they can be compared. */
+const headers = { 'x-request-id': 'req-7' };
+
+describe('calls without a key, by a client that has a journal', () => {
+  async function told(journal: boolean) {
+    const events: PaymentsEvent[] = [];
+    const shared = sharedStore();
+    const service = await serve();
+    const onEvent = (event: PaymentsEvent) => {
+      events.push({
+        ...event,
+        ...('duration' in event ? { duration: 0 } : {}),
+        ...('requestId' in event ? { requestId: '' } : {}),
+      });
+    };
+    const client = service.client({ onEvent, headers, ...(journal ? { journal: shared.journal() } : {}) });
+    const results = [
+      await client.chargeMobileMoney(charge, { idempotencyKey: null }),
+      await client.chargeMobileMoney(charge, { idempotencyKey: null }),
+      await client.initialize(payment, { idempotencyKey: null }),
+      await client.initialize(payment),
+    ];
+    const requests = service.requests.map(({ headers, ...request }) => ({
+      ...request,
+      headers: { ...headers, host: '', 'x-request-id': '' },
+    }));
+    return { events, results, requests, writes: shared.writes };
+  }
+
+  test('are sent, answered and told as without one, and nothing is recorded', async () => {
+    const withJournal = await told(true);
+    expect(withJournal).toEqual(await told(false));
+    expect(withJournal.requests).toHaveLength(4);
+    expect(withJournal.writes).toEqual([]);
+  });
+});
+
+test('a new key is sent and told as a call without one is', async () => {
+  const told = async (idempotencyKey: string | null) => {
+    const events: PaymentsEvent[] = [];
+    const service = await serve();
+    const onEvent = (event: PaymentsEvent) => {
+      events.push({
+        ...event,
+        ...('duration' in event ? { duration: 0 } : {}),
+        ...('requestId' in event ? { requestId: '' } : {}),
+      });
+    };
+    const client = service.client({ onEvent, headers, journal: memoryJournal() });
+    const result = await client.chargeMobileMoney(charge, { idempotencyKey });
+    return { result, events, body: service.requests[0]?.body };
+  };
+  expect(await told(KEY)).toEqual(await told(null));
+});

@@ -1,0 +1,96 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { sqliteFile } from './journals.ts';
+import { charged, KEY, replayOf } from './keyed-calls.ts';
+
+const charge = fileURLToPath(new URL('programs/charge.ts', import.meta.url));
+const run = promisify(execFile);
+
+/** As a merchant loads the package: what `npm run build` made, which `npm test` runs first. */
+const asBuilt = {
+  module: (name: string) => `await import('${name}')`,
+  commonjs: (name: string) => `require('${name}')`,
+};
+
+/** A process of the built package that makes the charge and prints its result. It has to end by itself. */
+async function chargeFromBuild(kind: keyof typeof asBuilt, baseUrl: string, path: string): Promise<object> {
+  const load = asBuilt[kind];
+  const code = `(async () => {
+    const { DatabaseSync } = ${load('node:sqlite')};
+    const { PaymentsClient } = ${load('payment-collection-client')};
+    const { sqliteJournal } = ${load('payment-collection-client/journal/sqlite')};
+    const journal = sqliteJournal(new DatabaseSync(${JSON.stringify(path)}));
+    const payments = new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', baseUrl: '${baseUrl}', journal });
+    const input = {
+      amount: 25.5, customer_email: 'ama.serwaa@example.com', phone: '024 412 3456', network: 'mtn',
+    };
+    console.log(JSON.stringify(await payments.chargeMobileMoney(input, { idempotencyKey: '${KEY}' })));
+  })()`;
+  const { stdout } = await run(process.execPath, [`--input-type=${kind}`, '-e', code]);
+  return JSON.parse(stdout);
+}
+
+describe.each(['module', 'commonjs'] as const)('a process that loads the build as %s', (kind) => {
+  test('gives the result that another process recorded, and sends nothing', async () => {
+    const file = sqliteFile();
+    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const first = await charged(service.client({ journal: file.journal() }));
+    expect(await chargeFromBuild(kind, service.baseUrl, file.path)).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('records a result that another process gives', async () => {
+    const file = sqliteFile();
+    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const first = await chargeFromBuild(kind, service.baseUrl, file.path);
+    expect(await charged(service.client({ journal: file.journal() }))).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+test('many processes at once make one charge for one key, and all print it', async () => {
+  const file = sqliteFile();
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const all = Array.from({ length: 3 }, () =>
+    run(process.execPath, [charge, service.baseUrl, file.path, KEY]),
+  );
+  const printed = await Promise.all(all);
+  const results = printed.map(({ stdout }) => JSON.parse(stdout));
+  expect(results.map(({ reference }) => reference)).toEqual(Array(3).fill('TXN-8f2c61d0'));
+  expect(results.filter(({ replayed }) => !replayed)).toHaveLength(1);
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a process that is killed in the middle of its charge leaves it in doubt, and nothing is sent again', async () => {
+  const file = sqliteFile();
+  const arrived = Promise.withResolvers<void>();
+  const service = await startService(() => arrived.resolve());
+  const worker = spawn(process.execPath, [charge, service.baseUrl, file.path, KEY, '500']);
+  await arrived.promise;
+  worker.kill('SIGKILL');
+  await once(worker, 'exit');
+  const journal = file.journal({ lease: 500 });
+  const failure = await failureOf(charged(service.client({ journal })));
+  expect(failure).toMatchObject({ code: 'outcome_unknown', outcome: 'unknown' });
+  expect(service.requests).toHaveLength(1);
+});
+
+test.each([
+  ['a charge', 200, { reference: 'TXN-8f2c61d0' }],
+  ['a refusal', 422, { code: 'invalid_request' }],
+  ['a doubt', 500, { code: 'outcome_unknown' }],
+])('a process ends by itself after %s with a journal: no timer keeps it', async (_what, status, end) => {
+  const file = sqliteFile();
+  const body = status === 200 ? answers.chargeMobileMoney() : {};
+  const service = await startService((response) => json(response, status, body, { connection: 'close' }));
+  // The beat of its lease would keep it for ever, and it would be killed.
+  const { stdout, stderr } = await run(process.execPath, [charge, service.baseUrl, file.path, KEY], {
+    timeout: 15_000,
+  });
+  expect(JSON.parse(stdout)).toMatchObject(end);
+  expect(stderr).toBe('');
+});

@@ -1,0 +1,18 @@
+// Run by other-process.test.ts: charges under a key, prints how that ended, and then has to end by itself.
+import { DatabaseSync } from 'node:sqlite';
+import { PaymentsClient } from '../../../../src/index.ts';
+import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+
+const [, , baseUrl = '', path = '', idempotencyKey = '', lease = '10000'] = process.argv;
+const journal = sqliteJournal(new DatabaseSync(path), { lease: Number(lease) });
+const payments = new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', baseUrl, journal });
+const input = {
+  amount: '25.50',
+  customer_email: 'ama.serwaa@example.com',
+  phone: '024 412 3456',
+  network: 'mtn',
+} as const;
+const end = await payments
+  .chargeMobileMoney(input, { idempotencyKey })
+  .catch((error) => ({ code: error.code, outcome: error.outcome }));
+console.log(JSON.stringify(end));

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { ConfigurationError, type CreateOptions, InvalidInputError } from '../../../src/index.ts';
+import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { sharedStore } from './journals.ts';
+import { charged, KEY, keyed, posts, replayOf } from './keyed-calls.ts';
+
+const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+
+/** Options as JavaScript may give them. */
+const untyped = (options: Record<string, unknown>): CreateOptions => ({ ...options });
+
+const badKeys: [string, unknown][] = [
+  ['empty', ''],
+  ['of 256 characters', 'k'.repeat(256)],
+  ['with a line break', 'order\n17'],
+  ['with a NUL', 'order\u0000'],
+  ['with half a character', 'order-\ud83d'],
+  ['a number', 17],
+  ['an object', { key: KEY }],
+];
+
+test.each(badKeys)(
+  'a key that is %s is refused: nothing is recorded and nothing sent',
+  async (_what, key) => {
+    for (const operation of posts) {
+      const service = await serve();
+      const shared = sharedStore();
+      const client = service.client({ journal: shared.journal() });
+      const failure = await failureOf(keyed[operation](client, untyped({ idempotencyKey: key })));
+      expect(failure).toBeInstanceOf(ConfigurationError);
+      expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
+      expect([...shared.writes, ...service.requests]).toEqual([]);
+    }
+  },
+);
+
+test.each(['o', 'order 17/β-✓ 😀', 'k'.repeat(255), '__proto__', '{"$":1}', "'; DROP TABLE orders --"])(
+  'a key may be %s',
+  async (idempotencyKey) => {
+    const service = await serve();
+    const shared = sharedStore();
+    const client = service.client({ journal: shared.journal() });
+    const first = await charged(client, { idempotencyKey });
+    expect(await charged(client, { idempotencyKey })).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+    expect([...shared.records.keys()].filter((key) => !key.startsWith('\t'))).toEqual([idempotencyKey]);
+  },
+);
+
+test('input that breaks a rule is refused before anything is recorded', async () => {
+  const service = await serve();
+  const shared = sharedStore();
+  const client = service.client({ journal: shared.journal() });
+  const bad = client.chargeMobileMoney({ ...charge, amount: 0 }, { idempotencyKey: KEY });
+  expect(await failureOf(bad)).toBeInstanceOf(InvalidInputError);
+  const extra = charged(client, { extraBody: { amount: 3 } });
+  expect(await failureOf(extra)).toBeInstanceOf(InvalidInputError);
+  const timeout = charged(client, { timeout: -1 });
+  expect(await failureOf(timeout)).toBeInstanceOf(ConfigurationError);
+  expect([...shared.writes, ...service.requests]).toEqual([]);
+});
+
+test('a key without a journal is refused', async () => {
+  const service = await serve();
+  const failure = await failureOf(charged(service.client()));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
+  expect(service.requests).toEqual([]);
+});
+
+test('a read takes no key', async () => {
+  const service = await serve();
+  const shared = sharedStore();
+  const client = service.client({ journal: shared.journal() });
+  const options = untyped({ idempotencyKey: KEY });
+  const reads = [
+    () => client.verify('TXN-1', options),
+    () => client.check('TXN-1', options),
+    async () => client.waitForFinalStatus('TXN-1', options),
+  ];
+  for (const read of reads) expect(await failureOf(read())).toBeInstanceOf(ConfigurationError);
+  expect([...shared.writes, ...service.requests]).toEqual([]);
+});
+
+test('a signal that is aborted already: nothing is recorded, and the call rejects with its reason', async () => {
+  const service = await serve();
+  const shared = sharedStore();
+  const signal = AbortSignal.abort(new Error('the customer left'));
+  const client = service.client({ journal: shared.journal() });
+  expect(await failureOf(charged(client, { signal }))).toBe(signal.reason);
+  expect([...shared.writes, ...service.requests]).toEqual([]);
+});
+
+test('a client that is closed records nothing', async () => {
+  const service = await serve();
+  const shared = sharedStore();
+  const client = service.client({ journal: shared.journal() });
+  client.close();
+  expect(await failureOf(charged(client))).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+  const closing = service.client({ journal: shared.journal() });
+  const call = failureOf(charged(closing));
+  closing.close();
+  expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent', operation: 'chargeMobileMoney' });
+  expect([...shared.writes, ...service.requests]).toEqual([]);
+});

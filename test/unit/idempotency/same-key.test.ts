@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import type { InitializedPayment, MobileMoneyCharge, PaymentsEvent } from '../../../src/index.ts';
+import { answers, charge, json, payment, type Service, startService } from '../../helpers/service.ts';
+import { sized } from '../../helpers/sized.ts';
+import { startMock } from '../testing/start-mock.ts';
+import { kinds } from './journals.ts';
+import { charged, KEY, keyed, posts, replayOf } from './keyed-calls.ts';
+
+const COUNT = sized(40, 200);
+
+/** Each payment that the service makes has a reference of its own. */
+async function countingService(): Promise<Service> {
+  return startService((response, { path }, count) => {
+    const reference = `TXN-${count}`;
+    if (path.endsWith('initialize')) {
+      const checkout_url = `https://pay.example/checkout/${reference}`;
+      json(
+        response,
+        200,
+        answers.initialize({ reference, checkout_url, channel: ['card', { fee: '0.10' }] }),
+      );
+    } else
+      json(response, 201, answers.chargeMobileMoney({ reference, prompt: { seconds: 90 }, tags: [1, null] }));
+  });
+}
+
+describe.each(kinds)('a journal in %s', (_kind, handles) => {
+  test.each(posts)(
+    'the same key again gives the result of %s that is recorded, and sends nothing',
+    async (operation) => {
+      const service = await countingService();
+      const journal = handles()();
+      const client = service.client({ journal });
+      const first = await keyed[operation](client);
+      expect(await keyed[operation](client)).toEqual(replayOf(first));
+      expect(first).toMatchObject({ reference: 'TXN-1', amount: '25.50', currency: 'GHS' });
+      expect(service.requests).toHaveLength(1);
+    },
+  );
+
+  test('also another client, made later with another handle on the journal, gives it', async () => {
+    const service = await countingService();
+    const handle = handles();
+    const using = service.client({ journal: handle() });
+    const first = await charged(using);
+    using.close();
+    const later = service.client({ journal: handle(), apiKey: 'sk_test_rotated_7Hq2Zp' });
+    expect(await charged(later)).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test(`${COUNT} keys at once are one charge each, and each key gives its own`, async () => {
+    const service = await countingService();
+    const client = service.client({ journal: handles()() });
+    const keys = Array.from({ length: COUNT }, (_, index) => `order-${index}`);
+    const all = () => Promise.all(keys.map((idempotencyKey) => charged(client, { idempotencyKey })));
+    const first = await all();
+    expect(new Set(first.map(({ reference }) => reference)).size).toBe(COUNT);
+    expect(await all()).toEqual(first.map(replayOf));
+    expect(service.requests).toHaveLength(COUNT);
+  });
+
+  test('many calls at once under one key are one charge, and all have its result', async () => {
+    const service = await countingService();
+    const handle = handles();
+    const clients = Array.from({ length: 5 }, () => service.client({ journal: handle() }));
+    const results = await Promise.all(
+      Array.from({ length: 25 }, (_, at) => clients.at(at % 5)).flatMap((client) =>
+        client ? [charged(client)] : [],
+      ),
+    );
+    expect(results).toHaveLength(25);
+    const fresh = results.filter(({ replayed }) => !replayed);
+    expect(fresh).toHaveLength(1);
+    const inOrder = (result: object) => JSON.stringify(Object.entries(replayOf(result)).sort());
+    expect(new Set(results.map(inOrder)).size).toBe(1);
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('a recorded result', () => {
+  const journals = kinds[0]?.[1];
+  let client: ReturnType<Service['client']>;
+  let events: PaymentsEvent[];
+  let answer: unknown;
+  beforeEach(async () => {
+    events = [];
+    const service = await startService((response) => json(response, 200, answer));
+    client = service.client({ journal: journals?.()(), onEvent: (event) => events.push(event) });
+    onTestFinished(() => expect(service.requests).toHaveLength(1));
+  });
+
+  test('keeps a status that SPEC.md does not show, and is typed by it', async () => {
+    answer = answers.chargeMobileMoney({ status: 'queued' });
+    const first = await charged(client);
+    const again = await charged(client);
+    expect(again).toEqual(replayOf(first));
+    expect(again).toMatchObject({ status: 'unrecognised', raw_status: 'queued' });
+  });
+
+  test('keeps amount and currency as the service wrote them', async () => {
+    answer = answers.chargeMobileMoney({ amount: '25.5', currency: 'ghs' });
+    await charged(client);
+    expect(await charged(client)).toMatchObject({ amount: '25.5', currency: 'ghs' });
+  });
+
+  test('says that it is a replay, and tells of no prompt', async () => {
+    answer = answers.chargeMobileMoney({ replayed: true });
+    const first = await charged(client);
+    expect(first).toMatchObject({ replayed: false, message: expect.stringContaining('prompt') });
+    expect(await charged(client)).toMatchObject({ replayed: true, message: '' });
+  });
+
+  test('says so of a payment too', async () => {
+    answer = answers.initialize({ replayed: 'yes' });
+    expect(await keyed.initialize(client)).toMatchObject({ replayed: false });
+    expect(await keyed.initialize(client)).toMatchObject({ replayed: true });
+  });
+
+  test('has the type of the operation', async () => {
+    answer = answers.initialize();
+    const first = client.initialize(payment, { idempotencyKey: KEY });
+    expectTypeOf(first).resolves.toEqualTypeOf<InitializedPayment>();
+    expectTypeOf(client.chargeMobileMoney).returns.resolves.toEqualTypeOf<MobileMoneyCharge>();
+    expect(await first).toMatchObject({ checkout_url: 'https://pay.example/checkout/TXN-8f2c61d0' });
+  });
+
+  test('is told as an event, with its reference', async () => {
+    answer = answers.chargeMobileMoney();
+    await charged(client);
+    events.length = 0;
+    await charged(client);
+    expect(events).toEqual([
+      {
+        type: 'journal',
+        operation: 'chargeMobileMoney',
+        idempotencyKey: KEY,
+        result: 'replayed',
+        reference: 'TXN-8f2c61d0',
+      },
+    ]);
+  });
+});
+
+test('the mock has one charge for one key, whatever it loses', async () => {
+  const { mock, client } = startMock();
+  const payments = client({ journal: kinds[0]?.[1]()() });
+  const first = await payments.chargeMobileMoney(charge, { idempotencyKey: KEY });
+  expect(await payments.chargeMobileMoney(charge, { idempotencyKey: KEY })).toEqual(replayOf(first));
+  mock.fault('chargeMobileMoney', { kind: 'responseLost' });
+  const lost = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
+  await expect(lost).rejects.toMatchObject({ outcome: 'unknown' });
+  const again = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
+  await expect(again).rejects.toMatchObject({ outcome: 'unknown' });
+  expect(mock.charges).toHaveLength(2);
+});

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import type { CreateOptions, PaymentsClientOptions } from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { API_KEY, answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { kinds, sharedStore } from './journals.ts';
+import { charged, KEY, keyed, posts, refusedConnection, replayOf } from './keyed-calls.ts';
+
+const rejections: [string, number, unknown][] = [
+  ...[400, 401, 403, 404, 409, 422, 429].map((status): [string, number, unknown] => [
+    `an answer ${status}`,
+    status,
+    { message: 'no' },
+  ]),
+  ['status: false', 200, { status: false, message: 'no' }],
+];
+
+describe.each(rejections)('after %s', (_what, status, body) => {
+  test.each(posts)('%s is rejected, and the same key may be sent again', async (operation) => {
+    const service = await startService((response, _request, count) =>
+      count === 1 ? json(response, status, body) : json(response, 200, answers[operation]()),
+    );
+    const journal = memoryJournal();
+    const client = service.client({ journal });
+    expect(await failureOf(keyed[operation](client))).toMatchObject({ outcome: 'rejected' });
+    expect(await journal.read(KEY)).toMatchObject({ state: 'rejected' });
+    const result = await keyed[operation](client);
+    expect(await keyed[operation](client)).toEqual(replayOf(result));
+    expect(service.requests).toHaveLength(2);
+  });
+});
+
+type Unsent = () => Promise<[PaymentsClientOptions, CreateOptions?]>;
+
+/** It gives a key before the claim, and fails when it is asked for that of the request. */
+function secondTime(fails: () => Promise<string>): () => Promise<string> {
+  let asked = 0;
+  return async () => (++asked === 1 ? API_KEY : fails());
+}
+
+const unsent: [string, string, Unsent][] = [
+  ['no connection was made', 'not_sent', async () => [{ fetch: refusedConnection }]],
+  [
+    'the apiKey function failed',
+    'not_sent',
+    async () => [{ apiKey: secondTime(() => Promise.reject(new Error('no vault'))) }],
+  ],
+  [
+    'the signal was aborted before anything left',
+    'abort',
+    async () => {
+      const abort = new AbortController();
+      const apiKey = secondTime(() => {
+        abort.abort(new Error('the customer left'));
+        return new Promise<string>(() => {});
+      });
+      return [{ apiKey }, { signal: abort.signal }];
+    },
+  ],
+];
+
+describe.each(kinds)('a journal in %s', (_kind, handles) => {
+  test.each(unsent)('where %s, the same key may be sent again', async (_what, ended, how) => {
+    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const handle = handles();
+    const [options, callOptions] = await how();
+    const failing = service.client({ journal: handle(), ...options });
+    const failure = await failureOf(charged(failing, callOptions));
+    expect(failure).toMatchObject(ended === 'abort' ? { message: 'the customer left' } : { outcome: ended });
+    expect(await handle().read(KEY)).toMatchObject({ state: 'not_sent' });
+    const client = service.client({ journal: handle() });
+    const first = await charged(client);
+    expect(await charged(client)).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('of many callers that try again at once, one sends', async () => {
+    const service = await startService((response, _request, count) =>
+      count === 1 ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
+    );
+    const handle = handles();
+    const clients = Array.from({ length: 10 }, () => service.client({ journal: handle() }));
+    await failureOf(charged(service.client({ journal: handle() })));
+    const results = await Promise.all(clients.map((client) => charged(client)));
+    expect(new Set(results.map(({ reference }) => reference))).toEqual(new Set(['TXN-8f2c61d0']));
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test('of many callers at once, those that wait send in turn as long as the service refuses', async () => {
+    const refusals = 3;
+    const service = await startService((response, _request, count) =>
+      count <= refusals ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
+    );
+    const client = service.client({ journal: handles()() });
+    const ends = await Promise.allSettled(Array.from({ length: 8 }, () => charged(client)));
+    expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(refusals);
+    expect(service.requests).toHaveLength(refusals + 1);
+  });
+});
+
+test('a 429 that is retried is one record and one charge', async () => {
+  const shared = sharedStore();
+  const service = await startService((response, _request, count) =>
+    count < 3 ? json(response, 429, {}) : json(response, 201, answers.chargeMobileMoney()),
+  );
+  const client = service.client({ journal: shared.journal(), maxRetries: 2 });
+  const first = await charged(client);
+  expect(await charged(client)).toEqual(replayOf(first));
+  expect(service.requests).toHaveLength(3);
+  expect(shared.states(KEY)).toEqual(['begun', 'completed']);
+});
+
+test('a 429, and then an answer that is lost, leaves the charge in doubt', async () => {
+  const shared = sharedStore();
+  const service = await startService((response, _request, count) =>
+    count === 1 ? json(response, 429, {}) : response.destroy(),
+  );
+  const client = service.client({ journal: shared.journal(), maxRetries: 5 });
+  expect(await failureOf(charged(client))).toMatchObject({ outcome: 'unknown' });
+  expect(await failureOf(charged(client))).toMatchObject({ outcome: 'unknown' });
+  expect(service.requests).toHaveLength(2);
+  expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
+});
+
+test('an abort while a 429 is slept off leaves the key free', async () => {
+  const shared = sharedStore();
+  const abort = new AbortController();
+  const service = await startService((response, _request, count) =>
+    count === 1
+      ? json(response, 429, {}, { 'retry-after': '25' })
+      : json(response, 200, answers.chargeMobileMoney()),
+  );
+  const onEvent = ({ type }: { type: string }) => {
+    if (type === 'retry') setImmediate(() => abort.abort());
+  };
+  const client = service.client({ journal: shared.journal(), maxRetries: 2, onEvent });
+  expect(await failureOf(charged(client, { signal: abort.signal }))).toBe(abort.signal.reason);
+  await charged(client);
+  expect(shared.states(KEY)).toEqual(['begun', 'not_sent', 'begun', 'completed']);
+});

@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../../src/index.ts';
+import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { kinds, sharedStore } from './journals.ts';
+import { charged, KEY, keyed, posts } from './keyed-calls.ts';
+
+const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
+const LIVE_KEY = 'sk_live_4vK9qLm2Xw7RtZ';
+
+const serve = () =>
+  startService((response, { path }) =>
+    json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
+  );
+
+describe.each(kinds)('a journal in %s', (_kind, handles) => {
+  test.each(posts)('refuses %s of a client of another service, and sends nothing', async (operation) => {
+    const handle = handles();
+    const [service, other] = [await serve(), await serve()];
+    await charged(service.client({ journal: handle() }));
+    for (const idempotencyKey of [KEY, 'order-18']) {
+      const client = other.client({ journal: handle() });
+      const failure = await failureOf(keyed[operation](client, { idempotencyKey }));
+      expect(failure).toBeInstanceOf(ConfigurationError);
+      expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
+      expect(String(failure)).toContain('belongs to another base URL or mode');
+      expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    }
+    expect(other.requests).toEqual([]);
+    expect(await handle().read('order-18')).toBeNull();
+    await charged(service.client({ journal: handle() }), { idempotencyKey: 'order-18' });
+    expect(service.requests).toHaveLength(2);
+  });
+
+  test.each([
+    [TEST_KEY, LIVE_KEY, 'belongs to test keys'],
+    [LIVE_KEY, TEST_KEY, 'belongs to keys other than sk_test_…'],
+  ])('that was used with the key %s refuses %s, and sends nothing', async (first, second, says) => {
+    const handle = handles();
+    const service = await serve();
+    await charged(service.client({ journal: handle(), apiKey: first }));
+    for (const apiKey of [second, () => second]) {
+      const failure = await failureOf(charged(service.client({ journal: handle(), apiKey })));
+      expect(failure).toBeInstanceOf(ConfigurationError);
+      expect(String(failure)).toContain(says);
+      expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    }
+    expect(service.requests).toHaveLength(1);
+    // Another key of the same mode is a rotation.
+    for (const apiKey of [`${first}2`, () => `${first}3`])
+      expect(await charged(service.client({ journal: handle(), apiKey }))).toMatchObject({ replayed: true });
+  });
+
+  test('shows the same service for every key of a client, and no address', async () => {
+    const handle = handles();
+    const service = await serve();
+    const client = service.client({ journal: handle() });
+    await charged(client);
+    await charged(client, { idempotencyKey: 'order-18' });
+    const [one, two] = [await handle().read(KEY), await handle().read('order-18')];
+    expect(one?.service).toMatch(/^[\da-f]{64}$/);
+    expect(two?.service).toBe(one?.service);
+  });
+
+  test('of two services that use it first at once, one gets it', async () => {
+    for (let round = 0; round < 5; round++) {
+      const handle = handles();
+      const services = [await serve(), await serve()];
+      const calls = services.flatMap((service) =>
+        ['order-1', 'order-2'].map((idempotencyKey) =>
+          charged(service.client({ journal: handle() }), { idempotencyKey }),
+        ),
+      );
+      const ends = await Promise.allSettled(calls);
+      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      expect(services.map(({ requests }) => requests.length).sort()).toEqual([0, 2]);
+      for (const end of ends)
+        if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(ConfigurationError);
+    }
+  });
+});
+
+test('lets one of two services charge when both find the journal new', async () => {
+  const shared = sharedStore();
+  const services = [await serve(), await serve()];
+  let readers = 0;
+  const bothHaveRead = Promise.withResolvers<void>();
+  // Neither service writes before both have read that the journal belongs to nobody.
+  const read: JournalStore['read'] = async (key) => {
+    const found = await shared.store.read(key);
+    if (++readers === 2) bothHaveRead.resolve();
+    await bothHaveRead.promise;
+    return found;
+  };
+  const calls = services.map((service, index) =>
+    charged(service.client({ journal: createJournal({ ...shared.store, read }) }), {
+      idempotencyKey: `order-${index}`,
+    }),
+  );
+  const ends = await Promise.allSettled(calls);
+  expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const refusal = ends.find((end) => end.status === 'rejected');
+  expect(refusal?.reason).toBeInstanceOf(ConfigurationError);
+  expect(services.map(({ requests }) => requests.length).sort()).toEqual([0, 1]);
+});
+
+test('no retention makes a journal forget its service', async () => {
+  const shared = sharedStore();
+  const service = await serve();
+  const kept: [string, number | null][] = [];
+  const write: JournalStore['write'] = (key, change) => {
+    kept.push([key, change.ttl]);
+    return shared.store.write(key, change);
+  };
+  const journal = createJournal({ ...shared.store, write }, { retention: 1_000 });
+  await charged(service.client({ journal }));
+  expect(kept.filter(([key]) => key !== KEY)).toEqual([[expect.any(String), null]]);
+  expect(kept.at(-1)).not.toEqual([KEY, null]);
+});
+
+test('a base URL in other letters, or with a slash, is the same service', async () => {
+  const shared = sharedStore();
+  const service = await serve();
+  const port = new URL(service.baseUrl).port;
+  await charged(service.client({ journal: shared.journal() }));
+  for (const baseUrl of [
+    `${service.baseUrl}/`,
+    `HTTP://127.0.0.1:${port}/api/v1`,
+    `http://127.0.0.1:${port}/api/v1//`,
+  ])
+    expect(await charged(service.client({ journal: shared.journal(), baseUrl }))).toMatchObject({
+      replayed: true,
+    });
+});
+
+test('a handle asks its store once which service it belongs to, not for each call', async () => {
+  const shared = sharedStore();
+  const service = await serve();
+  await charged(service.client({ journal: shared.journal() }));
+  let reads = 0;
+  const read: JournalStore['read'] = (key) => {
+    reads++;
+    return shared.store.read(key);
+  };
+  const client = service.client({ journal: createJournal({ ...shared.store, read }) });
+  for (let orders = 0; orders < 20; orders++) await charged(client, { idempotencyKey: `new-${orders}` });
+  expect(reads).toBe(1);
+});
+
+test.each([
+  ['is damaged', '{"format":1}'],
+  ['is of a newer version', '{"format":2,"service":"any"}'],
+  ['is no JSON', 'service'],
+])('a record of the service that %s: nothing is sent', async (_what, text) => {
+  const shared = sharedStore();
+  const service = await serve();
+  await charged(service.client({ journal: shared.journal() }));
+  for (const [key, kept] of shared.records) if (key !== KEY) shared.records.set(key, { ...kept, text });
+  const failure = await failureOf(
+    charged(service.client({ journal: shared.journal() }), { idempotencyKey: 'order-18' }),
+  );
+  expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: false });
+  expect(service.requests).toHaveLength(1);
+});
+
+describe('an apiKey function', () => {
+  test('whose key changes its mode after the claim sends nothing, and frees the key', async () => {
+    const shared = sharedStore();
+    const service = await serve();
+    const keys = [TEST_KEY, LIVE_KEY];
+    const client = service.client({ journal: shared.journal(), apiKey: () => keys.shift() ?? LIVE_KEY });
+    const failure = await failureOf(charged(client));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({ outcome: 'not_sent', operation: 'chargeMobileMoney' });
+    expect(String(failure)).toContain('another mode');
+    expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    expect(service.requests).toEqual([]);
+    expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
+  });
+
+  test('whose key changes its mode before a retry sends no second request', async () => {
+    const shared = sharedStore();
+    const service = await startService((response) => json(response, 429, {}));
+    const keys = [TEST_KEY, TEST_KEY];
+    const client = service.client({
+      journal: shared.journal(),
+      apiKey: () => keys.shift() ?? LIVE_KEY,
+      maxRetries: 3,
+    });
+    expect(await failureOf(charged(client))).toBeInstanceOf(ConfigurationError);
+    expect(service.requests).toHaveLength(1);
+    expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
+  });
+
+  test('that fails before the claim records nothing', async () => {
+    const shared = sharedStore();
+    const service = await serve();
+    const apiKey = () => Promise.reject(new Error('no vault'));
+    const failure = await failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
+    expect(failure).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: true });
+    expect([...shared.writes, ...service.requests]).toEqual([]);
+  });
+
+  test.each(['abort', 'close'])('that hangs before the claim is ended by %s', async (by) => {
+    const shared = sharedStore();
+    const service = await serve();
+    const asked = Promise.withResolvers<void>();
+    const apiKey = () => {
+      asked.resolve();
+      return new Promise<string>(() => {});
+    };
+    const abort = new AbortController();
+    const client = service.client({ journal: shared.journal(), apiKey });
+    const call = failureOf(charged(client, { signal: abort.signal }));
+    await asked.promise;
+    if (by === 'abort') abort.abort();
+    else client.close();
+    if (by === 'abort') expect(await call).toBe(abort.signal.reason);
+    else expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+    expect([...shared.writes, ...service.requests]).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError, type CreateOptions } from '../../../src/index.ts';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { sharedStore } from './journals.ts';
+
+const serve = () =>
+  startService((response, { path }) =>
+    json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
+  );
+
+/** As JavaScript, or a type without exactOptionalPropertyTypes, gives them. */
+const undefinedKey = (): CreateOptions => Object.fromEntries([['idempotencyKey', undefined]]);
+
+const missing: [string, CreateOptions?][] = [
+  ['no options'],
+  ['an undefined key', undefinedKey()],
+  ['an undefined key beside other options', { ...undefinedKey(), timeout: 5_000 }],
+  ['other options only', { timeout: 5_000 }],
+];
+
+describe('a client with a journal', () => {
+  test.each(missing)('refuses a charge with %s, and sends nothing', async (_what, options) => {
+    const service = await serve();
+    const shared = sharedStore();
+    const client = service.client({ journal: shared.journal() });
+    // A queue runs a failed job again.
+    for (let tries = 0; tries < 3; tries++) {
+      const failure = await failureOf(client.chargeMobileMoney(charge, options));
+      expect(failure).toBeInstanceOf(ConfigurationError);
+      expect(failure).toMatchObject({
+        operation: 'chargeMobileMoney',
+        outcome: 'not_sent',
+        retryable: false,
+      });
+      expect(String(failure)).toMatch(/idempotencyKey.+Nothing was sent.+or null/);
+      expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+    }
+    expect([...shared.writes, ...service.requests]).toEqual([]);
+  });
+
+  test('charges without protection if the key is null', async () => {
+    const service = await serve();
+    const shared = sharedStore();
+    const client = service.client({ journal: shared.journal() });
+    await client.chargeMobileMoney(charge, { idempotencyKey: null });
+    await client.chargeMobileMoney(charge, { idempotencyKey: null, timeout: 5_000 });
+    expect(service.requests).toHaveLength(2);
+    expect(shared.writes).toEqual([]);
+  });
+
+  test('starts a payment without a key, and refuses an undefined one', async () => {
+    const service = await serve();
+    const client = service.client({ journal: memoryJournal() });
+    await client.initialize(payment);
+    await client.initialize(payment, { timeout: 5_000 });
+    await client.initialize(payment, { idempotencyKey: null });
+    expect(service.requests).toHaveLength(3);
+    const failure = await failureOf(client.initialize(payment, undefinedKey()));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({ operation: 'initialize', outcome: 'not_sent' });
+    expect(service.requests).toHaveLength(3);
+  });
+});
+
+describe('a client without a journal', () => {
+  test('takes null or no key', async () => {
+    const service = await serve();
+    const client = service.client();
+    await client.chargeMobileMoney(charge);
+    await client.chargeMobileMoney(charge, { timeout: 5_000 });
+    await client.chargeMobileMoney(charge, { idempotencyKey: null });
+    await client.initialize(payment, { idempotencyKey: null });
+    expect(service.requests).toHaveLength(4);
+  });
+
+  test('refuses an undefined key: the caller meant to have one', async () => {
+    const service = await serve();
+    const client = service.client();
+    const charging = client.chargeMobileMoney(charge, undefinedKey());
+    expect(await failureOf(charging)).toBeInstanceOf(ConfigurationError);
+    const starting = client.initialize(payment, undefinedKey());
+    expect(await failureOf(starting)).toBeInstanceOf(ConfigurationError);
+    expect(service.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type Cluster, Redis } from 'ioredis';
+import { Client, Pool, type PoolClient } from 'pg';
+import { createClient } from 'redis';
+import { expectTypeOf, test } from 'vitest';
+import { createJournal, type Journal, type JournalStore, memoryJournal } from '../../../src/journal/index.ts';
+import { type PostgresJournal, postgresJournal } from '../../../src/journal/postgres.ts';
+import { redisJournal } from '../../../src/journal/redis.ts';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { type JournalCase, journalConformance } from '../../../src/testing/index.ts';
+
+declare const database: DatabaseSync;
+declare const pooled: PoolClient;
+declare const cluster: Cluster;
+declare const store: JournalStore;
+
+test('each journal takes the real clients as they are', () => {
+  expectTypeOf(sqliteJournal(database)).toEqualTypeOf<Journal>();
+  expectTypeOf(postgresJournal(new Pool())).toEqualTypeOf<PostgresJournal>();
+  expectTypeOf(postgresJournal(new Client())).toEqualTypeOf<PostgresJournal>();
+  expectTypeOf(postgresJournal(pooled)).toEqualTypeOf<PostgresJournal>();
+  expectTypeOf(redisJournal(new Redis())).toEqualTypeOf<Journal>();
+  expectTypeOf(redisJournal(cluster)).toEqualTypeOf<Journal>();
+  expectTypeOf(redisJournal(createClient())).toEqualTypeOf<Journal>();
+  expectTypeOf(redisJournal(createClient({ RESP: 3 }))).toEqualTypeOf<Journal>();
+});
+
+test('and not each other, nor an address', () => {
+  // @ts-expect-error a pool
+  sqliteJournal(new Pool());
+  // @ts-expect-error Redis
+  postgresJournal(new Redis());
+  // @ts-expect-error a database
+  redisJournal(database);
+  // @ts-expect-error an address
+  redisJournal('redis://localhost');
+});
+
+test('a misspelt option does not compile', () => {
+  // @ts-expect-error retention
+  memoryJournal({ retentoin: 1 });
+  // @ts-expect-error table
+  postgresJournal(new Pool(), { tabel: 'journal' });
+  // @ts-expect-error Redis has prefixes, not tables.
+  redisJournal(new Redis(), { table: 'journal' });
+});
+
+test('the suite takes a journal, or one that is closed', () => {
+  expectTypeOf(journalConformance((options) => createJournal(store, options))).toEqualTypeOf<JournalCase[]>();
+  journalConformance(async (options) => createJournal(store, options));
+  journalConformance((options) => ({ journal: createJournal(store, options), close: () => {} }));
+  // @ts-expect-error a store is no journal
+  journalConformance(() => store);
+});

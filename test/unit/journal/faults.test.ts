@@ -1,0 +1,244 @@
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import { createClient } from 'redis';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { memoryStore } from '../../../src/journal/memory.ts';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { redisJournal } from '../../../src/journal/redis.ts';
+import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { closedPort } from '../../helpers/raw-service.ts';
+import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+
+const counting = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+
+/** A store whose next writes fare as `fates` say. */
+function faultyStore() {
+  const store = memoryStore();
+  const fates: ('lost' | 'answer lost' | 'done twice')[] = [];
+  let readable = true;
+  const faulty: JournalStore = {
+    async read(key) {
+      if (!readable) throw new Error('the connection is gone');
+      return store.read(key);
+    },
+    async write(key, change) {
+      const fate = fates.shift();
+      if (fate === 'lost') throw new Error('the connection is gone');
+      const written = await store.write(key, change);
+      if (fate === 'answer lost') throw new Error('the connection is gone');
+      return fate === 'done twice' ? store.write(key, change) : written;
+    },
+  };
+  return {
+    store: faulty,
+    next: (...next: typeof fates) => fates.push(...next),
+    unreadable: () => {
+      readable = false;
+    },
+    readable: () => {
+      readable = true;
+    },
+  };
+}
+
+describe('a database that is out of reach', () => {
+  const password = 'hunter2';
+  const reached = async () => {
+    const port = await closedPort();
+    const own = new Pool({ connectionString: `postgres://shop:${password}@127.0.0.1:${port}/shop` });
+    const ioredis = new Redis(`redis://:${password}@127.0.0.1:${port}`, { enableOfflineQueue: false });
+    ioredis.on('error', () => {});
+    onTestFinished(async () => {
+      await own.end();
+      ioredis.disconnect();
+    });
+    const socket = { reconnectStrategy: false } as const;
+    const nodeRedis = createClient({ url: `redis://:${password}@127.0.0.1:${port}`, socket });
+    nodeRedis.on('error', () => {});
+    await failureOf(nodeRedis.connect());
+    return [postgresJournal(own), redisJournal(ioredis), redisJournal(nodeRedis)];
+  };
+
+  test('fails every call with a JournalError that may be tried again and shows no password; nothing is sent', async () => {
+    const service = await counting();
+    for (const journal of await reached()) {
+      const payments = service.client({ journal });
+      const claim = { key: 'order-17', version: 'any', attempt };
+      const failures = [
+        await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
+        await failureOf(journal.claim('order-17', attempt)),
+        await failureOf(journal.renew(claim)),
+        await failureOf(journal.complete(claim, { state: 'not_sent' })),
+        await failureOf(journal.read('order-17')),
+        await failureOf(journal.resolve('order-17', 'not_charged')),
+      ];
+      for (const failure of failures) {
+        expect(failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent' });
+        const { message, cause } = Object(failure);
+        expect(`${message} ${JSON.stringify(failure)} ${cause} ${Object(cause).stack}`).not.toContain(
+          password,
+        );
+        expect(message).not.toMatch(/\(\)|\(Error\)/);
+      }
+    }
+    expect(service.requests).toEqual([]);
+  });
+
+  test('tells no connection string that is in the words of a driver', async () => {
+    const words = 'cannot parse postgres://shop:hunter2@db.example/shop, nor redis://:hunter2@cache';
+    const journal = createJournal({
+      read: () => Promise.reject(new Error(words)),
+      write: () => Promise.reject(new Error(words)),
+    });
+    for (const failure of [
+      await failureOf(journal.read('order-17')),
+      await failureOf(journal.claim('order-17', attempt)),
+    ]) {
+      expect(`${failure} ${JSON.stringify(failure)} ${Object(failure).cause}`).not.toContain(password);
+    }
+  });
+
+  test('also where a store throws instead of rejecting', async () => {
+    const thrown = () => {
+      throw new Error('broken');
+    };
+    const journal = createJournal({ read: thrown, write: thrown });
+    for (const failure of [await failureOf(journal.read('a')), await failureOf(journal.claim('a', attempt))])
+      expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
+  });
+});
+
+describe('a write that failed', () => {
+  test('claims nothing where it was not made', async () => {
+    const { store, next } = faultyStore();
+    const journal = createJournal(store);
+    await begunClaim(journal, 'first');
+    next('lost');
+    expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({ retryable: true });
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
+  });
+
+  test.each(['answer lost', 'done twice'] as const)('counts where it was made: %s', async (fate) => {
+    const { store, next } = faultyStore();
+    const journal = createJournal(store);
+    next(fate, fate, fate, fate, fate);
+    const claim = await begunClaim(journal, 'order-17');
+    const renewed = await journal.renew(claim);
+    expect(renewed).not.toBeNull();
+    expect(await journal.complete(renewed ?? claim, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(
+      true,
+    );
+    await journal.resolve('order-17', { reference: 'TXN-found' });
+    expect(await journal.read('order-17')).toMatchObject({
+      state: 'completed',
+      result: { reference: 'TXN-found' },
+    });
+  });
+
+  test('a renewal of which nothing was heard does not end the claim', async () => {
+    const { store, next, unreadable, readable } = faultyStore();
+    const journal = createJournal(store);
+    const claim = await begunClaim(journal, 'order-17');
+    next('answer lost');
+    unreadable();
+    expect(await failureOf(journal.renew(claim))).toMatchObject({ name: 'JournalError' });
+    readable();
+    expect(await journal.renew(claim)).not.toBeNull();
+    expect(await journal.complete(claim, { state: 'completed', result: { reference: 'TXN-made' } })).toBe(
+      true,
+    );
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'completed' });
+  });
+
+  test('an end of which nothing was heard is recorded once, and holds', async () => {
+    const { store, next, unreadable, readable } = faultyStore();
+    const journal = createJournal(store);
+    const claim = await begunClaim(journal, 'order-17');
+    const ending = { state: 'completed', result: { reference: 'TXN-made' } } as const;
+    next('answer lost');
+    unreadable();
+    expect(await failureOf(journal.complete(claim, ending))).toMatchObject({ name: 'JournalError' });
+    readable();
+    expect(await journal.complete(claim, ending)).toBe(true);
+    expect(await journal.complete(claim, { state: 'not_sent' })).toBe(false);
+    expect(await journal.renew(claim)).toBeNull();
+    expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
+  });
+
+  test('what is refused counts as not made, even where it can be read', async () => {
+    const { JournalError } = await import('../../../src/index.ts');
+    const store = memoryStore();
+    const journal = createJournal({
+      read: (key) => store.read(key),
+      async write(key, change) {
+        await store.write(key, change);
+        throw new JournalError('in a transaction');
+      },
+    });
+    expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
+      message: 'in a transaction',
+    });
+  });
+});
+
+describe('a record that is not understood', () => {
+  const whole = { format: 1, ...attempt, state: 'not_sent' };
+  test.each([
+    ['of a newer format', { ...whole, format: 2 }],
+    ['in a newer state', { ...whole, state: 'refunded' }],
+    ['without a state', { ...whole, state: undefined }],
+    ['without a fingerprint', { ...whole, fingerprint: undefined }],
+    ['completed without a result', { ...whole, state: 'completed' }],
+    ['that is no object', 17],
+  ])('leaves a charge in doubt, and nothing is sent: %s', async (_what, record) => {
+    await refuses(JSON.stringify(record));
+  });
+
+  test.each(['', 'begun', '{"format":1', 'null'])('also text that is no record: %j', refuses);
+
+  test('also a record that has lost its version', async () => {
+    await refuses(JSON.stringify(whole), '');
+  });
+
+  async function refuses(text: string, version = 'one') {
+    const service = await counting();
+    const store = memoryStore();
+    await store.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
+    const journal = createJournal(store);
+    const payments = service.client({ journal });
+    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }))).toMatchObject(
+      { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false },
+    );
+    const other = memoryStore();
+    await other.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
+    const unread = createJournal(other);
+    for (const failure of [
+      await failureOf(unread.claim('order-17', attempt)),
+      await failureOf(unread.read('order-17')),
+      await failureOf(unread.resolve('order-17', 'not_charged')),
+    ]) {
+      expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+      expect(String(failure)).toContain('a newer version of this package may have written it');
+    }
+    expect(service.requests).toEqual([]);
+    expect(await store.read('order-17')).toMatchObject({ text });
+  }
+});
+
+test('a store under which the record changes for ever is given up, and nothing is sent', async () => {
+  let version = 0;
+  const journal = createJournal({
+    read: async () => ({
+      version: `${++version}`,
+      // It does for the record of the service too.
+      text: JSON.stringify({ format: 1, ...attempt, state: 'not_sent' }),
+      age: 0,
+    }),
+    write: async () => false,
+  });
+  expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
+    name: 'JournalError',
+    retryable: true,
+  });
+});

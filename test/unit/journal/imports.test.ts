@@ -1,0 +1,25 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+test('no journal imports a database, nor a type of one', () => {
+  const texts = globSync('src/journal/*.ts').map((file) =>
+    readFileSync(file, 'utf8').replace(/^ \*.*$/gm, ''),
+  );
+  const imported = texts.flatMap((text) =>
+    [...text.matchAll(/from '([^']+)'|import\(/g)].map(([, path]) => path),
+  );
+  expect(imported.length).toBeGreaterThan(20);
+  expect(imported.filter((path) => path !== 'zod/mini' && !path?.startsWith('.'))).toEqual([]);
+});
+
+test('the suite imports neither the client nor a test runner', () => {
+  const files = globSync('src/testing/journal-conformance/*.ts');
+  const texts = files.map((file) => readFileSync(file, 'utf8'));
+  const imported = texts.flatMap((text) =>
+    [...text.matchAll(/from '([^']+)'/g)].map(([, path = '']) => path),
+  );
+  expect(files.length).toBeGreaterThan(3);
+  expect(
+    imported.filter((path) => !/^\.\/[a-z]+\.ts$|^\.\.\/\.\.\/(?:journal\/|errors|api\/)/.test(path)),
+  ).toEqual([]);
+});

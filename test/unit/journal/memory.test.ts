@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest';
+import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { attempt, begunClaim } from '../../helpers/attempts.ts';
+
+describe('a journal in memory keeps what every journal has to', () => {
+  const store = memoryStore();
+  const cases = journalConformance((options) => memoryJournal({ ...options, store }));
+  test.concurrent.each(cases)('$name', ({ run }) => run());
+});
+
+test('memoryJournal keeps its records to itself unless it is given a store', async () => {
+  await begunClaim(memoryJournal(), 'order-17');
+  expect(await memoryJournal().claim('order-17', attempt)).toMatchObject({ state: 'begun' });
+  const store = memoryStore();
+  await begunClaim(memoryJournal({ store }), 'order-17');
+  expect(await memoryJournal({ store }).claim('order-17', attempt)).toMatchObject({ state: 'in_progress' });
+});

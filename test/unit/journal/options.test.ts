@@ -1,0 +1,50 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError, JournalError } from '../../../src/index.ts';
+import { createJournal, memoryJournal } from '../../../src/journal/index.ts';
+import { memoryStore } from '../../../src/journal/memory.ts';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { redisJournal } from '../../../src/journal/redis.ts';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { failureOf } from '../../helpers/service.ts';
+
+const query = async () => ({ rows: [] });
+const makers: [string, (options: unknown) => unknown][] = [
+  ['memory', (options) => Reflect.apply(memoryJournal, undefined, [options])],
+  ['SQLite', (options) => Reflect.apply(sqliteJournal, undefined, [new DatabaseSync(':memory:'), options])],
+  ['PostgreSQL', (options) => Reflect.apply(postgresJournal, undefined, [{ query }, options])],
+  ['Redis', (options) => Reflect.apply(redisJournal, undefined, [{ call: query }, options])],
+  ['a store of your own', (options) => Reflect.apply(createJournal, undefined, [memoryStore(), options])],
+];
+
+test.each(makers)('the options of a journal have to be an object: %s', (_kind, make) => {
+  for (const options of [null, 17, 'lease', true]) {
+    expect(() => make(options)).toThrow(ConfigurationError);
+    expect(() => make(options)).toThrow('The options of a journal must be an object');
+  }
+  expect(make(undefined)).toMatchObject({ lease: 10_000 });
+  expect(make({ lease: 500 })).toMatchObject({ lease: 500 });
+});
+
+test.each([null, undefined, 17, {}, { read: query }, { write: query }])(
+  'what is no store is refused at once: %j',
+  (store) => {
+    const make = () => Reflect.apply(createJournal, undefined, [store]);
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow('createJournal takes a JournalStore');
+  },
+);
+
+describe.each([
+  ['memory', () => memoryJournal()],
+  ['SQLite', () => sqliteJournal(new DatabaseSync(':memory:'))],
+])('a journal in %s', (_kind, open) => {
+  test.each([17n, 17, null, undefined, Symbol('odd'), {}])(
+    'that is asked to settle what is no key says so as a JournalError: %s',
+    async (key) => {
+      const journal = open();
+      const settling = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged']);
+      expect(await failureOf(settling())).toBeInstanceOf(JournalError);
+    },
+  );
+});

@@ -1,0 +1,91 @@
+import { link, mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, describe, test } from 'vitest';
+import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+/** A journal of a merchant's own, as the documentation of JournalStore asks for it. */
+function tableStore(database: DatabaseSync): JournalStore {
+  database.exec(
+    'CREATE TABLE IF NOT EXISTS charges (key TEXT PRIMARY KEY, version TEXT, text TEXT, at REAL)',
+  );
+  const find = database.prepare('SELECT version, text, at FROM charges WHERE key = ?');
+  const insert = database.prepare('INSERT INTO charges VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING');
+  const update = database.prepare(
+    'UPDATE charges SET version = ?, text = ?, at = ? WHERE key = ? AND version = ?',
+  );
+  return {
+    async read(key) {
+      const row = find.get(key);
+      if (!row) return null;
+      const { version, text, at } = row;
+      return { version: String(version), text: String(text), age: Date.now() - Number(at) };
+    },
+    async write(key, { expected, version, text }) {
+      const { changes } =
+        expected === null
+          ? insert.run(key, version, text, Date.now())
+          : update.run(version, text, Date.now(), key, expected);
+      return changes === 1;
+    },
+  };
+}
+
+if (isExhaustive)
+  describe('a table', () => {
+    const database = new DatabaseSync(':memory:');
+    afterAll(() => database.close());
+    const cases = journalConformance((options) => createJournal(tableStore(database), options));
+    test.concurrent.each(cases)('$name', ({ run }) => run());
+  });
+
+/** One folder for each key; each write is a file, whose number only one writer can take. */
+function folderStore(root: string): JournalStore {
+  const folderOf = async (key: string) => {
+    const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key));
+    return join(root, Buffer.from(digest).toString('hex'));
+  };
+  const latest = async (folder: string) => {
+    const numbers = (await readdir(folder)).filter((name) => /^\d+$/.test(name)).map(Number);
+    const number = Math.max(0, ...numbers);
+    if (number === 0) return { number, version: null, text: '', age: 0 };
+    const path = join(folder, String(number));
+    const [version = '', text = ''] = (await readFile(path, 'utf8')).split('\n');
+    return { number, version, text, age: Date.now() - (await stat(path)).mtimeMs };
+  };
+  return {
+    async read(key) {
+      const folder = await folderOf(key);
+      await mkdir(folder, { recursive: true });
+      const { version, text, age } = await latest(folder);
+      return version === null ? null : { version, text, age };
+    },
+    async write(key, { expected, version, text }) {
+      const folder = await folderOf(key);
+      await mkdir(folder, { recursive: true });
+      const found = await latest(folder);
+      if (found.version !== expected) return false;
+      const draft = join(folder, `draft-${version}`);
+      const file = await open(draft, 'wx');
+      await file.writeFile(`${version}\n${text}`);
+      await file.sync();
+      await file.close();
+      const taken = await link(draft, join(folder, String(found.number + 1))).then(
+        () => true,
+        () => false,
+      );
+      await rm(draft);
+      return taken;
+    },
+  };
+}
+
+describe('a folder of files', () => {
+  const folder = tempFolder();
+  afterAll(() => folder.remove());
+  const cases = journalConformance((options) => createJournal(folderStore(folder.path), options));
+  test.each(cases)('$name', ({ run }) => run());
+});

@@ -1,0 +1,297 @@
+import { Client, Pool, type PoolClient } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Journal } from '../../../src/journal/index.ts';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+
+let server: DatabaseServer;
+let pool: Pool;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  pool = new Pool({ connectionString: server.url });
+  // The server may stop before the last connection has said goodbye.
+  pool.on('error', () => {});
+  await postgresJournal(pool).migrate();
+}, 120_000);
+
+// A journal belongs to one service, and each test has a service of its own.
+beforeEach(async () => {
+  await pool.query('DELETE FROM payments_journal');
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await server?.stop();
+}, 60_000);
+
+async function connected(options: object = {}): Promise<Client> {
+  const client = new Client({ connectionString: server.url, ...options });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+function poolOf1(): Pool {
+  const own = new Pool({ connectionString: server.url, max: 1 });
+  own.on('error', () => {});
+  onTestFinished(() => own.end());
+  return own;
+}
+
+let keys = 0;
+const newKey = () => `order-${++keys}`;
+
+const refused = {
+  name: 'JournalError',
+  outcome: 'not_sent',
+  retryable: true,
+  message: expect.stringContaining('inside a transaction'),
+};
+
+/** Counts what leaves. */
+const counting = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+
+describe('through the Pool', () => {
+  test('a charge is recorded while the merchant has a transaction open, and outlives its rollback', async () => {
+    const service = await counting();
+    const payments = service.client({ journal: postgresJournal(pool) });
+    const own = await pool.connect();
+    const key = newKey();
+    await own.query('BEGIN');
+    await payments.chargeMobileMoney(charge, { idempotencyKey: key });
+    await own.query('ROLLBACK');
+    own.release();
+    expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'completed' });
+    await payments.chargeMobileMoney(charge, { idempotencyKey: key });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('a connection that was given back in a transaction is not recorded on; the next try is', async () => {
+    const own = new Pool({ connectionString: server.url, max: 1 });
+    own.on('error', () => {});
+    onTestFinished(() => own.end());
+    const service = await counting();
+    const journal = postgresJournal(own);
+    const payments = service.client({ journal });
+    const key = newKey();
+    const forgotten: PoolClient = await own.connect();
+    await forgotten.query('BEGIN');
+    forgotten.release();
+
+    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+      refused,
+    );
+    expect(service.requests).toEqual([]);
+    expect(await journal.read(key)).toBeNull();
+    await payments.chargeMobileMoney(charge, { idempotencyKey: key });
+    expect(service.requests).toHaveLength(1);
+    expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'completed' });
+  });
+
+  test('refuses to charge with a pg before 8.21, which cannot tell; resolve works', async () => {
+    const own = poolOf1();
+    own.on('connect', (client) => {
+      Object.defineProperty(client, 'getTransactionStatus', { value: undefined });
+    });
+    const service = await counting();
+    const journal = postgresJournal(own);
+    const payments = service.client({ journal });
+    for (const statement of ['SELECT 1', 'BEGIN']) {
+      const forgotten = await own.connect();
+      await forgotten.query(statement);
+      forgotten.release();
+      expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: newKey() }))).toMatchObject(
+        {
+          name: 'JournalError',
+          outcome: 'not_sent',
+          retryable: false,
+          message: expect.stringContaining('Upgrade pg to 8.21 or later.'),
+        },
+      );
+    }
+    expect(service.requests).toEqual([]);
+    const key = newKey();
+    const current = postgresJournal(pool);
+    await current.complete(await begunClaim(current, key), { state: 'unknown' });
+    await journal.resolve(key, { reference: 'TXN-found' });
+    expect(await current.read(key)).toMatchObject({ state: 'completed' });
+  });
+
+  test('notices a BEGIN that nobody waited for on a connection given back', async () => {
+    const own = poolOf1();
+    const service = await counting();
+    const payments = service.client({ journal: postgresJournal(own) });
+    const key = newKey();
+    const forgotten = await own.connect();
+    const begun = forgotten.query('BEGIN');
+    forgotten.release();
+    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+      refused,
+    );
+    await begun;
+    expect(service.requests).toEqual([]);
+    expect(await postgresJournal(pool).read(key)).toBeNull();
+    await payments.chargeMobileMoney(charge, { idempotencyKey: key });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test.each(['ended by the server', 'reset'])(
+    'a connection that breaks fails the call, and neither the process nor the pool: %s',
+    async (how) => {
+      const own = new Pool({ connectionString: server.url, max: 1 });
+      own.on('error', () => {});
+      const connections: object[] = [];
+      own.on('connect', (client) => connections.push(client));
+      onTestFinished(() => own.end());
+      const journal = postgresJournal(own);
+      const blocker = await connected();
+      const key = newKey();
+      await begunClaim(journal, key);
+      await blocker.query('BEGIN');
+      await blocker.query('SELECT 1 FROM payments_journal WHERE key = $1 FOR UPDATE', [key]);
+      const failure = failureOf(journal.claim(key, attempt));
+      const pid = await waitingForLock(blocker);
+      if (how === 'reset') Object(connections[0]).connection.stream.destroy(new Error('reset'));
+      else await blocker.query('SELECT pg_terminate_backend($1)', [pid]);
+      expect(await failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
+      await blocker.query('ROLLBACK');
+      expect(await journal.read(key)).toMatchObject({ state: 'begun' });
+    },
+  );
+
+  test('no listener and no connection is left behind', async () => {
+    const own = new Pool({ connectionString: server.url, max: 1 });
+    own.on('error', () => {});
+    onTestFinished(() => own.end());
+    const journal = postgresJournal(own);
+    await begunClaim(journal, newKey());
+    const client = await own.connect();
+    const before = client.listenerCount('error');
+    client.release();
+    for (let count = 0; count < 20; count++) await begunClaim(journal, newKey());
+    const same = await own.connect();
+    expect(same).toBe(client);
+    expect(same.listenerCount('error')).toBe(before);
+    same.release();
+    expect(own.waitingCount + own.totalCount - own.idleCount).toBe(0);
+  });
+});
+
+describe('through a Client', () => {
+  test('inside a transaction, charging is refused, and nothing is sent or recorded', async () => {
+    const client = await connected();
+    const service = await counting();
+    const journal = postgresJournal(client);
+    const payments = service.client({ journal });
+    const key = newKey();
+    await client.query('BEGIN');
+    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+      refused,
+    );
+    await client.query('COMMIT');
+    expect(await journal.read(key)).toBeNull();
+    expect(service.requests).toEqual([]);
+    await payments.chargeMobileMoney(charge, { idempotencyKey: key });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('in one that failed, it is refused too', async () => {
+    const client = await connected();
+    const journal = postgresJournal(client);
+    await begunClaim(journal, newKey());
+    await client.query('BEGIN');
+    await failureOf(client.query('SELECT 1 / 0'));
+    expect(await failureOf(journal.claim(newKey(), attempt))).toMatchObject(refused);
+    await client.query('ROLLBACK');
+  });
+
+  test.each(['ROLLBACK', 'COMMIT'])(
+    'behind a BEGIN that nobody waited for, nothing is sent, whether it ends in %s',
+    async (ending) => {
+      const client = await connected();
+      const service = await counting();
+      const journal = postgresJournal(client);
+      await begunClaim(journal, newKey());
+      const transactions: Promise<unknown>[] = [];
+      const begin: Journal['claim'] = (key, { service: _, ...others }) => {
+        transactions.push(client.query('BEGIN'));
+        return journal.claim(key, { ...others, service: attempt.service });
+      };
+      const payments = service.client({ journal: { ...journal, claim: begin } });
+      const key = newKey();
+      expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+        refused,
+      );
+      await Promise.all(transactions);
+      await client.query(ending);
+      expect(service.requests).toEqual([]);
+      const entry = await postgresJournal(pool).read(key);
+      expect(entry?.state).toBe(ending === 'ROLLBACK' ? undefined : 'begun');
+    },
+  );
+
+  test('read and resolve are part of the transaction', async () => {
+    const client = await connected();
+    const journal = postgresJournal(client);
+    const key = newKey();
+    await journal.complete(await begunClaim(journal, key), { state: 'unknown' });
+
+    await client.query('BEGIN');
+    await journal.resolve(key, 'not_charged');
+    expect(await journal.read(key)).toMatchObject({ state: 'not_charged' });
+    expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'unknown' });
+    await client.query('ROLLBACK');
+    expect(await journal.read(key)).toMatchObject({ state: 'unknown' });
+
+    await client.query('BEGIN');
+    await journal.resolve(key, { reference: 'TXN-found' });
+    await client.query('COMMIT');
+    expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'completed' });
+  });
+
+  test('whoever begins a key that is being settled waits for that transaction', async () => {
+    const client = await connected();
+    const settling = postgresJournal(client);
+    const journal = postgresJournal(pool);
+    const key = newKey();
+    await journal.complete(await begunClaim(journal, key), { state: 'unknown' });
+    await client.query('BEGIN');
+    await settling.resolve(key, 'not_charged');
+    const beginning = journal.claim(key, attempt);
+    await waitingForLock(client);
+    await client.query('COMMIT');
+    expect(await beginning).toMatchObject({ state: 'begun' });
+  });
+
+  test.each([
+    ['older than 8.21', {}, 'Upgrade pg to 8.21 or later.'],
+    ['in pipeline mode', { getTransactionStatus: () => 'I', pipeline: true }, 'Give the journal the Pool.'],
+  ])('refuses to charge on a Client that is %s', async (_which, more, instead) => {
+    const client = await connected();
+    const asked: string[] = [];
+    const query = (text: string, values?: unknown[]) => {
+      asked.push(text);
+      return client.query(text, values);
+    };
+    const journal = postgresJournal({ query, ...more });
+    expect(await failureOf(journal.claim(newKey(), attempt))).toMatchObject({
+      name: 'JournalError',
+      retryable: false,
+      message: expect.stringContaining(instead),
+    });
+    expect(asked.filter((text) => !text.startsWith('SELECT'))).toEqual([]);
+  });
+});
+
+/** The process of the one connection that waits for a lock. */
+async function waitingForLock(client: Client): Promise<number> {
+  for (;;) {
+    const { rows } = await client.query("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    const [row] = rows;
+    if (row) return Number(row.pid);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

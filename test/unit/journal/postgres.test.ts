@@ -1,0 +1,225 @@
+import { Client, Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { failureOf } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+
+let server: DatabaseServer;
+let pool: Pool;
+
+beforeAll(async () => {
+  server = await startPostgres();
+  pool = new Pool({ connectionString: server.url });
+  // The server may stop before the last connection has said goodbye.
+  pool.on('error', () => {});
+  await postgresJournal(pool).migrate();
+}, 120_000);
+
+afterAll(async () => {
+  await pool?.end();
+  await server?.stop();
+}, 60_000);
+
+function ownPool(options: object = {}): Pool {
+  const own = new Pool({ connectionString: server.url, ...options });
+  own.on('error', () => {});
+  onTestFinished(() => own.end());
+  return own;
+}
+
+async function ownClient(options: object = {}): Promise<Client> {
+  const own = new Client({ connectionString: server.url, ...options });
+  await own.connect();
+  onTestFinished(() => own.end());
+  return own;
+}
+
+const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
+
+describe('a journal through a Pool keeps what every journal has to', () => {
+  const cases = journalConformance((options) => postgresJournal(pool, options));
+  test.each(cases)('$name', ({ run }) => run());
+});
+
+if (isExhaustive) {
+  describe('a journal through Clients keeps it too', () => {
+    const cases = journalConformance(async (options) => {
+      const client = new Client({ connectionString: server.url });
+      await client.connect();
+      return { journal: postgresJournal(client, options), close: () => client.end() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  describe('a journal keeps it where the database is strict about transactions at the same time', () => {
+    const strict = () => new Pool({ connectionString: server.url, ...STRICT });
+    const cases = journalConformance((options) => {
+      const own = strict();
+      return { journal: postgresJournal(own, options), close: () => own.end() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+}
+
+test.each([
+  ['a Pool', async () => ownPool(STRICT)],
+  ['a Client', () => ownClient(STRICT)],
+])('claims a key through %s after the database refused an overtaken write', async (what, open) => {
+  const journal = postgresJournal(await open());
+  const key = `overtaken through ${what}`;
+  await journal.complete(await begunClaim(journal, key), { state: 'rejected' });
+  const other = await ownClient();
+  await other.query('BEGIN');
+  await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
+  const standing = journal.claim(key, attempt);
+  const isBlocked = async () => {
+    const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    expect(rows).toHaveLength(1);
+  };
+  await vi.waitFor(isBlocked, { timeout: 20_000 });
+  await other.query('COMMIT');
+  expect(await standing).toMatchObject({ state: 'begun' });
+});
+
+describe('migrate', () => {
+  test('may be called by many at once, and again', async () => {
+    const own = ownPool({ max: 20 });
+    const journals = Array.from({ length: 20 }, () => postgresJournal(own, { table: 'made_at_once' }));
+    await Promise.all(journals.map((journal) => journal.migrate()));
+    await Promise.all(journals.map((journal) => journal.migrate()));
+    const { rows } = await own.query(
+      "SELECT indexname FROM pg_indexes WHERE tablename = 'made_at_once' ORDER BY 1",
+    );
+    expect(rows).toEqual([{ indexname: 'made_at_once_kept_until' }, { indexname: 'made_at_once_pkey' }]);
+  });
+
+  test('leaves what is recorded as it is', async () => {
+    const journal = postgresJournal(pool);
+    await begunClaim(journal, 'before migrate');
+    await journal.migrate();
+    expect(await journal.read('before migrate')).toMatchObject({ state: 'begun' });
+  });
+
+  test('tells what the database says', async () => {
+    const journal = postgresJournal(pool, { table: 'missing.journal' });
+    expect(String(await failureOf(journal.migrate()))).toContain('schema "missing" does not exist');
+  });
+});
+
+test('the table may be in a schema, and be named with a word of SQL; its statement is that of postgresSchema', async () => {
+  await pool.query('CREATE SCHEMA IF NOT EXISTS "order"');
+  await pool.query(postgresSchema('order.user'));
+  await pool.query(postgresSchema('order.user'));
+  const journal = postgresJournal(pool, { table: 'order.user' });
+  await begunClaim(journal, 'in its own table');
+  expect(await postgresJournal(pool).read('in its own table')).toBeNull();
+  const { rows } = await pool.query(`SELECT record ->> 'state' AS state FROM "order"."user"`);
+  // The other record tells which service the journal belongs to.
+  expect(rows.map(({ state }) => state).sort()).toEqual(['begun', null]);
+});
+
+test.each(['', 'Journal', 'a b', 'a;b', '1st', 'a"b', 'a.b.c', '.a', "a'b", 'a'.repeat(52), 'a\n', 17])(
+  'a table cannot be named %j',
+  (table) => {
+    const options: object = { table };
+    expect(() => postgresJournal(pool, options)).toThrow('table must be a plain name in lower case');
+    expect(() => Reflect.apply(postgresSchema, undefined, [table])).toThrow('table must be a plain name');
+  },
+);
+
+test('what is no client is refused at once', () => {
+  for (const client of [undefined, null, {}, 'postgres://localhost']) {
+    expect(() => Reflect.apply(postgresJournal, undefined, [client])).toThrow(
+      'postgresJournal takes a Pool or a Client of pg.',
+    );
+  }
+});
+
+test('each step is one statement', async () => {
+  const client = new Client({ connectionString: server.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  let statements = 0;
+  const counting = {
+    query: (text: string, values?: unknown[]) => {
+      statements++;
+      return client.query(text, values);
+    },
+    getTransactionStatus: () => client.getTransactionStatus(),
+  };
+  const journal = postgresJournal(counting);
+  const taken = async (step: () => Promise<unknown>) => {
+    statements = 0;
+    await step();
+    return statements;
+  };
+  await begunClaim(journal, 'first');
+  // The first reads which service the journal belongs to.
+  expect(statements).toBe(2);
+  statements = 0;
+  const claim = await begunClaim(journal, 'counted');
+  expect(statements).toBe(1);
+  expect(await taken(() => journal.renew(claim))).toBe(1);
+  const again = await begunClaim(journal, 'counted too');
+  expect(await taken(() => journal.complete(again, { state: 'unknown' }))).toBe(1);
+  expect(await taken(() => journal.read('counted'))).toBe(1);
+  // What stands in the way has to be read, and what is settled too.
+  expect(await taken(() => journal.claim('counted', attempt))).toBe(2);
+  expect(await taken(() => journal.resolve('counted too', { reference: 'TXN-found' }))).toBe(2);
+});
+
+test('synchronous_commit = off is lifted for what is recorded, and for nothing else', async () => {
+  const own = ownPool({ options: '-c synchronous_commit=off', max: 1 });
+  const journal = postgresJournal(own, { table: 'watched' });
+  await journal.migrate();
+  await begunClaim(journal, 'first');
+  await own.query(`
+    CREATE TABLE committed (how text);
+    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO committed SELECT current_setting('synchronous_commit'); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER noting AFTER INSERT OR UPDATE ON watched
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();`);
+  const claim = await begunClaim(journal, 'order-17');
+  await journal.complete(claim, { state: 'unknown' });
+  await journal.resolve('order-17', { reference: 'TXN-found' });
+  expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(3).fill({ how: 'on' }));
+  expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
+});
+
+test.each(['local', 'remote_write', 'on'])('synchronous_commit = %s stays as it is', async (setting) => {
+  const own = ownPool({ options: `-c synchronous_commit=${setting}`, max: 1 });
+  await begunClaim(postgresJournal(own), `under ${setting}`);
+  expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: setting }]);
+});
+
+test('what was dropped is deleted, a little at a time, and its key is new; what is in doubt is kept', async () => {
+  const journal = postgresJournal(pool, { table: 'dropping', retention: 60_000 });
+  await journal.migrate();
+  for (let index = 0; index < 30; index++) {
+    await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+    await journal.complete(await begunClaim(journal, `doubtful ${index}`), { state: 'unknown' });
+  }
+  const rows = async (pattern: string) => {
+    const { rows } = await pool.query('SELECT key FROM dropping WHERE key LIKE $1', [pattern]);
+    return rows.length;
+  };
+  const later = (milliseconds: number) =>
+    pool.query('UPDATE dropping SET kept_until = kept_until - $1', [milliseconds]);
+  await later(7 * 24 * 60 * 60 * 1000 + 30_000);
+  await begunClaim(journal, 'new 0');
+  expect(await rows('old %')).toBe(30);
+  await later(30_000);
+  expect(await journal.read('old 29')).toMatchObject({ state: 'rejected' });
+  expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
+    state: 'begun',
+  });
+  expect(await rows('old %')).toBe(20);
+  await begunClaim(journal, 'new 1');
+  await begunClaim(journal, 'new 2');
+  // The one that was begun again.
+  expect(await rows('old %')).toBe(1);
+  expect(await rows('doubtful %')).toBe(30);
+});

@@ -1,0 +1,172 @@
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { JournalWarningEvent, PaymentsEvent } from '../../../src/index.ts';
+import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
+import { redisJournal } from '../../../src/journal/redis.ts';
+import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
+import { answers, charge, json, startService } from '../../helpers/service.ts';
+
+const patient = { timeout: 10_000 };
+
+/** A client of the package over a journal, what it was told of settings, and what it logged as a warning. */
+async function listening(journal: Journal) {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const events: JournalWarningEvent[] = [];
+  const warned: string[] = [];
+  const nothing = () => {};
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'journal_warning') events.push(event);
+  };
+  const logger = {
+    debug: nothing,
+    info: nothing,
+    warn: (line: string) => warned.push(line),
+    error: nothing,
+  };
+  const payments = service.client({ journal, onEvent, logger });
+  const pay = () => payments.chargeMobileMoney(charge, { idempotencyKey: crypto.randomUUID() });
+  return { events, warned, pay, service };
+}
+
+describe.skipIf(!hasRedis)('a journal in Redis', () => {
+  let server: DatabaseServer;
+  let admin: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    admin = new Redis(server.port, '127.0.0.1');
+  }, 60_000);
+  afterAll(async () => {
+    admin?.disconnect();
+    await server?.stop();
+  });
+  const sufficient = { appendonly: 'yes', appendfsync: 'always', 'maxmemory-policy': 'noeviction' };
+  const set = async (settings: object) => {
+    for (const [name, value] of Object.entries(settings)) await admin.config('SET', name, value);
+  };
+  afterEach(async () => {
+    await set(sufficient);
+    // A journal belongs to one service, and each test has a service of its own.
+    await admin.flushall();
+  });
+
+  function ioredis(url = server.url): Redis {
+    const client = new Redis(url);
+    client.on('error', () => {});
+    onTestFinished(() => client.disconnect());
+    return client;
+  }
+
+  const insufficient: [string, string, string, string][] = [
+    ['appendfsync', 'everysec', 'a crash of Redis or of the machine', 'Set appendfsync always.'],
+    ['appendfsync', 'no', 'a crash of Redis or of the machine', 'Set appendfsync always.'],
+    ['appendonly', 'no', 'any restart of Redis', 'Set appendonly yes.'],
+    ['maxmemory-policy', 'allkeys-lru', 'when its memory is full', 'Set maxmemory-policy noeviction.'],
+  ];
+  test.each(insufficient)('warns once of %s %s', async (setting, value, loss, instead) => {
+    await set({ [setting]: value });
+    const journal = redisJournal(ioredis());
+    const { events, warned, pay, service } = await listening(journal);
+    await Promise.all([pay(), pay()]);
+    await vi.waitFor(() => expect(events).toHaveLength(1), patient);
+    expect(events).toEqual([{ type: 'journal_warning', setting, value, message: expect.any(String) }]);
+    expect(events[0]?.message).toContain(loss);
+    expect(events[0]?.message).toContain(instead);
+    expect(events[0]?.message.length).toBeLessThanOrEqual(200);
+    expect(warned).toEqual([`payments: ${events[0]?.message}`]);
+    await pay();
+    const again = service.client({
+      journal,
+      onEvent: (event) => expect(event.type).not.toBe('journal_warning'),
+    });
+    await again.chargeMobileMoney(charge, { idempotencyKey: crypto.randomUUID() });
+    await journal.warnings?.();
+    expect(events).toHaveLength(1);
+  });
+
+  test('warns through each client and protocol', async () => {
+    await set({ appendfsync: 'everysec', 'maxmemory-policy': 'allkeys-lfu' });
+    const clients = await Promise.all(
+      ([2, 3] as const).map((RESP) => createClient({ url: server.url, RESP }).connect()),
+    );
+    onTestFinished(() => {
+      for (const client of clients) client.destroy();
+    });
+    for (const journal of [redisJournal(ioredis()), ...clients.map((client) => redisJournal(client))]) {
+      expect(await journal.warnings?.()).toMatchObject([
+        { setting: 'appendfsync', value: 'everysec' },
+        { setting: 'maxmemory-policy', value: 'allkeys-lfu' },
+      ]);
+    }
+  });
+
+  test.each([{}, { 'maxmemory-policy': 'volatile-lru' }])(
+    'says nothing of what is sufficient: %j',
+    async (more) => {
+      await set(more);
+      const journal = redisJournal(ioredis());
+      const { events, pay } = await listening(journal);
+      await pay();
+      expect(await journal.warnings?.()).toEqual([]);
+      expect(events).toEqual([]);
+    },
+  );
+
+  test('says nothing when CONFIG is forbidden to its user', async () => {
+    await set({ appendfsync: 'everysec' });
+    await admin.call('ACL', 'SETUSER', 'shop', 'on', '>secret', '~*', '+@all', '-config');
+    const journal = redisJournal(ioredis(`redis://shop:secret@127.0.0.1:${server.port}`));
+    const { events, pay } = await listening(journal);
+    expect(await pay()).toMatchObject({ status: 'processing' });
+    expect(await journal.warnings?.()).toEqual([]);
+    expect(events).toEqual([]);
+  });
+
+  test('says nothing when the server has no CONFIG', async () => {
+    const managed = await startRedis(['--appendfsync', 'everysec', '--rename-command', 'CONFIG', '']);
+    onTestFinished(() => managed.stop());
+    const journal = redisJournal(ioredis(managed.url));
+    const { events, pay } = await listening(journal);
+    expect(await pay()).toMatchObject({ status: 'processing' });
+    expect(await journal.warnings?.()).toEqual([]);
+    expect(events).toEqual([]);
+  });
+});
+
+describe('what a journal says of its settings', () => {
+  const odd: [string, () => unknown][] = [
+    ['never comes', () => new Promise(() => {})],
+    ['fails', () => Promise.reject(new Error('broken'))],
+    [
+      'throws',
+      () => {
+        throw new Error('broken');
+      },
+    ],
+    ['is no list', async () => 17],
+    ['is a list of something else', async () => [null]],
+  ];
+  test.each(odd)('holds up and fails no charge when it %s', async (_how, warnings) => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    onTestFinished(() => {
+      process.off('unhandledRejection', unhandled);
+    });
+    const asked = vi.fn(warnings);
+    const journal: Journal = Object.assign(memoryJournal(), { warnings: asked });
+    const { events, pay } = await listening(journal);
+    expect(await pay()).toMatchObject({ status: 'processing' });
+    expect(await pay()).toMatchObject({ status: 'processing' });
+    expect(asked).toHaveBeenCalledOnce();
+    expect(events).toEqual([]);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('reaches the listener of a journal of your own', async () => {
+    const warning = { setting: 'fsync', value: 'off', message: 'A crash loses records.' };
+    const journal = Object.assign(memoryJournal(), { warnings: async () => [warning] });
+    const { events, pay } = await listening(journal);
+    await pay();
+    await vi.waitFor(() => expect(events).toEqual([{ type: 'journal_warning', ...warning }]), patient);
+  });
+});

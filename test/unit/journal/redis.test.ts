@@ -1,0 +1,233 @@
+import { Cluster, Redis } from 'ioredis';
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { redisJournal } from '../../../src/journal/redis.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
+import { failureOf } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+
+let server: DatabaseServer;
+
+beforeAll(async () => {
+  if (hasRedis) server = await startRedis();
+}, 60_000);
+afterAll(() => server?.stop());
+
+/** Closed with the test. */
+function ioredis(options = ''): Redis {
+  const client = new Redis(`${server.url}?${options}`);
+  client.on('error', () => {});
+  onTestFinished(() => client.disconnect());
+  return client;
+}
+
+async function nodeRedis(options: object = {}) {
+  const client = createClient({ url: server.url, ...options });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
+
+describe.skipIf(!hasRedis)('a journal in Redis', () => {
+  describe('through ioredis keeps what every journal has to', () => {
+    const cases = journalConformance((options) => {
+      const client = new Redis(server.port, '127.0.0.1');
+      return { journal: redisJournal(client, options), close: () => client.quit() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  if (isExhaustive)
+    describe('through redis keeps it too', () => {
+      const cases = journalConformance(async (options) => {
+        const client = await nodeRedis();
+        return { journal: redisJournal(client, options), close: () => client.close() };
+      });
+      test.each(cases)('$name', ({ run }) => run());
+    });
+
+  test('both clients, and both protocols, read each other', async () => {
+    const [two, three] = [await nodeRedis({ RESP: 2 }), await nodeRedis({ RESP: 3 })];
+    onTestFinished(() => {
+      two.destroy();
+      three.destroy();
+    });
+    const journals = [redisJournal(ioredis()), redisJournal(two), redisJournal(three)];
+    for (const [index, writer] of journals.entries()) {
+      const key = `read by all ${index}`;
+      await writer.complete(await begunClaim(writer, key), { state: 'unknown', reference: 'TXN-perhaps' });
+      for (const reader of journals) {
+        expect(await reader.read(key)).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
+        expect(await reader.claim(key, attempt)).toMatchObject({ state: 'unknown' });
+      }
+    }
+  });
+
+  test.each([
+    ['numbers as text', 'stringNumbers=true', ''],
+    ['a prefix of its own', 'keyPrefix=shop:', 'shop:'],
+    ['pipelines that it makes by itself', 'enableAutoPipelining=true', ''],
+  ])('ioredis may be set to %s', async (_what, options, prefix) => {
+    const client = ioredis(options);
+    const journal = redisJournal(client);
+    const key = `under ${options}`;
+    const all = await Promise.all(Array.from({ length: 10 }, () => journal.claim(key, attempt)));
+    expect(all.filter(({ state }) => state === 'begun')).toHaveLength(1);
+    expect(all.filter(({ state }) => state === 'in_progress')).toHaveLength(9);
+    expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
+  });
+
+  test('a cluster of ioredis serves too: each script names its one key', async () => {
+    const port = server.port;
+    const client = ioredis();
+    const named: unknown[] = [];
+    const call = (command: string, ...args: (string | number)[]) => {
+      named.push(args[1], args[2]);
+      return client.call(command, ...args);
+    };
+    const journal = redisJournal({ call });
+    await begunClaim(journal, 'first');
+    expect(named.every((name, index) => index % 2 === 1 || name === '1')).toBe(true);
+    named.length = 0;
+    await journal.read((await begunClaim(journal, 'clustered')).key);
+    expect(named).toEqual(['1', 'payments:journal:clustered', '1', 'payments:journal:clustered']);
+    const cluster = new Cluster([{ port, host: '127.0.0.1' }], { lazyConnect: true });
+    expect(redisJournal(cluster)).toHaveProperty('lease', 10_000);
+    cluster.disconnect();
+  });
+
+  test('the prefix keeps journals apart', async () => {
+    const client = ioredis();
+    await begunClaim(redisJournal(client, { prefix: 'one:' }), 'order-17');
+    expect(await redisJournal(client, { prefix: 'two:' }).read('order-17')).toBeNull();
+    expect(await client.exists('one:order-17')).toBe(1);
+  });
+
+  test('the age is told by the clock of Redis', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client, { lease: 5_000 });
+    await begunClaim(journal, 'aged');
+    await client.hincrby('payments:journal:aged', 'written_at', -4_000);
+    expect(await journal.claim('aged', attempt)).toMatchObject({ state: 'in_progress' });
+    await client.hincrby('payments:journal:aged', 'written_at', -1_001);
+    expect(await journal.claim('aged', attempt)).toMatchObject({ state: 'unknown' });
+  });
+
+  test('drops what may go after the retention, and keeps what is unknown', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client, { prefix: 'dropping:', retention: 60_000 });
+    for (let index = 0; index < 30; index++) {
+      await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+      await journal.complete(await begunClaim(journal, `unknown ${index}`), { state: 'unknown' });
+    }
+    const begunAgain = await begunClaim(journal, 'old 0');
+    const names = async (pattern: string) => (await client.keys(`dropping:${pattern}`)).length;
+    const later = (milliseconds: number) =>
+      client.hincrby('dropping:\t{retention}:time', 'counted', milliseconds);
+    const write = async () => {
+      const claim = await begunClaim(journal, crypto.randomUUID());
+      await journal.complete(claim, { state: 'not_sent' });
+    };
+    await later(7 * 24 * 60 * 60 * 1000 + 30_000);
+    await write();
+    expect(await names('old *')).toBe(30);
+    await later(30_000);
+    await write();
+    // It is done in the background.
+    const patient = { timeout: 10_000 };
+    await vi.waitFor(async () => expect(await names('old *')).toBeLessThanOrEqual(21), patient);
+    await vi.waitFor(async () => {
+      await write();
+      expect(await names('old *')).toBe(1);
+    }, patient);
+    expect(await names('unknown *')).toBe(30);
+    expect(await journal.complete(begunAgain, { state: 'unknown' })).toBe(true);
+    expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
+      state: 'begun',
+    });
+  });
+
+  test('leaves no expiry to the clock of Redis', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client, { retention: 60_000 });
+    const claim = await begunClaim(journal, 'kept');
+    await client.pexpire('payments:journal:kept', 60_000);
+    await journal.complete(claim, { state: 'not_sent' });
+    expect(await client.pttl('payments:journal:kept')).toBe(-1);
+  });
+
+  test('records without a permission to count the time, and keeps what it recorded', async () => {
+    const client = ioredis();
+    const call = (command: string, ...args: (string | number)[]) =>
+      args[1] === '2'
+        ? Promise.reject(new Error('NOPERM No permissions to access a key'))
+        : client.call(command, ...args);
+    const journal = redisJournal({ call }, { retention: 1 });
+    await journal.complete(await begunClaim(journal, 'not counted'), { state: 'not_sent' });
+    expect(await client.hexists('payments:journal:not counted', 'kept_until')).toBe(0);
+    expect(await journal.read('not counted')).toMatchObject({ state: 'not_sent' });
+  });
+
+  test('inside a MULTI on its client, nothing is taken for recorded', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client);
+    await client.call('MULTI');
+    for (const refusal of [
+      await failureOf(journal.claim('queued', attempt)),
+      await failureOf(journal.read('queued')),
+    ])
+      expect(refusal).toMatchObject({
+        name: 'JournalError',
+        retryable: true,
+        message: expect.stringContaining('MULTI'),
+      });
+    await client.call('DISCARD');
+    expect(await journal.read('queued')).toBeNull();
+  });
+
+  test.each([
+    ['its version', (client: Redis, name: string) => client.hdel(name, 'version')],
+    ['the text of its version', (client: Redis, name: string) => client.hset(name, 'version', '')],
+    ['its record', (client: Redis, name: string) => client.hdel(name, 'record')],
+    ['its time', (client: Redis, name: string) => client.hdel(name, 'written_at')],
+    ['the form of its time', (client: Redis, name: string) => client.hset(name, 'written_at', 'noon')],
+    ['its form', (client: Redis, name: string) => client.multi().del(name).set(name, 'mine').exec()],
+  ])('a record that has lost %s is never taken for a new key: it stays in doubt', async (what, lose) => {
+    const client = ioredis();
+    const journal = redisJournal(client);
+    const claim = await begunClaim(journal, `lost ${what}`);
+    await journal.complete(claim, { state: 'not_sent' });
+    await lose(client, `payments:journal:lost ${what}`);
+    for (const failure of [
+      await failureOf(journal.claim(claim.key, attempt)),
+      await failureOf(journal.read(claim.key)),
+      await failureOf(journal.resolve(claim.key, 'not_charged')),
+    ])
+      expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+  });
+
+  test('a command that is sent again after its connection broke is known as the first one', async () => {
+    const client = ioredis();
+    const call = async (command: string, ...args: (string | number)[]) => {
+      await client.call(command, ...args);
+      return client.call(command, ...args);
+    };
+    const journal = redisJournal({ call });
+    const claim = await begunClaim(journal, 'sent again');
+    const renewed = await journal.renew(claim);
+    expect(renewed).not.toBeNull();
+    if (renewed)
+      expect(await journal.complete(renewed, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(true);
+    expect(await journal.read('sent again')).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
+  });
+});
+
+test('what is no client is refused at once', () => {
+  for (const client of [undefined, null, {}, 'redis://localhost']) {
+    expect(() => Reflect.apply(redisJournal, undefined, [client])).toThrow(
+      'redisJournal takes a client of ioredis or of redis.',
+    );
+  }
+});

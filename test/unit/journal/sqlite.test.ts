@@ -1,0 +1,179 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { failureOf } from '../../helpers/service.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+/** Connections to a new file, closed and removed with the test. */
+function temporaryDatabase() {
+  const folder = tempFolder();
+  const open: DatabaseSync[] = [];
+  onTestFinished(() => {
+    for (const database of open) if (database.isOpen) database.close();
+    folder.remove();
+  });
+  return (timeout = 0) => {
+    const database = new DatabaseSync(join(folder.path, 'payments.db'), { timeout });
+    open.push(database);
+    return database;
+  };
+}
+
+describe('a journal in a file keeps what every journal has to, each handle on a connection of its own', () => {
+  let folder: ReturnType<typeof tempFolder>;
+  beforeAll(() => {
+    folder = tempFolder();
+  });
+  afterAll(() => folder.remove());
+
+  const cases = journalConformance((options) => {
+    const database = new DatabaseSync(join(folder.path, 'payments.db'));
+    return { journal: sqliteJournal(database, options), close: () => database.close() };
+  });
+  test.each(cases)('$name', ({ run }) => run());
+});
+
+describe('a journal in memory keeps it too', () => {
+  const database = new DatabaseSync(':memory:');
+  afterAll(() => database.close());
+  const cases = journalConformance((options) => sqliteJournal(database, options));
+  test.concurrent.each(cases)('$name', ({ run }) => run());
+});
+
+test('the file is in WAL mode, and each commit reaches the disk', async () => {
+  const database = temporaryDatabase()();
+  await sqliteJournal(database).read('order-17');
+  expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
+});
+
+test('a file that somebody else holds is waited for, while this process goes on', async () => {
+  const open = temporaryDatabase();
+  const journal = sqliteJournal(open());
+  await journal.read('order-17');
+  const other = open();
+  other.exec('BEGIN IMMEDIATE');
+  let turns = 0;
+  let begun = false;
+  const beginning = journal.claim('order-17', attempt).then((standing) => {
+    begun = true;
+    return standing;
+  });
+  while (turns < 5) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(begun).toBe(false);
+    turns++;
+  }
+  other.exec('COMMIT');
+  expect(await beginning).toMatchObject({ state: 'begun' });
+});
+
+test('inside a transaction of the merchant on its connection, charging is refused and nothing is recorded', async () => {
+  const database = temporaryDatabase()();
+  const journal = sqliteJournal(database);
+  const claim = await begunClaim(journal, 'order-17');
+  for (const open of ['BEGIN', 'BEGIN IMMEDIATE', 'SAVEPOINT mine']) {
+    database.exec(open);
+    const refusals = [
+      await failureOf(journal.claim('order-18', attempt)),
+      await failureOf(journal.renew(claim)),
+      await failureOf(journal.complete(claim, { state: 'not_sent' })),
+    ];
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
+      expect(String(refusal)).toContain('inside a transaction');
+    }
+    database.exec('COMMIT');
+    expect(await journal.read('order-18')).toBeNull();
+    expect(await journal.read('order-17')).toMatchObject({ state: 'begun' });
+  }
+});
+
+test.each(['a journal in use', 'a new journal'])(
+  'inside such a transaction, read and resolve are part of it: %s',
+  async (which) => {
+    const database = temporaryDatabase()();
+    const first = sqliteJournal(database);
+    const claim = await begunClaim(first, 'order-17');
+    await first.complete(claim, { state: 'unknown' });
+    const journal = which === 'a new journal' ? sqliteJournal(database) : first;
+
+    database.exec('BEGIN');
+    await journal.resolve('order-17', 'not_charged');
+    expect(await journal.read('order-17')).toMatchObject({ state: 'not_charged' });
+    database.exec('ROLLBACK');
+    expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
+
+    database.exec('BEGIN');
+    await journal.resolve('order-17', { reference: 'TXN-found' });
+    database.exec('COMMIT');
+    expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
+  },
+);
+
+test('a table that was made in a transaction that is rolled back is made again', async () => {
+  const database = temporaryDatabase()();
+  const journal = sqliteJournal(database);
+  database.exec('BEGIN');
+  expect(await journal.read('order-17')).toBeNull();
+  database.exec('ROLLBACK');
+  expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
+  expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
+});
+
+test('tables of other names are other journals, also where the name is a word of SQL', async () => {
+  const database = temporaryDatabase()();
+  await begunClaim(sqliteJournal(database, { table: 'order' }), 'order-17');
+  expect(await sqliteJournal(database, { table: 'payments' }).read('order-17')).toBeNull();
+  expect(await sqliteJournal(database, { table: 'order' }).read('order-17')).not.toBeNull();
+});
+
+test.each(['', 'a b', 'a;b', '1st', 'a"b', 'main.journal', 17])('a table cannot be named %j', (table) => {
+  const options: object = { table };
+  expect(() => sqliteJournal(new DatabaseSync(':memory:'), options)).toThrow('table must be a plain name');
+});
+
+test('what is no database is refused at once', () => {
+  for (const database of [undefined, null, {}, 'payments.db']) {
+    expect(() => Reflect.apply(sqliteJournal, undefined, [database])).toThrow(
+      'sqliteJournal takes a DatabaseSync of node:sqlite.',
+    );
+  }
+});
+
+test('a database that gives rows as arrays is not read wrongly: what it holds stays in doubt', async () => {
+  const open = temporaryDatabase();
+  const first = sqliteJournal(open());
+  await first.complete(await begunClaim(first, 'order-17'), { state: 'not_sent' });
+  const database = new DatabaseSync(open().location() ?? '', { returnArrays: true });
+  onTestFinished(() => database.close());
+  const journal = sqliteJournal(database);
+  for (const failure of [
+    await failureOf(journal.claim('order-17', attempt)),
+    await failureOf(journal.read('order-17')),
+    await failureOf(journal.resolve('order-17', 'not_charged')),
+  ]) {
+    expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+    expect(String(failure)).toContain('open it without returnArrays');
+  }
+  expect(await first.read('order-17')).toMatchObject({ state: 'not_sent' });
+});
+
+test('a database that is closed, or that cannot be written, fails as a JournalError', async () => {
+  const open = temporaryDatabase();
+  const database = open();
+  const journal = sqliteJournal(database);
+  await journal.read('order-17');
+  database.exec('PRAGMA query_only = ON');
+  expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
+    name: 'JournalError',
+    outcome: 'not_sent',
+    retryable: true,
+    message: expect.stringContaining('readonly'),
+  });
+  database.close();
+  expect(await failureOf(journal.read('order-17'))).toMatchObject({ name: 'JournalError', retryable: true });
+});

@@ -1,0 +1,138 @@
+import { createJournal, type Journal } from '../../../src/journal/index.ts';
+import type { OpenJournal } from '../../../src/testing/index.ts';
+import { type Kept, looseStore } from '../../helpers/loose-store.ts';
+import {
+  AGAIN,
+  ANSWER,
+  CHECKOUT,
+  CONFLICT,
+  DIES,
+  FOUND,
+  FREED,
+  NOT_YET,
+  NOTHING,
+  OTHERWISE,
+  SERVICE,
+  UNKNOWN,
+  type Wrong,
+} from './conformance-cases.ts';
+
+/** A journal that is not made by createJournal, or not well. */
+const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal => {
+  const records = new Map<string, Kept>();
+  return (options) => {
+    const journal = createJournal(looseStore(records), options);
+    return { ...journal, ...change(journal) };
+  };
+};
+
+export const wrongJournals: Wrong[] = [
+  {
+    what: 'shows a charge whose process has died as begun',
+    open: changed(({ read }) => ({
+      async read(key) {
+        const entry = await read(key);
+        return entry?.state === 'unknown' ? { ...entry, state: 'begun' } : entry;
+      },
+    })),
+    found: DIES,
+    says: 'read shows begun instead of unknown',
+  },
+  {
+    what: 'takes any input',
+    open: changed(({ claim: begin }) => ({
+      claim: (key, attempt) => begin(key, { ...attempt, fingerprint: 'any' }),
+    })),
+    found: CONFLICT,
+    says: 'instead of conflict',
+  },
+  {
+    what: 'takes any service',
+    open: changed(({ claim: begin }) => ({
+      claim: (key, attempt) => begin(key, { ...attempt, service: 'any' }),
+    })),
+    found: SERVICE,
+    says: 'instead of other_service',
+  },
+  {
+    what: 'takes no other input once it was refused',
+    open: changed(({ claim: begin, read }) => ({
+      async claim(key, attempt) {
+        const entry = await read(key);
+        if (entry?.state === 'rejected' && entry.fingerprint !== attempt.fingerprint)
+          return { state: 'conflict' };
+        return begin(key, attempt);
+      },
+    })),
+    found: AGAIN,
+    says: 'began what was rejected with other input',
+  },
+  {
+    what: 'forgets the result',
+    open: changed(({ complete: end }) => ({
+      complete: (claim, { state }) =>
+        end(claim, state === 'completed' ? { state, result: { reference: '' } } : { state }),
+    })),
+    found: ANSWER,
+    says: 'the recorded reference is ',
+  },
+  {
+    what: 'forgets the reference of what is unknown',
+    open: changed(({ complete: end }) => ({
+      complete: (claim, ending) => end(claim, ending.state === 'unknown' ? { state: 'unknown' } : ending),
+    })),
+    found: UNKNOWN,
+    says: 'the reference came back as undefined',
+  },
+  {
+    what: 'settles nothing',
+    open: changed(() => ({ resolve: async () => {} })),
+    found: FOUND,
+    says: 'begin gave unknown instead of completed',
+  },
+  {
+    what: 'forgets the checkout_url',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) =>
+        resolve(
+          key,
+          resolution === 'not_charged' ? resolution : { ...resolution, checkout_url: 'https://pay.example/' },
+        ),
+    })),
+    found: CHECKOUT,
+    says: 'the settled checkout_url is https://pay.example/',
+  },
+  {
+    what: 'frees a key for nobody',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) =>
+        resolve(key, resolution === 'not_charged' ? { reference: 'TXN-none' } : resolution),
+    })),
+    found: FREED,
+    says: '0 of 12 that began a key that was freed got the claim',
+  },
+  {
+    what: 'settles what is in progress',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+    })),
+    found: NOT_YET,
+    says: 'resolve went through, though a process is charging',
+  },
+  {
+    what: 'settles what is not there',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+    })),
+    found: NOTHING,
+    says: 'resolve went through, though nothing is recorded of the key',
+  },
+  {
+    what: 'settles what is recorded',
+    open: changed(({ resolve }) => ({
+      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+    })),
+    found: OTHERWISE,
+    says: 'resolve went through, though the answer of the service says otherwise',
+  },
+];

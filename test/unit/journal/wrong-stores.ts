@@ -1,0 +1,214 @@
+import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { type Kept, looseStore } from '../../helpers/loose-store.ts';
+import {
+  AGAIN,
+  BEGUN,
+  COUNTS,
+  DIES,
+  DURING,
+  deciding,
+  LATE,
+  MANY,
+  NEVER,
+  ONE,
+  OUTLIVES,
+  PASSED,
+  pause,
+  RACE,
+  RENEWED,
+  RENEWED_AND_DIES,
+  SETTLED,
+  shared,
+  type Wrong,
+} from './conformance-cases.ts';
+
+export const wrongStores: Wrong[] = [
+  {
+    what: 'writes whatever was expected',
+    open: deciding({ fits: () => true }),
+    found: ONE,
+    says: '12 of 12 that began at once got the claim',
+  },
+  {
+    what: 'looks, and writes later',
+    open: deciding({ meanwhile: () => pause(1) }),
+    found: ONE,
+    says: '12 of 12 that began at once got the claim',
+  },
+  {
+    what: 'says that it wrote what it did not',
+    open: deciding({ answer: () => true }),
+    found: ONE,
+    says: '12 of 12 that began at once got the claim',
+  },
+  {
+    what: 'writes over a record where none was expected',
+    open: deciding({
+      fits: (found, { expected }) => expected === null || found?.version === expected,
+    }),
+    found: DIES,
+    says: 'could be sent once more',
+  },
+  {
+    what: 'replaces any version where one was expected',
+    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
+    found: RACE,
+    says: 'both were told that theirs counts',
+  },
+  {
+    what: 'looks, and replaces later',
+    open: deciding({ meanwhile: () => pause(1) }),
+    found: AGAIN,
+    says: 'of 12 that began what was not_sent got the claim',
+  },
+  {
+    what: 'lets many settle',
+    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
+    found: MANY,
+    says: '8 that said otherwise were told that theirs counts',
+  },
+  {
+    what: 'lets a lost claim change the record',
+    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
+    found: PASSED,
+    says: 'though somebody else had begun the key',
+  },
+  {
+    what: 'lets a claim that was settled change the record',
+    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
+    found: SETTLED,
+    says: 'though the charge had been settled',
+  },
+  {
+    what: 'frees a key while it is written',
+    open: shared((records) => ({
+      ...looseStore(records),
+      async write(key, change) {
+        const found = records.get(key);
+        if ((found?.version ?? null) !== change.expected) return false;
+        records.delete(key);
+        await pause(50);
+        return looseStore(records, { fits: () => true }).write(key, change);
+      },
+    })),
+    found: DURING,
+    says: 'begin gave begun while it was renewed',
+  },
+  {
+    what: 'keeps its records in the handle',
+    open: (options) => createJournal(looseStore(new Map()), options),
+    found: BEGUN,
+    says: 'a handle does not see what was begun',
+  },
+  {
+    what: 'keeps its answers in the handle',
+    open: shared((records) => {
+      const store = looseStore(records);
+      const seen = new Map<string, Awaited<ReturnType<JournalStore['read']>>>();
+      return {
+        ...store,
+        async read(key) {
+          const found = seen.get(key) ?? (await store.read(key));
+          seen.set(key, found);
+          return found;
+        },
+      };
+    }),
+    found: LATE,
+    says: 'the key is in_progress instead of unknown, long after the lease',
+  },
+  {
+    what: 'answers before it wrote',
+    open: shared((records) => ({
+      ...looseStore(records),
+      async write(key, change) {
+        setTimeout(() => looseStore(records).write(key, change), 100);
+        return (records.get(key)?.version ?? null) === change.expected;
+      },
+    })),
+    found: BEGUN,
+    says: 'a handle does not see what was begun',
+  },
+  {
+    what: 'forgets when it is closed',
+    open: (() => {
+      const records = new Map<string, Kept>();
+      return (options) => ({
+        journal: createJournal(looseStore(records), options),
+        close: () => records.clear(),
+      });
+    })(),
+    found: OUTLIVES,
+    says: 'begin gave begun instead of completed',
+  },
+  {
+    what: 'has no age',
+    open: deciding({ ageOf: () => 0 }),
+    found: DIES,
+    says: 'the key is in_progress instead of unknown, long after the lease',
+  },
+  {
+    what: 'tells the age in seconds',
+    open: deciding({ ageOf: ({ writtenAt }) => (performance.now() - writtenAt) / 1000 }),
+    found: RENEWED_AND_DIES,
+    says: 'the key is in_progress instead of unknown, long after the lease',
+  },
+  {
+    what: 'tells the age in microseconds',
+    open: deciding({ ageOf: ({ writtenAt }) => (performance.now() - writtenAt + 1) * 1000 }),
+    found: COUNTS,
+    says: 'within the lease, the charge counts as left',
+  },
+  {
+    what: 'tells the age since the first write',
+    open: deciding({
+      kept: ({ version, text }, before) => ({
+        version,
+        text,
+        writtenAt: before?.writtenAt ?? performance.now(),
+        droppedAt: null,
+      }),
+    }),
+    found: COUNTS,
+    says: 'within the lease, the charge counts as left',
+  },
+  {
+    what: 'leaves the version where the text is the same',
+    open: deciding({
+      kept: ({ version, text }, before) => ({
+        version: before?.text === text ? before.version : version,
+        text,
+        writtenAt: performance.now(),
+        droppedAt: null,
+      }),
+    }),
+    found: RENEWED,
+    says: 'a renewal left the version as it was',
+  },
+  {
+    what: 'drops what has no end to its keeping',
+    open: deciding({
+      kept: ({ version, text, ttl: keepFor }) => ({
+        version,
+        text,
+        writtenAt: performance.now(),
+        droppedAt: performance.now() + (keepFor ?? 300),
+      }),
+    }),
+    found: NEVER,
+    says: 'begin gave begun instead of unknown',
+  },
+  {
+    what: 'drops at the first date it was given',
+    open: deciding({
+      kept: ({ version, text, ttl: keepFor }, before) => ({
+        version,
+        text,
+        writtenAt: performance.now(),
+        droppedAt: before?.droppedAt ?? (keepFor === null ? null : performance.now() + keepFor),
+      }),
+    }),
+    found: NEVER,
+    says: 'begin gave begun instead of unknown: it was begun again',
+  },
+];

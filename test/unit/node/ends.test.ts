@@ -1,0 +1,10 @@
+import { undiciTransport } from '../../../src/node/index.ts';
+import { testOver } from '../../helpers/transport-under-test.ts';
+
+testOver(undiciTransport());
+
+await import('../http/aborts.test.ts');
+await import('../http/events.test.ts');
+await import('../http/leaks.test.ts');
+await import('../http/retries.test.ts');
+await import('../http/timeouts.test.ts');

@@ -1,0 +1,63 @@
+import { createSecureServer, type IncomingHttpHeaders } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import tls from 'node:tls';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { expect, onTestFinished, test } from 'vitest';
+import type { PaymentsClientOptions } from '../../../src/index.ts';
+import { undiciTransport } from '../../../src/node/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { selfSigned } from '../../helpers/certificate.ts';
+import { clientOf } from '../../helpers/raw-service.ts';
+import { answers, charge } from '../../helpers/service.ts';
+
+/** A service that would rather speak HTTP/2, and counts the requests by version. */
+async function startOfferingHttp2() {
+  const pair = selfSigned();
+  const before = tls.getCACertificates('default');
+  tls.setDefaultCACertificates([...before, pair.cert]);
+  onTestFinished(() => tls.setDefaultCACertificates(before));
+  const versions: string[] = [];
+  const server = createSecureServer({ ...pair, allowHTTP1: true }, (request, response) => {
+    versions.push(request.httpVersion);
+    request.resume();
+    const { ':method': method = request.method }: IncomingHttpHeaders = request.headers;
+    response.end(JSON.stringify(method === 'POST' ? answers.chargeMobileMoney() : answers.verify()));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { baseUrl: `https://127.0.0.1:${port}/api/v1`, versions };
+}
+
+const over = (dispatcher: Dispatcher): PaymentsClientOptions => {
+  onTestFinished(() => dispatcher.destroy());
+  return { transport: undiciTransport({ dispatcher }) };
+};
+
+test.each<[string, () => PaymentsClientOptions]>([
+  ['the default fetch', () => ({})],
+  [
+    'undiciTransport',
+    () => {
+      const transport = undiciTransport();
+      onTestFinished(() => transport.close());
+      return { transport };
+    },
+  ],
+  ["an Agent of the merchant's own that allows it", () => over(new Agent({ allowH2: true }))],
+  ['an EnvHttpProxyAgent without a proxy', () => over(new EnvHttpProxyAgent())],
+])('never speaks HTTP/2 over %s', async (_, options) => {
+  const { baseUrl, versions } = await startOfferingHttp2();
+  const client = clientOf(baseUrl)(options());
+  await client.chargeMobileMoney(charge);
+  await client.verify(REFERENCE);
+  expect(versions).toEqual(['1.1', '1.1']);
+});
+
+test('cannot keep a Pool or Client of undici 8 from HTTP/2', async () => {
+  const { baseUrl, versions } = await startOfferingHttp2();
+  const { Pool } = await import('undici');
+  const client = clientOf(baseUrl)(over(new Pool(new URL(baseUrl).origin)));
+  await client.verify(REFERENCE);
+  expect(versions).toEqual(['2.0']);
+});

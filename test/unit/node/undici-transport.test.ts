@@ -1,0 +1,248 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { getEventListeners, once } from 'node:events';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { gzipSync } from 'node:zlib';
+import { HttpResponse, http } from 'msw';
+import { setupServer } from 'msw/node';
+import { Agent } from 'undici';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
+import { type UndiciTransportOptions, undiciTransport } from '../../../src/node/index.ts';
+import { calls, REFERENCE } from '../../helpers/calls.ts';
+import { startRawService } from '../../helpers/raw-service.ts';
+import {
+  API_KEY,
+  answers,
+  charge,
+  failureOf,
+  json,
+  type Service,
+  startService,
+} from '../../helpers/service.ts';
+import { turns } from '../../helpers/tcp-service.ts';
+
+const MiB = 1024 * 1024;
+
+/** A service that answers each operation as SPEC.md shows. */
+const startWholeService = () =>
+  startService((response, { path }) => {
+    if (path.endsWith('/initialize')) return json(response, 200, answers.initialize());
+    if (path.endsWith('/charge-mobile-money')) return json(response, 200, answers.chargeMobileMoney());
+    return json(response, 200, answers.verify());
+  });
+
+function clientOver(
+  service: Pick<Service, 'client'>,
+  options?: UndiciTransportOptions,
+  others?: PaymentsClientOptions,
+): PaymentsClient {
+  const transport = undiciTransport(options);
+  onTestFinished(() => transport.close());
+  return service.client({ transport, ...others });
+}
+
+test('a request carries what one through fetch carries, and nothing that undici would add of its own', async () => {
+  const service = await startWholeService();
+  const byFetch = await startWholeService();
+  const headers = { 'x-shop': 'accra' };
+  const clients = [clientOver(service, {}, { headers }), byFetch.client({ headers })];
+  for (const client of clients) {
+    for (const operation of ['initialize', 'chargeMobileMoney', 'verify'] as const)
+      await calls[operation](client);
+  }
+  const own = ['host', 'connection', 'accept', 'user-agent', 'authorization', 'x-request-id', 'x-shop'];
+  const ofBody = ['content-type', 'content-length'];
+  for (const [index, { headers, ...request }] of service.requests.entries()) {
+    const { headers: fetched, ...same } = byFetch.requests[index] ?? { headers: {} };
+    expect(request).toEqual(same);
+    expect(Object.keys(headers).sort()).toEqual([...own, ...(request.body ? ofBody : [])].sort());
+    const others = { host: expect.anything(), 'x-request-id': expect.stringMatching(/^[\da-f-]{36}$/) };
+    expect(fetched).toMatchObject({ ...headers, ...others });
+  }
+  expect(service.requests).toHaveLength(3);
+});
+
+test('neither the global fetch nor MSW sees a request', async () => {
+  const service = await startWholeService();
+  const seen = vi.spyOn(globalThis, 'fetch');
+  const server = setupServer(http.all('*', () => HttpResponse.json(answers.verify({ status: 'failed' }))));
+  server.listen();
+  onTestFinished(() => server.close());
+  expect(await clientOver(service).verify(REFERENCE)).toMatchObject({ status: 'success' });
+  expect(seen).not.toHaveBeenCalled();
+  expect(service.requests).toHaveLength(1);
+});
+
+test('what listens to undici:request:create, as OpenTelemetry does, sees each request', async () => {
+  const service = await startWholeService();
+  const paths: string[] = [];
+  const note = (message: unknown) => {
+    const { request } = message as { request: { method: string; path: string } };
+    paths.push(`${request.method} ${request.path}`);
+  };
+  subscribe('undici:request:create', note);
+  onTestFinished(() => void unsubscribe('undici:request:create', note));
+  const client = clientOver(service);
+  await client.chargeMobileMoney(charge);
+  await client.verify(REFERENCE);
+  expect(paths).toEqual([
+    'POST /api/v1/transactions/charge-mobile-money',
+    `GET /api/v1/transactions/verify/${REFERENCE}`,
+  ]);
+});
+
+test('a connection is used again, and no more than `connections` are open at once', async () => {
+  const service = await startWholeService();
+  let opened = 0;
+  service.server.on('connection', () => opened++);
+  const client = clientOver(service, { connections: 2 });
+  await Promise.all(Array.from({ length: 12 }, () => client.verify(REFERENCE)));
+  expect(opened).toBe(2);
+});
+
+test('a charge that waits for a connection until its time is over is never sent', async () => {
+  const held = Promise.withResolvers<void>();
+  const service = await startService(async (response, { method }) => {
+    if (method === 'GET') await held.promise;
+    json(response, 200, method === 'GET' ? answers.verify() : answers.chargeMobileMoney());
+  });
+  const client = clientOver(service, { connections: 1 });
+  const holding = client.verify(REFERENCE);
+  await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+  const failure = await failureOf(client.chargeMobileMoney(charge, { timeout: 30 }));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
+  held.resolve();
+  await holding;
+  await client.verify(REFERENCE);
+  expect(service.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
+});
+
+test.each([
+  ['1 s, which is too short to be safe: it is not used again', 'timeout=1', 2],
+  ['30 s: it is used again', 'timeout=30', 1],
+])('a service keeps an idle connection for %s', async (_what, hint, expected) => {
+  let opened = 0;
+  const service = await startService((response) => {
+    json(response, 200, answers.verify(), { 'keep-alive': hint });
+  });
+  service.server.on('connection', () => opened++);
+  const client = clientOver(service);
+  await client.verify(REFERENCE);
+  await turns();
+  await client.verify(REFERENCE);
+  expect(opened).toBe(expected);
+});
+
+test('a body that unpacks to nothing for ever is taken no faster than it is unpacked: it does not pile up, and ends by the timeout', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const nothing = Buffer.concat(Array.from({ length: 4_096 }, () => gzipSync('')));
+  const before = process.memoryUsage().arrayBuffers;
+  let [poured, most] = [0, 0];
+  const service = await startService((response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    function* pieces() {
+      for (; poured < 4_096 * MiB; poured += nothing.length) {
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+        yield nothing;
+      }
+    }
+    pipeline(Readable.from(pieces()), response).then(stopped.resolve, stopped.resolve);
+  });
+  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge, { timeout: 2_500 }));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'RequestTimeoutError' } });
+  await stopped.promise;
+  expect(poured).toBeLessThan(4_096 * MiB);
+  expect(most).toBeLessThan(128 * MiB);
+});
+
+test('a dispatcher of the merchant sends the requests, and close() leaves it open', async () => {
+  const service = await startWholeService();
+  const dispatcher = new Agent();
+  onTestFinished(() => dispatcher.close());
+  const dispatched = vi.spyOn(dispatcher, 'dispatch');
+  const transport = undiciTransport({ dispatcher });
+  const client = service.client({ transport });
+  await client.verify(REFERENCE);
+  await transport.close();
+  await client.verify(REFERENCE);
+  expect(dispatched).toHaveBeenCalledTimes(2);
+});
+
+test('close() lets the requests that are under way end, closes their connections, and takes no more', async () => {
+  const held = Promise.withResolvers<void>();
+  const service = await startService(async (response, _request, count) => {
+    if (count === 1) await held.promise;
+    json(response, 200, answers.verify());
+  });
+  const gone = once(service.server, 'connection').then(([socket]) => once(socket, 'close'));
+  const transport = undiciTransport();
+  const client = service.client({ transport });
+  const call = client.verify(REFERENCE);
+  await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+  const closed = transport.close();
+  held.resolve();
+  expect(await call).toMatchObject({ status: 'success' });
+  await Promise.all([closed, gone]);
+  expect(await failureOf(client.verify(REFERENCE))).toMatchObject({ name: 'ConnectionError' });
+  expect(service.requests).toHaveLength(1);
+});
+
+test('leaves no listener on a signal that outlives its requests', async () => {
+  const service = await startService((response, _, count) => {
+    if (count === 2) response.socket?.destroy();
+    else json(response, 200, { filler: 'a'.repeat(count === 3 ? MiB : 0) });
+  });
+  const transport = undiciTransport();
+  onTestFinished(() => transport.close());
+  const { signal } = new AbortController();
+  const request = { method: 'GET', url: service.baseUrl, headers: {}, body: undefined, signal } as const;
+  const send = (isWanted: boolean) => transport.send(request, { onHeaders() {}, onData: () => isWanted });
+  await send(true);
+  await failureOf(send(true));
+  await send(false);
+  expect(service.requests).toHaveLength(3);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('a status 407, which fetch hides, is a refusal', async () => {
+  const service = await startService((response) => json(response, 407, { message: 'Proxy' }));
+  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'APIError', status: 407, outcome: 'rejected', retryable: false });
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a status 421, which fetch answers with the same charge once more, is a refusal of the first', async () => {
+  const service = await startService((response) => json(response, 421, { message: 'Not here' }));
+  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'APIError', status: 421, outcome: 'rejected' });
+  expect(service.requests).toHaveLength(1);
+});
+
+test('a body packed in a way that nobody asked for is not taken for an answer', async () => {
+  const service = await startRawService((socket) => {
+    socket.end('HTTP/1.1 200 OK\r\ncontent-encoding: pack\r\ncontent-length: 4\r\n\r\n\x01\x02\x03\x04');
+  });
+  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'UnexpectedResponseError' } });
+});
+
+test.each([
+  ['connections: 0', { connections: 0 }],
+  ['connections: 1.5', { connections: 1.5 }],
+  ['a dispatcher that is none', { dispatcher: {} }],
+  ['connections beside a dispatcher', { connections: 1, dispatcher: new Agent() }],
+  ['an option that there is not', { connection: 1 }],
+])('undiciTransport refuses %s', (_what, options) => {
+  expect(() => undiciTransport(options as UndiciTransportOptions)).toThrow(ConfigurationError);
+});
+
+test.each([
+  ['something else than a transport', { transport: {} }],
+  ['a fetch beside a transport', { transport: undiciTransport(), fetch }],
+])('the client refuses %s', (_what, options) => {
+  const others = { apiKey: API_KEY, baseUrl: 'https://payments.example' };
+  expect(() => new PaymentsClient({ ...others, ...(options as PaymentsClientOptions) })).toThrow(
+    ConfigurationError,
+  );
+});

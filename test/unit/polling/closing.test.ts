@@ -1,0 +1,68 @@
+import { expect, test, vi } from 'vitest';
+import { ClosedError, type PaymentsClient, type Transaction } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { charge, failureOf, payment } from '../../helpers/service.ts';
+
+useFakeClock();
+
+const never = () => new Promise<never>(() => {});
+
+const laterCalls: Record<string, (client: PaymentsClient) => Promise<unknown>> = {
+  initialize: (client) => client.initialize(payment),
+  chargeMobileMoney: (client) => client.chargeMobileMoney(charge),
+  verify: (client) => client.verify(REFERENCE),
+  check: (client) => client.check(REFERENCE),
+  waitForFinalStatus: (client) => client.waitForFinalStatus(REFERENCE),
+  watch: (client) => client.watch(REFERENCE).next(),
+  reconcile: (client) => client.reconcile([REFERENCE]).next(),
+};
+
+test('close ends every wait with ClosedError, and aborts the requests in flight', async () => {
+  const { client, seen } = scriptedService(never);
+  const waits = Array.from({ length: 20 }, (_, index) =>
+    failureOf(client.waitForFinalStatus(`TXN-${index}`)),
+  );
+  await vi.advanceTimersByTimeAsync(SECOND);
+  client.close();
+  for (const error of await Promise.all(waits)) expect(error).toBeInstanceOf(ClosedError);
+  expect(seen).toHaveLength(20);
+  expect(seen.every(({ signal }) => signal.aborted)).toBe(true);
+});
+
+test.each(Object.entries(laterCalls))(
+  'after close, %s fails with ClosedError and sends nothing',
+  async (_, call) => {
+    const { client, seen } = scriptedService(inTurn('success'));
+    client.close();
+    expect(await settled(failureOf(call(client)))).toBeInstanceOf(ClosedError);
+    expect(seen).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
+
+test('close may be called again, and a hint after it does nothing', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const wait = timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  client.close();
+  client.close();
+  client.notify(REFERENCE);
+  await settled(wait);
+  expect(seen).toHaveLength(1);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('using closes the client at the end of its block', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  let wait: Promise<{ value: Transaction | undefined; error: unknown }>;
+  {
+    using payments = client;
+    wait = timed(payments.waitForFinalStatus(REFERENCE));
+    await vi.advanceTimersByTimeAsync(SECOND);
+  }
+  expect((await wait).error).toBeInstanceOf(ClosedError);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(seen).toHaveLength(1);
+});

@@ -1,0 +1,100 @@
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { afterEach, expect, test, vi } from 'vitest';
+import { WaitTimeoutError } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { failureOf } from '../../helpers/service.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("vitest's fake timers drive a wait of ten minutes to its deadline", async () => {
+  vi.useFakeTimers();
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(await failure).toBeInstanceOf(WaitTimeoutError);
+  expect(await failure).toMatchObject({ elapsed: 600_000 });
+  expect(seen.length).toBeGreaterThan(45);
+});
+
+/** What `jest` is in a test file of Jest's. */
+function jestTimers() {
+  const config: object = { fakeTimers: { enableGlobally: false } };
+  return new ModernFakeTimers({ global: globalThis, config: config as never });
+}
+
+test("Jest's fake timers drive a wait of ten minutes to its deadline", async () => {
+  const jest = jestTimers();
+  // Node's own fetch reads a body with queueMicrotask, which Jest would fake.
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask'] });
+  try {
+    const { client, seen } = scriptedService(inTurn('pending'));
+    const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+    await jest.advanceTimersByTimeAsync(600_000);
+    expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000, lastStatus: 'pending' });
+    expect(seen.length).toBeGreaterThan(45);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test("under all of Jest's fakes a wait still ends at its deadline", async () => {
+  const jest = jestTimers();
+  jest.useFakeTimers();
+  try {
+    const { client } = scriptedService(inTurn('pending'));
+    const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+    await jest.advanceTimersByTimeAsync(600_000);
+    expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000 });
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('timer by timer, too', async () => {
+  vi.useFakeTimers();
+  const { client } = scriptedService(inTurn('pending', 'pending', 'processing', 'success'));
+  let status: string | undefined;
+  const wait = client.waitForFinalStatus(REFERENCE).then((transaction) => {
+    status = transaction.status;
+  });
+  for (let count = 0; count < 20 && !status; count++) await vi.advanceTimersToNextTimerAsync();
+  await wait;
+  expect(status).toBe('success');
+});
+
+test('fake timers that begin after the client was made, and end before it is used again, work', async () => {
+  const { client } = scriptedService(inTurn('pending', 'success', 'success'));
+  vi.useFakeTimers();
+  const wait = client.waitForFinalStatus(REFERENCE);
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect((await wait).status).toBe('success');
+  vi.useRealTimers();
+  expect((await client.waitForFinalStatus(REFERENCE)).status).toBe('success');
+});
+
+test('fake timers that set the clock back after polls were made hold up no poll', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const limited = { polling: { maxRequestsPerSecond: 1 } };
+  const slow = scriptedService(inTurn('success'), limited);
+  await client.waitForFinalStatus(REFERENCE);
+  await slow.client.waitForFinalStatus(REFERENCE);
+  vi.useFakeTimers();
+  const waits = [client.waitForFinalStatus(REFERENCE), slow.client.waitForFinalStatus(REFERENCE)];
+  await vi.advanceTimersByTimeAsync(1_010);
+  await Promise.all(waits);
+  expect([seen.length, slow.seen.length]).toEqual([2, 2]);
+});
+
+test('counts the time of a request also after a test has set the clock back', async () => {
+  const { client } = scriptedService(inTurn('success'), { latency: 50 });
+  await client.waitForFinalStatus(REFERENCE);
+  const now = performance.now.bind(performance);
+  vi.spyOn(performance, 'now').mockImplementation(() => now() - 1_000_000);
+  const elapsed: number[] = [];
+  const onPoll = (poll: { elapsed: number }) => elapsed.push(poll.elapsed);
+  for (let count = 0; count < 3; count++) await client.waitForFinalStatus(REFERENCE, { onPoll });
+  expect(Math.min(...elapsed)).toBeGreaterThanOrEqual(40);
+});

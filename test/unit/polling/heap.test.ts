@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Heap, type HeapItem } from '../../../src/polling/heap.ts';
+import { sized } from '../../helpers/sized.ts';
+
+interface Item extends HeapItem {
+  id: number;
+}
+
+const due = fc.oneof(
+  fc.integer({ min: -5, max: 5 }),
+  fc.double({ noNaN: true }).map((moment) => moment + 0),
+  fc.constantFrom(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
+);
+
+type Step = ['put', number, number] | ['remove', number] | ['take'];
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(fc.constant('put' as const), fc.nat(39), due) },
+  { weight: 2, arbitrary: fc.tuple(fc.constant('remove' as const), fc.nat(39)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('take' as const)) },
+);
+
+/** A heap that is kept in step with a plain set. */
+function underTest() {
+  const items = Array.from({ length: 40 }, (_, id): Item => ({ id, dueAt: 0, heapIndex: -1 }));
+  const heap = new Heap<Item>();
+  const inside = new Set<Item>();
+  const remove = (item: Item | undefined) => {
+    if (!item) return;
+    heap.remove(item);
+    inside.delete(item);
+  };
+  const run = ([name, id, moment]: Step) => {
+    if (name === 'take') return remove(heap.first);
+    const item = items[id];
+    if (name === 'remove' || !item) return remove(item);
+    heap.upsert(item, moment);
+    inside.add(item);
+  };
+  return { heap, items, inside, run, remove };
+}
+
+test('after any steps the first is one of the earliest, and everything knows whether it is inside', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 40, maxLength: 300, size: 'max' }), (steps) => {
+      const { heap, items, inside, run } = underTest();
+      for (const each of steps) {
+        run(each);
+        expect(heap.size).toBe(inside.size);
+        expect(heap.first?.dueAt).toBe(
+          inside.size === 0
+            ? undefined
+            : [...inside].reduce((least, item) => (item.dueAt < least.dueAt ? item : least)).dueAt,
+        );
+        for (const item of items) expect(item.heapIndex !== -1).toBe(inside.has(item));
+      }
+    }),
+    { numRuns: sized(20, 100) },
+  );
+});
+
+test('after any steps all come out in order, each once', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 40, maxLength: 300, size: 'max' }), (steps) => {
+      const { heap, inside, run, remove } = underTest();
+      for (const each of steps) run(each);
+      const expected = [...inside].map((item) => item.dueAt).sort((a, b) => (a < b ? -1 : 1));
+      const taken: number[] = [];
+      while (heap.first) {
+        taken.push(heap.first.dueAt);
+        remove(heap.first);
+      }
+      expect(taken).toEqual(expected);
+      expect(inside.size).toBe(0);
+    }),
+  );
+});
+
+test('one that is not inside may be removed', () => {
+  const heap = new Heap<Item>();
+  heap.remove({ id: 0, dueAt: 5, heapIndex: -1 });
+  expect(heap.size).toBe(0);
+  expect(heap.first).toBeUndefined();
+});
+
+test('those that are never due stay behind the others', () => {
+  const heap = new Heap<Item>();
+  const never: Item = { id: 0, dueAt: 0, heapIndex: -1 };
+  const soon: Item = { id: 1, dueAt: 0, heapIndex: -1 };
+  heap.upsert(never, Number.POSITIVE_INFINITY);
+  heap.upsert(soon, 5);
+  expect(heap.first).toBe(soon);
+  heap.remove(soon);
+  expect(heap.first).toBe(never);
+});

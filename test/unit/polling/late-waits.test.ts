@@ -1,0 +1,217 @@
+import { expect, test, vi } from 'vitest';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { clockJumps, MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+
+useFakeClock();
+
+const never = () => new Promise<never>(() => {});
+
+/** A wait whose deadline passed long ago, as in a job that was in its queue for too long. */
+const late = () => ({ startedAt: Date.now() - 11 * MINUTE });
+
+test.each(['success', 'failed'])('resolves with %s though the deadline passed before', async (status) => {
+  const { client, seen } = scriptedService(inTurn(status));
+  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  expect(end).toMatchObject({ at: 0, value: { status } });
+  expect(seen).toHaveLength(1);
+});
+
+test('judges expect on the check of a wait that began too late', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const expectation = { expect: { amount: '1.00' }, ...late() };
+  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, expectation)));
+  expect(end).toMatchObject({ error: { code: 'transaction_mismatch' } });
+});
+
+test('times out after one check that is not final', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { latency: 300 });
+  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  const error = { code: 'wait_timeout', attempts: 1, lastStatus: 'pending', elapsed: 11 * MINUTE + 300 };
+  expect(end).toMatchObject({ at: 300, error });
+  expect(String(end.error).length).toBeLessThan(220);
+  expect(seen).toHaveLength(1);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('times out after one check that fails, and says why', async () => {
+  const { client, seen } = scriptedService(inTurn(new Response('', { status: 503 })));
+  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  expect(end).toMatchObject({
+    at: 0,
+    error: { code: 'wait_timeout', attempts: 1, lastError: { code: 'server_error' } },
+  });
+  expect(seen).toHaveLength(1);
+});
+
+test('fails with the permanent error of the one check', async () => {
+  const { client } = scriptedService(inTurn(new Response('', { status: 403 })));
+  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  expect(end).toMatchObject({ error: { status: 403 } });
+});
+
+test('waits ten seconds for the one check, and no longer', async () => {
+  const { client, seen } = scriptedService(never);
+  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  expect(end).toMatchObject({ at: 10 * SECOND, error: { code: 'wait_timeout', attempts: 1 } });
+  expect(seen.map(({ signal }) => signal.aborted)).toEqual([true]);
+});
+
+test('ends the one check on an abort', async () => {
+  const { client, seen } = scriptedService(never);
+  const abort = new AbortController();
+  const wait = timed(client.waitForFinalStatus(REFERENCE, { ...late(), signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  expect(await wait).toMatchObject({ at: SECOND, error: abort.signal.reason });
+  expect(seen.map(({ signal }) => signal.aborted)).toEqual([true]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('ends the one check on close', async () => {
+  const { client } = scriptedService(never);
+  const wait = timed(client.waitForFinalStatus(REFERENCE, late()));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  client.close();
+  expect(await wait).toMatchObject({ at: SECOND, error: { code: 'closed' } });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('shares the one check among waits on one reference', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'), { latency: 100 });
+  const patient = timed(
+    client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: MINUTE }),
+  );
+  const waits = [1, 2, 3].map(() => timed(client.waitForFinalStatus(REFERENCE, late())));
+  const ends = await settled(Promise.all(waits), SECOND);
+  expect(ends.map(({ at }) => at)).toEqual([100, 100, 100]);
+  expect(ends.every(({ error }) => String(error).includes('"pending" after 1 check'))).toBe(true);
+  expect(seen).toHaveLength(1);
+  expect(await settled(patient)).toMatchObject({ value: { status: 'success' } });
+});
+
+test('checks a reference that others wait for, at most once per second', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
+  await vi.advanceTimersByTimeAsync(10 * SECOND);
+  for (let count = 0; count < 40; count++) {
+    timed(client.waitForFinalStatus(REFERENCE, late()));
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  await vi.advanceTimersByTimeAsync(SECOND);
+  expect(seen.map(({ at }) => at)).toEqual([0, 10_000, 11_000, 12_000, 13_000, 14_000]);
+  client.close();
+});
+
+test('checks a late wait ahead of a queue that is full', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
+  for (let index = 0; index < 1_000; index++) timed(client.waitForFinalStatus(`TXN-${index}`));
+  await vi.advanceTimersByTimeAsync(20 * SECOND);
+  const end = await settled(timed(client.waitForFinalStatus('TXN-late', late())), SECOND);
+  expect(end).toMatchObject({ at: expect.toSatisfy((at: number) => at <= 100), error: { attempts: 1 } });
+  expect(seen.filter(({ reference }) => reference === 'TXN-late')).toHaveLength(1);
+  client.close();
+});
+
+test.each([
+  ['maxConcurrency', { maxConcurrency: 1 }, never],
+  ['a pause after a 429', {}, () => new Response('', { status: 429, headers: { 'retry-after': '60' } })],
+])('says that no check could be sent if %s prevents it', async (_, polling, say) => {
+  const { client, seen } = scriptedService(say, { polling });
+  for (let index = 0; index < 10; index++) timed(client.waitForFinalStatus(`TXN-${index}`));
+  await vi.advanceTimersByTimeAsync(2 * SECOND);
+  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())), 20 * SECOND);
+  expect(end).toMatchObject({ at: 10 * SECOND, error: { code: 'wait_timeout', attempts: 0 } });
+  expect(String(end.error)).toContain('no check could be sent');
+  expect(seen.filter(({ reference }) => reference === REFERENCE)).toEqual([]);
+  client.close();
+});
+
+test('yields the status that the one check saw, and then times out', async () => {
+  const { client } = scriptedService(inTurn('processing'));
+  const statuses: string[] = [];
+  const reading = (async () => {
+    for await (const { status } of client.watch(REFERENCE, late())) statuses.push(status);
+  })();
+  expect(await settled(timed(reading))).toMatchObject({ error: { code: 'wait_timeout' } });
+  expect(statuses).toEqual(['processing']);
+});
+
+test('tells onPoll and onEvent of the one check', async () => {
+  const told: unknown[] = [];
+  const { client } = scriptedService(inTurn('pending'), { onEvent: (event) => told.push(event) });
+  const onPoll = vi.fn();
+  await settled(timed(client.waitForFinalStatus(REFERENCE, { ...late(), onPoll })));
+  expect(onPoll).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ attempt: 1, nextDelay: null }));
+  expect(told).toContainEqual(expect.objectContaining({ type: 'poll', status: 'pending', delay: null }));
+  expect(told).toContainEqual(expect.objectContaining({ type: 'wait', result: 'timeout', attempts: 1 }));
+});
+
+test('checks once after a freeze that went over the deadline', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const wait = timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  clockJumps(11 * MINUTE);
+  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  expect(seen).toHaveLength(2);
+});
+
+test('checks again if the answer to a check may be lost in a freeze', async () => {
+  const { client, seen } = scriptedService((_, count) => (count === 1 ? never() : 'success'));
+  const wait = timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  clockJumps(11 * MINUTE);
+  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  expect(seen.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+});
+
+test('checks again if the process freezes once more during the check', async () => {
+  const { client, seen } = scriptedService((_, count) => (count < 3 ? never() : 'success'));
+  const wait = timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  clockJumps(11 * MINUTE);
+  await vi.advanceTimersByTimeAsync(9 * SECOND);
+  expect(seen).toHaveLength(2);
+  clockJumps(11 * MINUTE);
+  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  expect(seen).toHaveLength(3);
+});
+
+test('checks once if the thread was busy from the start to the deadline', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const wait = timed(client.waitForFinalStatus(REFERENCE, { timeout: 100 }));
+  clockJumps(300);
+  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  expect(seen).toHaveLength(1);
+});
+
+test('keeps to the schedule after a sleep in which nobody waited', async () => {
+  const { client, seen } = scriptedService(inTurn('success', 'pending'));
+  await settled(timed(client.waitForFinalStatus(REFERENCE)), SECOND);
+  vi.setSystemTime(Date.now() + 60 * MINUTE);
+  timed(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: 8 * SECOND }));
+  await vi.advanceTimersByTimeAsync(8 * SECOND);
+  expect(seen.map(({ at }) => at)).toEqual([0, 9_000]);
+  client.close();
+});
+
+test('checks within ten seconds after a sleep that stopped the timers', async () => {
+  const { client, seen } = scriptedService((_, count) => (count === 2 ? never() : 'pending'));
+  timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
+  await vi.advanceTimersByTimeAsync(MINUTE + SECOND);
+  vi.setSystemTime(Date.now() + 60 * MINUTE);
+  await vi.advanceTimersByTimeAsync(10 * SECOND);
+  // The request that was under way when the machine fell asleep may have no connection any more.
+  expect(seen.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
+  client.close();
+});
+
+test('ends at its deadline while a 429 still holds its reference back', async () => {
+  const refusal = () => new Response('', { status: 429, headers: { 'retry-after': '2' } });
+  const { client } = scriptedService(() => refusal());
+  const first = timed(client.waitForFinalStatus(REFERENCE, { timeout: 9 * SECOND }));
+  await vi.advanceTimersByTimeAsync(9 * SECOND);
+  await first;
+  const second = timed(client.waitForFinalStatus(REFERENCE, { timeout: 400 }));
+  expect(await settled(second)).toMatchObject({ at: 400, error: { code: 'wait_timeout' } });
+});

@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { answers, json, startService } from '../../helpers/service.ts';
+
+const program = fileURLToPath(new URL('programs/ends.ts', import.meta.url));
+
+test.each(['abort', 'close', 'deadline', 'break'])(
+  'a process whose waits have ended by %s exits by itself, at once, and sends nothing more',
+  async (ending) => {
+    const service = await startService((response, { path }) => {
+      const reference = path.slice(path.lastIndexOf('/') + 1);
+      const index = Number(reference.replace('TXN-', ''));
+      if (index % 2 !== 1)
+        json(response, 200, answers.verify({ reference, status: 'pending', paid_at: null }));
+    });
+    const { stdout } = await promisify(execFile)(process.execPath, [program, service.baseUrl, ending], {
+      // No wait of ten minutes, no request of thirty seconds and no connection keeps it: it would be killed. On a busy
+      // machine a deadline can be missed, and ten seconds more are taken for a check.
+      timeout: 25_000,
+    });
+    const rejected =
+      ending === 'break' ? Array(20).fill('rejected').concat('fulfilled') : Array(21).fill('rejected');
+    expect(JSON.parse(stdout)).toEqual(rejected);
+    expect(service.requests.length).toBeGreaterThan(0);
+    expect(service.requests.length).toBeLessThanOrEqual(ending === 'deadline' ? 42 : 21);
+  },
+  40_000,
+);

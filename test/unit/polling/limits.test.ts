@@ -1,0 +1,193 @@
+import { expect, test, vi } from 'vitest';
+import type { PaymentsEvent } from '../../../src/index.ts';
+import { clockJumps, MINUTE, microtasks, SECOND, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+
+useFakeClock();
+
+const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
+
+/** The most moments that lie in any window of that length, its end not counted. */
+function mostWithin(moments: number[], length: number): number {
+  let most = 0;
+  let first = 0;
+  for (const [last, moment] of moments.entries()) {
+    while ((moments[first] ?? moment) <= moment - length) first++;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
+}
+
+test('under 10,000 waits no second sees more than 50 polls, nor a tenth of one more than 5, and none is wasted', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(30 * SECOND);
+  const moments = seen.map(({ at }) => at);
+  expect(mostWithin(moments, 1_000)).toBe(50);
+  expect(mostWithin(moments, 100)).toBe(5);
+  expect(moments).toHaveLength(30 * 50 + 5);
+  client.close();
+});
+
+test.each([
+  [1, 1],
+  [2, 1],
+  [7, 1],
+  [19, 1],
+  [25, 2],
+  [29, 2],
+  [55, 5],
+  [100, 10],
+  [333, 33],
+])(
+  'maxRequestsPerSecond %d holds in every second, and no more than %d leave at once',
+  async (most, burst) => {
+    const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: most } });
+    for (const reference of references(2_000)) timed(client.waitForFinalStatus(reference));
+    await vi.advanceTimersByTimeAsync(5 * SECOND);
+    const moments = seen.map(({ at }) => at);
+    expect(mostWithin(moments, 1_000)).toBeLessThanOrEqual(most);
+    expect(mostWithin(moments, 1)).toBe(burst);
+    expect(moments.length).toBeGreaterThan(5 * most * 0.93);
+    client.close();
+  },
+);
+
+test.each([10, 20, 70, 1_000])('of %d in a second, every tenth of one sees a tenth', async (most) => {
+  const { client, seen } = scriptedService(inTurn('pending'), {
+    polling: { maxRequestsPerSecond: most, maxConcurrency: 100 },
+  });
+  for (const reference of references(5_000)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(2 * SECOND - 1);
+  const moments = seen.map(({ at }) => at);
+  expect(mostWithin(moments, 1_000)).toBe(most);
+  expect(mostWithin(moments, 100)).toBe(most / 10);
+  expect(moments).toHaveLength(2 * most);
+  client.close();
+});
+
+test('maxRequestsPerSecond may be less than one', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 0.25 } });
+  for (const reference of references(10)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(15 * SECOND);
+  expect(seen.map(({ at }) => at)).toEqual([0, 4_000, 8_000, 12_000]);
+  client.close();
+});
+
+test('a thread that was busy makes up for no poll that it missed', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  for (const reference of references(1_000)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(2 * SECOND);
+  const before = seen.length;
+  clockJumps(10 * SECOND);
+  await vi.advanceTimersByTimeAsync(1 * SECOND - 1);
+  expect(seen.length - before).toBeLessThanOrEqual(50);
+  client.close();
+});
+
+/** A service whose answers take a while, and how many requests it had at once. */
+function slowService(latency: number, maxConcurrency: number) {
+  const load = { now: 0, most: 0 };
+  const say = async () => {
+    load.most = Math.max(load.most, ++load.now);
+    await new Promise((resolve) => setTimeout(resolve, latency));
+    load.now--;
+    return 'pending';
+  };
+  return { load, ...scriptedService(say, { polling: { maxConcurrency, maxRequestsPerSecond: 10_000 } }) };
+}
+
+test.each([1, 7, 64])(
+  'under 10,000 waits no more than %d polls are under way, and no fewer',
+  async (most) => {
+    const { client, load, seen } = slowService(500, most);
+    for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
+    await vi.advanceTimersByTimeAsync(5 * SECOND + 1);
+    expect(load.most).toBe(most);
+    expect(seen).toHaveLength(11 * most);
+    client.close();
+  },
+);
+
+test('polls that end by abort, fault or deadline give their place to the next', async () => {
+  const never = () => new Promise<never>(() => {});
+  const { client, seen } = scriptedService(never, { polling: { maxConcurrency: 2 } });
+  const abort = new AbortController();
+  timed(client.waitForFinalStatus('TXN-0', { signal: abort.signal }));
+  timed(client.waitForFinalStatus('TXN-1', { timeout: 2_000 }));
+  await vi.advanceTimersByTimeAsync(500);
+  timed(client.waitForFinalStatus('TXN-2'));
+  await vi.advanceTimersByTimeAsync(500);
+  timed(client.waitForFinalStatus('TXN-3'));
+  expect(seen).toHaveLength(2);
+  abort.abort();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(seen).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(SECOND);
+  expect(seen.map(({ reference }) => reference)).toEqual(references(4));
+  client.close();
+});
+
+test.each([
+  ['while every place is taken', { maxConcurrency: 2 }],
+  ['while the rate is used up', { maxRequestsPerSecond: 0.1 }],
+])('%s, no timer is set again and again', async (_, polling) => {
+  const { client, seen } = scriptedService(() => new Promise(() => {}), { polling });
+  for (const reference of references(20)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  const setTimer = vi.spyOn(globalThis, 'setTimeout');
+  await vi.advanceTimersByTimeAsync(8 * SECOND);
+  expect(setTimer.mock.calls.length).toBeLessThan(5);
+  expect(seen.length).toBeLessThanOrEqual(2);
+  client.close();
+});
+
+test('over the limit the earliest due goes first', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
+  const startedAt = Date.now();
+  // In no order, and all due within one second.
+  const shuffled = references(100).map((_, index) => (index * 37) % 100);
+  for (const late of shuffled) {
+    timed(client.waitForFinalStatus(`TXN-${late}`, { startedAt: startedAt - 10 * late }));
+  }
+  await vi.advanceTimersByTimeAsync(18 * SECOND);
+  const firstPolls = seen.map(({ reference }) => reference).slice(0, 100);
+  expect(firstPolls).toEqual(references(100).reverse());
+  client.close();
+});
+
+test('a hint does not overtake those that are due already', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 1 } });
+  for (const reference of references(5)) timed(client.waitForFinalStatus(reference));
+  timed(client.waitForFinalStatus('TXN-hinted', { startedAt: Date.now() }));
+  await vi.advanceTimersByTimeAsync(1_500);
+  client.notify('TXN-hinted');
+  await vi.advanceTimersByTimeAsync(4 * SECOND);
+  expect(seen.map(({ reference }) => reference).at(5)).toBe('TXN-hinted');
+  client.close();
+});
+
+test('the poll event says how late a poll is, and that grows while the limit holds polls back', async () => {
+  const late: number[] = [];
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'poll') late.push(event.lag);
+  };
+  const { client } = scriptedService(inTurn('pending'), { onEvent, polling: { maxRequestsPerSecond: 10 } });
+  for (const reference of references(100)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(9_900);
+  expect(late).toEqual(Array.from({ length: 100 }, (_, index) => 100 * index));
+  client.close();
+});
+
+test('under the limit no poll is late', async () => {
+  const late: number[] = [];
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'poll') late.push(event.lag);
+  };
+  const { client } = scriptedService(inTurn('pending'), { onEvent });
+  for (const reference of references(5)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(new Set(late)).toEqual(new Set([0]));
+  client.close();
+  await microtasks();
+});

@@ -1,0 +1,179 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test, vi } from 'vitest';
+import type { PaymentsClient } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+
+useFakeClock();
+
+const momentsOf = (seen: { at: number }[]) => seen.map(({ at }) => at);
+
+test('a hint makes a wait ask again at once', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const wait = client.waitForFinalStatus(REFERENCE);
+  await vi.advanceTimersByTimeAsync(2_000);
+  client.notify(REFERENCE);
+  expect((await settled(wait)).status).toBe('success');
+  expect(momentsOf(seen)).toEqual([0, 2_000]);
+});
+
+test('a hint comes before the first check that startedAt would leave time for', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const wait = client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() });
+  await vi.advanceTimersByTimeAsync(1_200);
+  client.notify(REFERENCE);
+  await settled(wait);
+  expect(momentsOf(seen)).toEqual([1_200]);
+});
+
+test('a hint is not believed: what the service says counts, and the schedule goes on from there', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(2_000);
+  client.notify(REFERENCE);
+  await vi.advanceTimersByTimeAsync(13_000);
+  expect(momentsOf(seen)).toEqual([0, 2_000, 8_000, 11_000, 14_000]);
+  client.close();
+});
+
+test('a hint that comes while a poll is in flight causes one more after it, however often it comes', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'pending', 'success'), { latency: 1_500 });
+  const wait = client.waitForFinalStatus(REFERENCE);
+  await vi.advanceTimersByTimeAsync(500);
+  for (let count = 0; count < 1_000; count++) client.notify(REFERENCE);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(momentsOf(seen)).toEqual([0, 1_500]);
+  await settled(wait);
+});
+
+test('a hint in flight is not lost when the poll fails', async () => {
+  const { client, seen } = scriptedService(inTurn(brokenConnection(), 'success'), { latency: 700 });
+  const wait = client.waitForFinalStatus(REFERENCE);
+  await vi.advanceTimersByTimeAsync(300);
+  client.notify(REFERENCE);
+  await settled(wait);
+  expect(momentsOf(seen)).toEqual([0, 700]);
+});
+
+test('hints without end cost one extra poll a second', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  timed(client.waitForFinalStatus(REFERENCE));
+  for (let moment = 0; moment < 20_000; moment += 10) {
+    client.notify(REFERENCE);
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  const moments = momentsOf(seen);
+  for (const [index, moment] of moments.entries()) {
+    expect(moment - (moments[index - 1] ?? -SECOND)).toBeGreaterThanOrEqual(index === 1 ? 0 : 1_000);
+  }
+  expect(moments.length).toBeGreaterThanOrEqual(20);
+  expect(moments.length).toBeLessThanOrEqual(22);
+  client.close();
+});
+
+test('hints without end to a slow service cost one poll after another, one a second at most', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { latency: 400 });
+  timed(client.waitForFinalStatus(REFERENCE));
+  for (let moment = 0; moment < 20_000; moment += 10) {
+    client.notify(REFERENCE);
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  expect(seen.length).toBeLessThanOrEqual(22);
+  client.close();
+});
+
+const garbage: unknown[] = [
+  '',
+  'TXN-nobody',
+  'TXN-8f2c61d0 ',
+  '__proto__',
+  'constructor',
+  'x'.repeat(10_000),
+  undefined,
+  null,
+  Number.NaN,
+  42,
+  7n,
+  Symbol('hint'),
+  {},
+  [],
+  () => {},
+  {
+    toString: () => {
+      throw new Error('read me not');
+    },
+  },
+];
+
+/** As from JavaScript, where anything may be passed. */
+function notifyAnything(client: PaymentsClient, reference: unknown): void {
+  Reflect.apply(client.notify, client, [reference]);
+}
+
+test('a hint never throws, and for a reference that nobody waits for it sets no timer and sends nothing', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  for (const reference of garbage) notifyAnything(client, reference);
+  Reflect.apply(client.notify, client, []);
+  expect(vi.getTimerCount()).toBe(0);
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(seen).toEqual([]);
+});
+
+test('a hint for a wait that has ended, and one after close, do nothing', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  await settled(client.waitForFinalStatus(REFERENCE), SECOND);
+  client.notify(REFERENCE);
+  client.close();
+  client.notify(REFERENCE);
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(seen).toHaveLength(1);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a million hints in a second cost an extra poll for each of two waits, no time to speak of, and no memory', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  timed(client.waitForFinalStatus('TXN-0'));
+  timed(client.waitForFinalStatus('TXN-1'));
+  await vi.advanceTimersByTimeAsync(1_000);
+  const flood = (from: number) => {
+    for (let count = from; count < from + 100_000; count++) {
+      notifyAnything(client, count % 3 === 0 ? garbage[count % garbage.length] : `TXN-${count % 5_000}`);
+    }
+  };
+  const before = heapUsed();
+  for (let part = 0; part < 10; part++) {
+    flood(part * 100_000);
+    await vi.advanceTimersByTimeAsync(99);
+  }
+  expect(heapUsed() - before).toBeLessThan(1_000_000);
+  expect(vi.getTimerCount()).toBe(1);
+  expect(seen.map(({ at, reference }) => [at, reference]).sort()).toEqual([
+    [0, 'TXN-0'],
+    [0, 'TXN-1'],
+    [1_000, 'TXN-0'],
+    [1_000, 'TXN-1'],
+  ]);
+  client.close();
+});
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
+
+test('hints bring polls forward within the limits only', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
+  const references = Array.from({ length: 300 }, (_, index) => `TXN-${index}`);
+  for (const reference of references) timed(client.waitForFinalStatus(reference));
+  for (let moment = 0; moment < 10_000; moment += 50) {
+    for (const reference of references) client.notify(reference);
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  expect(seen).toHaveLength(101);
+  // Nobody is passed over for one that was asked for already.
+  expect(new Set(seen.map(({ reference }) => reference)).size).toBe(101);
+  client.close();
+});

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { type Poll, TransactionMismatchError, WaitTimeoutError } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { failureOf } from '../../helpers/service.ts';
+
+useFakeClock();
+
+// What a caller does to the transaction that he is shown is his own affair.
+
+const changesTo = (change: object) => (poll: Poll) => {
+  if (poll.transaction) Object.assign(poll.transaction, change);
+};
+
+const emptied = ({ transaction }: Poll) => {
+  if (!transaction) return;
+  for (const field of Object.keys(transaction)) Reflect.deleteProperty(transaction, field);
+};
+
+test('a status that onPoll changes is neither the last known one of the others nor of its own wait', async () => {
+  const { client } = scriptedService(inTurn('pending'));
+  const onPoll = changesTo({ status: 'success' });
+  const waits = [{ onPoll }, {}].map((options) =>
+    failureOf(client.waitForFinalStatus(REFERENCE, { ...options, timeout: MINUTE })),
+  );
+  for (const error of await settled(Promise.all(waits))) {
+    expect(error).toBeInstanceOf(WaitTimeoutError);
+    expect(error).toMatchObject({ lastStatus: 'pending', lastTransaction: { status: 'pending' } });
+  }
+});
+
+test('an amount that onPoll changes is not what expect is held against', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const expected = { amount: '100.00' };
+  const onPoll = changesTo({ amount: '100.00' });
+  const waits = [{ onPoll }, {}].map((options) =>
+    failureOf(client.waitForFinalStatus(REFERENCE, { ...options, expect: expected })),
+  );
+  for (const error of await settled(Promise.all(waits))) {
+    expect(error).toBeInstanceOf(TransactionMismatchError);
+    expect(error).toMatchObject({ transaction: { amount: '25.50' } });
+  }
+});
+
+test.each([
+  ['empties it', emptied],
+  ['makes numbers of its amounts', changesTo({ amount: 25.5 })],
+  ['takes its status away', changesTo({ status: null })],
+])('an onPoll that %s changes no result, and no wait is lost', async (_, onPoll) => {
+  const { client } = scriptedService(inTurn('pending', 'success'));
+  const expected = { amount: '25.50', currency: 'GHS' };
+  const waits = [{ onPoll }, { onPoll }, {}].map((options) =>
+    timed(client.waitForFinalStatus(REFERENCE, { ...options, expect: expected })),
+  );
+  for (const { at, value } of await settled(Promise.all(waits))) {
+    expect(at).toBe(8 * SECOND);
+    expect(value).toMatchObject({ reference: REFERENCE, status: 'success', ...expected });
+  }
+});
+
+test('each of those who share a poll gets a transaction of its own, also a watch', async () => {
+  const { client } = scriptedService(inTurn('pending', 'success'));
+  const seen: unknown[] = [];
+  const onPoll = ({ transaction }: Poll) => seen.push(transaction);
+  const watching = [1, 2].map(async () => {
+    for await (const transaction of client.watch(REFERENCE)) seen.push(transaction);
+  });
+  const waits = [1, 2].map(() => client.waitForFinalStatus(REFERENCE, { onPoll }));
+  seen.push(...(await settled(Promise.all(waits))));
+  await Promise.all(watching);
+  expect(seen).toHaveLength(10);
+  expect(new Set(seen).size).toBe(10);
+});

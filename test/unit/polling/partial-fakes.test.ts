@@ -1,0 +1,123 @@
+import { mock as nodeMock } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { ModernFakeTimers } from '@jest/fake-timers';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { failureOf } from '../../helpers/service.ts';
+
+const MINUTE = 60_000;
+const schedule = { initialDelay: 5_000, minDelay: 5_000, maxDelay: 5_000 };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Each leaves `performance` as it is, and gives what lets that much time pass. */
+const fakes: Record<string, () => (time: number) => Promise<unknown>> = {
+  'setTimeout of node:test': () => nodeTimers(['setTimeout']),
+  'setTimeout and Date of node:test': () => nodeTimers(['setTimeout', 'Date']),
+  'setTimeout of Vitest': () => vitestTimers(['setTimeout', 'clearTimeout']),
+  'setTimeout and Date of Vitest': () => vitestTimers(['setTimeout', 'clearTimeout', 'Date']),
+  'all but performance of Jest': () => {
+    const config: object = { fakeTimers: { enableGlobally: false } };
+    const jest = new ModernFakeTimers({ global: globalThis, config: config as never });
+    jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'performance', 'setImmediate', 'nextTick'] });
+    onTestFinished(() => jest.useRealTimers());
+    return (time) => jest.advanceTimersByTimeAsync(time);
+  },
+};
+
+/** `tick` runs timers only: what comes of them needs a turn of the event loop. */
+function nodeTimers(apis: ('setTimeout' | 'Date')[]) {
+  nodeMock.timers.enable({ apis });
+  onTestFinished(() => nodeMock.timers.reset());
+  return async (time: number) => {
+    for (let passed = 0; passed < time; passed += 100) {
+      nodeMock.timers.tick(100);
+      await turn();
+    }
+  };
+}
+
+function vitestTimers(toFake: ('setTimeout' | 'clearTimeout' | 'Date')[]) {
+  vi.useFakeTimers({ toFake });
+  return (time: number) => vi.advanceTimersByTimeAsync(time);
+}
+
+test.each(Object.entries(fakes))('%s drives a wait to a final status', async (_, use) => {
+  const pass = use();
+  const { client } = scriptedService(inTurn(...Array(20).fill('pending'), 'success'), { polling: schedule });
+  let status: string | undefined;
+  const wait = client.waitForFinalStatus(REFERENCE).then((transaction) => {
+    status = transaction.status;
+  });
+  await pass(2 * MINUTE);
+  expect(status).toBe('success');
+  await wait;
+});
+
+test.each(Object.entries(fakes))('%s drives a wait to its deadline', async (_, use) => {
+  const pass = use();
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: schedule });
+  let over = false;
+  const failure = failureOf(client.waitForFinalStatus(REFERENCE)).finally(() => {
+    over = true;
+  });
+  await pass(10 * MINUTE - 10_000);
+  expect(over).toBe(false);
+  // Between two timers of the client, time that only others measure is not seen: a few seconds more.
+  await pass(MINUTE);
+  expect(over).toBe(true);
+  expect(await failure).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
+  expect(seen.length).toBeGreaterThan(110);
+  expect(seen.length).toBeLessThan(125);
+});
+
+test.each(Object.entries(fakes))('%s drives the pause after a 429, and what follows', async (_, use) => {
+  const pass = use();
+  const busy = new Response('', { status: 429, headers: { 'retry-after': '20' } });
+  const { client, seen } = scriptedService(inTurn(busy, 'success'), { polling: schedule });
+  const wait = client.waitForFinalStatus(REFERENCE);
+  await pass(15_000);
+  expect(seen).toHaveLength(1);
+  await pass(15_000);
+  expect(seen).toHaveLength(2);
+  expect((await wait).status).toBe('success');
+});
+
+test('a rate far below one per second is kept without performance', async () => {
+  const pass = vitestTimers(['setTimeout', 'clearTimeout']);
+  const { client, seen } = scriptedService(inTurn('success'), { polling: { maxRequestsPerSecond: 0.1 } });
+  const waits = [1, 2, 3].map((index) => client.waitForFinalStatus(`TXN-${index}`));
+  await pass(9_000);
+  expect(seen).toHaveLength(1);
+  await pass(12_000);
+  expect(seen).toHaveLength(3);
+  await Promise.all(waits);
+});
+
+test('a wait goes on where only Date or only performance is fake', async () => {
+  for (const toFake of [['Date'], ['performance']] as const) {
+    vi.useFakeTimers({ toFake: [...toFake] });
+    const { client } = scriptedService(inTurn('pending', 'success'));
+    const short = { initialDelay: 1, minDelay: 20, maxDelay: 20 };
+    expect(await client.waitForFinalStatus(REFERENCE, short)).toMatchObject({ status: 'success' });
+    vi.useRealTimers();
+  }
+});
+
+test('a client works after fake timers that were ten minutes ahead', async () => {
+  const pass = vitestTimers(['setTimeout', 'clearTimeout']);
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: schedule });
+  const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+  await pass(11 * MINUTE);
+  expect(await failure).toMatchObject({ code: 'wait_timeout' });
+  vi.useRealTimers();
+  const before = seen.length;
+  const short = { timeout: 300, initialDelay: 1, minDelay: 20, maxDelay: 20 };
+  expect(await failureOf(client.waitForFinalStatus(REFERENCE, short))).toMatchObject({
+    code: 'wait_timeout',
+  });
+  expect(seen.length - before).toBeGreaterThan(3);
+});

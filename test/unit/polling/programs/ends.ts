@@ -1,0 +1,33 @@
+// Run by leaves-nothing.test.ts: waits asleep, in flight and in the queue are ended in one way, and then this process
+// has to exit by itself.
+import { PaymentsClient } from '../../../../src/index.ts';
+
+const [, , baseUrl, ending] = process.argv;
+const payments = new PaymentsClient({
+  apiKey: 'sk_test_4vK9qLm2Xw7RtZ',
+  ...(baseUrl === undefined ? {} : { baseUrl }),
+  polling: { maxConcurrency: 15 },
+});
+const abort = new AbortController();
+const timeout = ending === 'deadline' ? 400 : 600_000;
+const waits: Promise<unknown>[] = [];
+for (let count = 0; count < 20; count++) {
+  const options = { signal: abort.signal, timeout };
+  waits.push(payments.waitForFinalStatus(`TXN-${count}`, options));
+}
+
+const reading = (async () => {
+  for await (const { status } of payments.watch('TXN-watched', { signal: abort.signal, timeout })) {
+    if (ending === 'break' && status === 'pending') break;
+  }
+})();
+const ended = Promise.allSettled([...waits, reading]);
+await new Promise((resolve) => setTimeout(resolve, 200));
+if (ending === 'abort') abort.abort();
+if (ending === 'close') payments.close();
+if (ending === 'break') {
+  await reading;
+  abort.abort();
+}
+const results = await ended;
+console.log(JSON.stringify(results.map(({ status }) => status)));

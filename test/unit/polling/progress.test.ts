@@ -1,0 +1,192 @@
+import { expect, test, vi } from 'vitest';
+import type { PaymentsEvent, Poll, PollEvent, WaitEvent } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { brokenConnection, inTurn, type Said, scriptedService } from '../../helpers/scripted-service.ts';
+import { API_KEY, EMAIL } from '../../helpers/service.ts';
+
+useFakeClock();
+
+function listening(say: (reference: string, count: number) => Said | Promise<Said>, options = {}) {
+  const events: PaymentsEvent[] = [];
+  const lines: string[] = [];
+  const line = (text: string) => lines.push(text);
+  const service = scriptedService(say, {
+    onEvent: (event) => events.push(event),
+    logger: { debug: line, info: line, warn: line, error: line },
+    ...options,
+  });
+  return {
+    ...service,
+    lines,
+    polls: () => events.filter((event): event is PollEvent => event.type === 'poll'),
+    ends: () => events.filter((event): event is WaitEvent => event.type === 'wait'),
+  };
+}
+
+test('onPoll tells of each poll: attempt, time, what was seen or what failed, and when the next one is', async () => {
+  const { client } = scriptedService(inTurn('pending', brokenConnection(), 'on_hold', 'success'), {
+    latency: 250,
+  });
+  const polls: Poll[] = [];
+  await settled(client.waitForFinalStatus(REFERENCE, { onPoll: (poll) => polls.push(poll) }));
+  const seen = (status: string) => ({
+    reference: REFERENCE,
+    transaction: expect.objectContaining({ status }),
+    error: undefined,
+  });
+  const failed = expect.objectContaining({ code: 'connection_error' });
+  expect(polls).toEqual([
+    { ...seen('pending'), attempt: 1, elapsed: 250, nextDelay: 7_750 },
+    {
+      reference: REFERENCE,
+      transaction: undefined,
+      error: failed,
+      attempt: 2,
+      elapsed: 8_250,
+      nextDelay: 3_000,
+    },
+    { ...seen('unrecognised'), attempt: 3, elapsed: 11_500, nextDelay: 3_053 },
+    { ...seen('success'), attempt: 4, elapsed: 14_803, nextDelay: null },
+  ]);
+});
+
+test('nextDelay is when the next poll is made, and null after the last one before the deadline', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const announced: (number | null)[] = [];
+  const wait = client.waitForFinalStatus(REFERENCE, {
+    timeout: MINUTE,
+    onPoll: ({ elapsed, nextDelay }) => announced.push(nextDelay === null ? null : elapsed + nextDelay),
+  });
+  await settled(timed(wait));
+  expect(announced).toEqual([...seen.slice(1).map(({ at }) => at), null]);
+});
+
+test('nextDelay of waits that share polls is null for the one whose deadline comes first', async () => {
+  const { client } = scriptedService(inTurn('pending'));
+  const near: (number | null)[] = [];
+  const far: (number | null)[] = [];
+  const push = (list: (number | null)[]) => (poll: Poll) => list.push(poll.nextDelay);
+  timed(client.waitForFinalStatus(REFERENCE, { timeout: 12_000, onPoll: push(near) }));
+  timed(client.waitForFinalStatus(REFERENCE, { onPoll: push(far) }));
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(near).toEqual([8_000, 3_500, null]);
+  expect(far.every((delay) => delay !== null)).toBe(true);
+  client.close();
+});
+
+test('after a hint in flight, nextDelay is none', async () => {
+  const { client } = scriptedService(inTurn('pending'), { latency: 500 });
+  const delays: (number | null)[] = [];
+  timed(client.waitForFinalStatus(REFERENCE, { onPoll: ({ nextDelay }) => delays.push(nextDelay) }));
+  await vi.advanceTimersByTimeAsync(100);
+  client.notify(REFERENCE);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(delays).toEqual([0]);
+  client.close();
+});
+
+test('with startedAt, elapsed counts from the charge; attempts count those of this wait', async () => {
+  const { client } = scriptedService(inTurn('pending'));
+  const polls: [number, number][] = [];
+  timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(6_000);
+  const startedAt = Date.now() - MINUTE;
+  const onPoll = ({ attempt, elapsed }: Poll) => polls.push([attempt, elapsed]);
+  timed(client.waitForFinalStatus(REFERENCE, { startedAt, onPoll }));
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(polls).toEqual([
+    [1, MINUTE + 2_000],
+    [2, MINUTE + 5_000],
+  ]);
+  client.close();
+});
+
+test('onPoll hears nothing after its wait has ended, also where another one has just ended it', async () => {
+  const { client } = scriptedService(inTurn('pending'));
+  const abort = new AbortController();
+  const told: string[] = [];
+  const wait = (name: string) =>
+    timed(
+      client.waitForFinalStatus(REFERENCE, {
+        signal: abort.signal,
+        onPoll: () => {
+          told.push(name);
+          abort.abort();
+        },
+      }),
+    );
+  const waits = [wait('first'), wait('second'), wait('third')];
+  await settled(Promise.all(waits));
+  expect(told).toEqual(['first']);
+});
+
+test('a poll event tells attempt, status or error, its lag, and when the next one is', async () => {
+  const { client, polls } = listening(inTurn('pending', brokenConnection(), 'on_hold', 'success'));
+  await settled(client.waitForFinalStatus(REFERENCE));
+  const base = { type: 'poll', reference: REFERENCE, lag: 0 };
+  expect(polls()).toEqual([
+    { ...base, attempt: 1, status: 'pending', delay: 8_000 },
+    { ...base, attempt: 2, error: 'connection_error', delay: 3_000 },
+    { ...base, attempt: 3, status: 'on_hold', delay: 3_000 },
+    { ...base, attempt: 4, status: 'success', delay: null },
+  ]);
+});
+
+test('the poll event of the last look before the deadline announces no other', async () => {
+  const { client, polls } = listening(inTurn('pending'));
+  await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(polls().map(({ delay }) => delay === null)).toEqual([...Array(12).fill(false), true]);
+});
+
+test.each<[WaitEvent['result'], Said, Partial<WaitEvent>]>([
+  ['final', 'failed', { status: 'failed', attempts: 1, elapsed: 0 }],
+  ['timeout', 'pending', { status: 'pending', attempts: 13, elapsed: MINUTE }],
+  ['failed', new Response('', { status: 401 }), { attempts: 1, elapsed: 0 }],
+])('a wait event says how a wait ended: %s', async (result, said, facts) => {
+  const { client, ends } = listening(inTurn(said));
+  await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(ends()).toEqual([{ type: 'wait', reference: REFERENCE, result, ...facts }]);
+});
+
+test('a transaction that is not the expected one is a wait that failed', async () => {
+  const { client, ends } = listening(inTurn('success'));
+  await settled(timed(client.waitForFinalStatus(REFERENCE, { expect: { amount: 1 } })));
+  expect(ends()).toMatchObject([{ result: 'failed', status: 'success' }]);
+});
+
+test.each(['aborted', 'closed'] as const)('a wait event says how a wait ended: %s', async (result) => {
+  const { client, ends } = listening(inTurn('pending'));
+  const abort = new AbortController();
+  const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  if (result === 'aborted') abort.abort();
+  else client.close();
+  await wait;
+  expect(ends()).toEqual([
+    { type: 'wait', reference: REFERENCE, result, status: 'pending', attempts: 1, elapsed: SECOND },
+  ]);
+});
+
+test('a request that ends because nobody waits any more is no poll', async () => {
+  const { client, polls, ends } = listening(() => new Promise(() => {}));
+  const abort = new AbortController();
+  const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  await settled(wait);
+  expect(polls()).toEqual([]);
+  expect(ends()).toMatchObject([{ result: 'aborted', attempts: 1 }]);
+});
+
+test('no event and no line of a wait shows the key or an email address', async () => {
+  const { client, lines, polls, ends } = listening(inTurn('pending', brokenConnection(), 'success'));
+  await settled(client.waitForFinalStatus(REFERENCE));
+  const told = JSON.stringify([lines, polls(), ends()]);
+  expect(lines.some((line) => line.includes(`wait ${REFERENCE}, poll 1: pending, next in 8000 ms`))).toBe(
+    true,
+  );
+  expect(lines.some((line) => line.includes('final after 11000 ms and 3 polls: success'))).toBe(true);
+  expect(told).not.toContain(API_KEY);
+  expect(told).not.toContain(EMAIL);
+});

@@ -1,0 +1,199 @@
+import { getEventListeners } from 'node:events';
+import { expect, test, vi } from 'vitest';
+import type { Reconciled } from '../../../src/index.ts';
+import { MINUTE, microtasks, SECOND, settled, useFakeClock } from '../../helpers/fake-clock.ts';
+import { all, references, watchedSource } from '../../helpers/reconciling.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+
+useFakeClock();
+
+const broken = new Error('the database is gone');
+
+function* breaksAfter(count: number) {
+  yield* references(count);
+  throw broken;
+}
+
+async function* breaksLater(count: number) {
+  yield* breaksAfter(count);
+}
+
+/** A queue that gives a few, and then nothing for ever. */
+async function* idleAfter(count: number) {
+  yield* references(count);
+  await new Promise(() => {});
+}
+
+test('break closes the source, and no request, timer or listener is left', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const { state, source } = watchedSource(1_000);
+  const { signal } = new AbortController();
+  const reading = (async () => {
+    for await (const { reference } of client.reconcile(source, { signal })) if (reference === 'TXN-7') break;
+  })();
+  await settled(reading, SECOND);
+  const asked = seen.length;
+  expect(state.closed).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(seen).toHaveLength(asked);
+});
+
+test('an abort rejects with its reason, closes the source, and leaves nothing', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const { state, source } = watchedSource(1_000);
+  const abort = new AbortController();
+  const done = all(client.reconcile(source, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(2_010);
+  const reason = new Error('the night is over');
+  abort.abort(reason);
+  const asked = seen.length;
+  const { list, error } = await done;
+  expect(error).toBe(reason);
+  expect(list.length).toBeGreaterThan(90);
+  expect(state.closed).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(seen).toHaveLength(asked);
+});
+
+test('an abort keeps requests from leaving also while the reader is busy with a result', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const abort = new AbortController();
+  const read: string[] = [];
+  const reading = (async () => {
+    for await (const { reference } of client.reconcile(references(1_000), { signal: abort.signal })) {
+      if (read.push(reference) === 10) await new Promise((resolve) => setTimeout(resolve, 10 * SECOND));
+    }
+  })();
+  reading.catch(() => {});
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  await microtasks();
+  const asked = seen.length;
+  expect(read).toHaveLength(10);
+  expect(asked).toBeGreaterThan(10);
+  await vi.advanceTimersByTimeAsync(9 * SECOND);
+  expect(seen).toHaveLength(asked);
+  await expect(settled(reading)).rejects.toThrow('aborted');
+});
+
+test('an abort ends it also while the source gives nothing', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const abort = new AbortController();
+  const stuck = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+  const done = all(client.reconcile(stuck, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  expect((await done).error).toBe(abort.signal.reason);
+});
+
+test('close ends it at once also while the source gives nothing', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const done = all(client.reconcile(idleAfter(3)));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  client.close();
+  const { list, error } = await done;
+  expect(list).toHaveLength(3);
+  expect(error).toMatchObject({ code: 'closed' });
+});
+
+const enough = new Error('enough');
+
+test.each([
+  ['return', (results: AsyncGenerator<Reconciled, void>) => results.return()],
+  ['throw', (results: AsyncGenerator<Reconciled, void>) => results.throw(enough)],
+])('%s ends it at once, also while a result is waited for and the source gives nothing', async (_, leave) => {
+  const { client, seen } = scriptedService(() => new Promise(() => {}));
+  const { signal } = new AbortController();
+  const results = client.reconcile(idleAfter(3), { signal });
+  const pending = results.next();
+  await vi.advanceTimersByTimeAsync(SECOND);
+  const left = leave(results).catch((error: unknown) => error);
+  await microtasks();
+  expect(vi.getTimerCount()).toBe(0);
+  expect(seen.every((request) => request.signal.aborted)).toBe(true);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(await pending).toEqual({ done: true, value: undefined });
+  expect([enough, { done: true, value: undefined }]).toContainEqual(await left);
+  expect(seen).toHaveLength(3);
+});
+
+test('close ends it with ClosedError, and not with an error for each reference', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const { state, source } = watchedSource(1_000);
+  const done = all(client.reconcile(source));
+  await vi.advanceTimersByTimeAsync(2_010);
+  client.close();
+  const asked = seen.length;
+  const { list, error } = await done;
+  expect(error).toMatchObject({ code: 'closed' });
+  expect(list.every((result) => result.error === undefined)).toBe(true);
+  expect(state.closed).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(seen).toHaveLength(asked);
+});
+
+test.each([
+  ['a generator at once', () => breaksAfter(0)],
+  ['a generator later', () => breaksAfter(20)],
+  ['an async generator at once', () => breaksLater(0)],
+  ['an async generator later', () => breaksLater(20)],
+])('a source that throws, %s, ends it with that error, and nothing is left', async (_, source) => {
+  const { client, seen } = scriptedService(inTurn('success'), { latency: 100 });
+  const { error } = await settled(all(client.reconcile(source())), SECOND);
+  expect(error).toBe(broken);
+  expect(vi.getTimerCount()).toBe(seen.length);
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('after close it fails without reading its source, also where that is empty', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const { state, source } = watchedSource(10);
+  client.close();
+  expect((await all(client.reconcile(source))).error).toMatchObject({ code: 'closed' });
+  expect((await all(client.reconcile([]))).error).toMatchObject({ code: 'closed' });
+  expect(state.read).toBe(0);
+});
+
+test('a reconciliation that nobody reads reads nothing and asks nothing', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const { state, source } = watchedSource(10);
+  client.reconcile(source);
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(state.read).toBe(0);
+  expect(seen).toEqual([]);
+});
+
+test.each([
+  ['a text', 'TXN-0'],
+  ['a promise of a list', Promise.resolve(['TXN-0'])],
+  ['an object', { reference: 'TXN-0' }],
+  ['a date', new Date()],
+  ['what only looks like a list', { 0: 'TXN-0', length: 1 }],
+  ['a function', () => ['TXN-0']],
+  ['null', null],
+  ['nothing', undefined],
+])('%s in place of a list is refused at the call', (_, list) => {
+  const { client } = scriptedService(inTurn('success'));
+  const reconcile = () => Reflect.apply(client.reconcile, client, [list]);
+  expect(reconcile).toThrow(expect.objectContaining({ code: 'configuration_error' }));
+});
+
+test.each([{ timeout: -1 }, { minDelay: 0 }, { signal: 'no signal' }, { minDealy: 5_000 }])(
+  'a wrong option, %j, ends it at once, and is not the error of every reference',
+  async (options) => {
+    const { client, seen } = scriptedService(inTurn('success'));
+    const results: AsyncGenerator<Reconciled> = Reflect.apply(client.reconcile, client, [
+      references(3),
+      options,
+    ]);
+    const { list, error } = await settled(all(results));
+    expect(error).toMatchObject({ code: 'configuration_error', outcome: null });
+    expect(list).toEqual([]);
+    expect(seen).toEqual([]);
+  },
+);

@@ -1,0 +1,149 @@
+import { expect, test, vi } from 'vitest';
+import { MINUTE, SECOND, settled, useFakeClock } from '../../helpers/fake-clock.ts';
+import { all, references, watchedSource } from '../../helpers/reconciling.ts';
+import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { sized } from '../../helpers/sized.ts';
+
+useFakeClock();
+
+const COUNT = sized(1_000, 10_000);
+
+const fast = { maxRequestsPerSecond: 100_000, maxConcurrency: 1_000 };
+
+async function* slowly(list: string[]) {
+  for (const item of list) {
+    if (item.endsWith('0')) await new Promise((resolve) => setTimeout(resolve, 1));
+    yield item;
+  }
+}
+
+test.each([
+  ['an array', (list: string[]) => list],
+  ['a set', (list: string[]) => new Set(list)],
+  ['a generator', (list: string[]) => list.values()],
+  ['an async generator', slowly],
+])(`${COUNT.toLocaleString('en')} references from %s each yield once`, async (_, sourceOf) => {
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: fast });
+  const { list, error } = await settled(all(client.reconcile(sourceOf(references(COUNT)))), 60 * SECOND);
+  expect(error).toBeUndefined();
+  expect(list.map(({ reference }) => reference).sort()).toEqual(references(COUNT).sort());
+  expect(list.every(({ transaction }) => transaction?.status === 'pending')).toBe(true);
+  expect(seen).toHaveLength(COUNT);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('at the usual rate they come 50 a second, as they are answered', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const done = all(client.reconcile(references(1_000)));
+  const began = performance.now();
+  let at = 0;
+  done.then(() => {
+    at = performance.now() - began;
+  });
+  await settled(done, MINUTE);
+  expect(at).toBeGreaterThan(19_000);
+  expect(at).toBeLessThan(21_000);
+});
+
+test('one look is one request, whatever the status: nothing waits for a final one', async () => {
+  const { client, seen } = scriptedService((reference) => (reference === 'TXN-0' ? 'processing' : 'on_hold'));
+  const { list } = await settled(all(client.reconcile(references(2))));
+  expect(list.map(({ transaction }) => transaction?.status)).toEqual(['processing', 'unrecognised']);
+  expect(seen).toHaveLength(2);
+});
+
+test('a failure of one ends nothing: it is the error of its reference', async () => {
+  const { client } = scriptedService((reference) => {
+    if (reference === 'TXN-3') return new Response('', { status: 403 });
+    if (reference === 'TXN-5') return new Response('', { status: 404 });
+    return 'success';
+  });
+  const { list, error } = await settled(all(client.reconcile(references(10))));
+  expect(error).toBeUndefined();
+  const failed = list.filter((result) => result.error !== undefined);
+  expect(failed).toEqual([
+    { reference: 'TXN-3', error: expect.objectContaining({ code: 'permission_denied' }) },
+    { reference: 'TXN-5', error: expect.objectContaining({ code: 'not_found' }) },
+  ]);
+  expect(list).toHaveLength(10);
+});
+
+test('passing faults are waited out', async () => {
+  const { client } = scriptedService(
+    inTurn(brokenConnection(), new Response('', { status: 503 }), 'success'),
+  );
+  const { list } = await settled(all(client.reconcile(references(3))));
+  expect(list.map(({ transaction }) => transaction?.status)).toEqual(Array(3).fill('success'));
+});
+
+test('what cannot be learned within the timeout is an error, and the others come without it', async () => {
+  const { client } = scriptedService((reference) => (reference === 'TXN-1' ? brokenConnection() : 'success'));
+  const { list } = await settled(all(client.reconcile(references(3), { timeout: 20 * SECOND })));
+  expect(list.map(({ reference }) => reference)).toEqual(['TXN-0', 'TXN-2', 'TXN-1']);
+  expect(list[2]).toMatchObject({ error: { code: 'wait_timeout', lastError: { code: 'connection_error' } } });
+});
+
+test('an invalid reference is an error of its own, and nothing is sent for it', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const given = ['TXN-0', 'TXN-../../admin', '', 'TXN-1'];
+  const { list, error } = await settled(all(client.reconcile(given)));
+  expect(error).toBeUndefined();
+  expect(list.map(({ reference }) => reference).sort()).toEqual([...given].sort());
+  for (const reference of ['TXN-../../admin', '']) {
+    expect(list.find((result) => result.reference === reference)?.error).toMatchObject({
+      code: 'invalid_input',
+    });
+  }
+  expect(seen).toHaveLength(2);
+});
+
+test('a reference that comes twice yields twice', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  const { list } = await settled(all(client.reconcile(['TXN-0', 'TXN-0', 'TXN-1'])));
+  expect(list.map(({ reference }) => reference)).toEqual(['TXN-0', 'TXN-0', 'TXN-1']);
+});
+
+test('an empty source yields nothing and ends', async () => {
+  const { client } = scriptedService(inTurn('success'));
+  expect(await settled(all(client.reconcile([])))).toEqual({ list: [], error: undefined });
+  expect(await settled(all(client.reconcile(slowly([]))))).toEqual({ list: [], error: undefined });
+});
+
+test('no more than 256 references are read ahead, however slow the service is', async () => {
+  const { client } = scriptedService(() => new Promise(() => {}));
+  const { state, source } = watchedSource(1_000_000);
+  const abort = new AbortController();
+  const done = all(client.reconcile(source, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(state.read).toBeLessThanOrEqual(256);
+  abort.abort();
+  await done;
+});
+
+test('a reader that takes its time is not overrun: what is read ahead stays bounded', async () => {
+  const { client, seen } = scriptedService(inTurn('success'), { polling: fast });
+  const { state, source } = watchedSource(2_000);
+  let yielded = 0;
+  let mostAhead = 0;
+  const reading = (async () => {
+    for await (const { reference } of client.reconcile(source)) {
+      expect(reference).toMatch(/^TXN-/);
+      mostAhead = Math.max(mostAhead, state.read - ++yielded);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  })();
+  await settled(reading, MINUTE);
+  expect(yielded).toBe(2_000);
+  expect(mostAhead).toBeLessThanOrEqual(257);
+  expect(seen).toHaveLength(2_000);
+});
+
+test('it shares the polls of a wait that is under way', async () => {
+  const { client, seen } = scriptedService(inTurn('success'), { latency: SECOND });
+  const wait = client.waitForFinalStatus('TXN-0');
+  await vi.advanceTimersByTimeAsync(500);
+  const { list } = await settled(all(client.reconcile(['TXN-0'])));
+  expect(list).toHaveLength(1);
+  await wait;
+  expect(seen).toHaveLength(1);
+});

@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as passed } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { answers, json, startService } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+
+const program = fileURLToPath(new URL('programs/waits.ts', import.meta.url));
+const REFERENCE = 'TXN-8f2c61d0';
+/** Long enough for a second process to start within it on a busy machine. */
+const TIMEOUT = 12_000;
+
+/** A service that notes when it was asked, in milliseconds after the charge; `paid` from then on it says success. */
+async function startNotingService(paid: number) {
+  const startedAt = Date.now();
+  const asked: number[] = [];
+  const service = await startService((response) => {
+    const since = Date.now() - startedAt;
+    asked.push(since);
+    const status = since < paid ? 'pending' : 'success';
+    json(response, 200, answers.verify({ reference: REFERENCE, status }));
+  });
+  return { asked, startedAt, baseUrl: service.baseUrl };
+}
+
+/** A process that waits, from the reference and the time of the charge alone. */
+function startWaiting({ baseUrl, startedAt }: { baseUrl: string; startedAt: number }) {
+  const child = spawn(process.execPath, [program, baseUrl, REFERENCE, String(startedAt), String(TIMEOUT)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { child, output: text(child.stdout) };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  const [, signal] = await gone;
+  expect(signal).toBe('SIGKILL');
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await passed(10);
+}
+
+if (isExhaustive)
+  test('a wait that is killed goes on in a new process: at its place in the schedule, to its deadline', async () => {
+    const service = await startNotingService(Number.POSITIVE_INFINITY);
+    const first = startWaiting(service);
+    await until(() => service.asked.length >= 2);
+    await killed(first.child);
+    const before = service.asked.length;
+    const { output } = startWaiting(service);
+    const end: unknown = JSON.parse(await output);
+
+    // Its whole time from its own start would end it later by all that had passed before.
+    const restarted = service.asked[before] ?? 0;
+    const inTime = (elapsed: number) => elapsed >= TIMEOUT && elapsed < TIMEOUT + restarted / 2;
+    expect(end).toMatchObject({ code: 'wait_timeout', reference: REFERENCE, startedAt: service.startedAt });
+    expect(end).toMatchObject({ lastStatus: 'pending', elapsed: expect.toSatisfy(inTime) });
+    expect(end).toHaveProperty(
+      'at',
+      expect.toSatisfy((at: number) => inTime(at - service.startedAt)),
+    );
+    const after = service.asked.slice(before);
+    // It asks at once, since its first check is long due, and goes on from there: anew, it would pause for 300 ms.
+    const [restart = 0, next = 0] = after;
+    expect(next - restart).toBeGreaterThan(500);
+    expect(after.at(-1)).toBeLessThan(TIMEOUT);
+  });
+
+test('a wait that is killed goes on in a new process, and sees the payment', async () => {
+  const service = await startNotingService(1_800);
+  const first = startWaiting(service);
+  await until(() => service.asked.length >= 1);
+  await killed(first.child);
+  const { output } = startWaiting(service);
+  expect(JSON.parse(await output)).toEqual({ status: 'success' });
+  expect(service.asked.at(-1)).toBeGreaterThanOrEqual(1_800);
+  expect(service.asked.at(-1)).toBeLessThan(TIMEOUT);
+});

@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isFinal, type NextDelayInput, nextDelay } from '../../../src/schedule.ts';
+
+test.each([
+  // The first check is 8 s after the charge, unless that is nearer than the shortest pause.
+  [0, 8_000],
+  [1_500, 6_500],
+  [5_500, 3_000],
+  [7_999, 3_000],
+  // The pause is 0.9·√t seconds, from 3 s
+  [8_000, 3_000],
+  [11_000, 3_000],
+  [12_000, 3_118],
+  [16_000, 3_600],
+  [25_000, 4_500],
+  [36_500, 5_438],
+  [60_000, 6_972],
+  [120_000, 9_860],
+  [225_000, 13_500],
+  [277_000, 14_979],
+  // to 15 s.
+  [278_000, 15_000],
+  [300_000, 15_000],
+  [570_000, 15_000],
+  // The last check falls on the deadline, and the pauses before it are shared out.
+  [582_000, 15_000],
+  [582_001, 9_000],
+  [585_000, 15_000],
+  [590_000, 10_000],
+  [598_000, 2_000],
+  [599_999, 1],
+  [599_999.5, null],
+  [600_000, null],
+  [700_000, null],
+])('after %d ms the pause is %s ms', (elapsed, delay) => {
+  expect(nextDelay({ elapsed })).toBe(delay);
+});
+
+test('a whole wait, from the charge to its deadline, is checked at these seconds', () => {
+  const moments = momentsOf(() => ({}));
+  expect(moments.map((moment) => Math.round(moment / 1000))).toEqual([
+    8, 11, 14, 17, 21, 25, 30, 35, 40, 46, 52, 58, 65, 72, 80, 88, 97, 105, 115, 124, 134, 145, 156, 167, 178,
+    190, 203, 216, 229, 242, 256, 271, 286, 301, 316, 331, 346, 361, 376, 391, 406, 421, 436, 451, 466, 481,
+    496, 511, 526, 541, 556, 571, 586, 600,
+  ]);
+});
+
+test.each([
+  [0, 6_275],
+  [1, 7_669],
+])('chance %d spreads the pause by a tenth', (random, delay) => {
+  expect(nextDelay({ elapsed: 60_000, random })).toBe(delay);
+});
+
+/** The moments of all checks, where `given` says what each is asked with. */
+function momentsOf(given: () => Partial<NextDelayInput>): number[] {
+  const moments: number[] = [];
+  let elapsed = 0;
+  for (;;) {
+    const delay = nextDelay({ ...given(), elapsed });
+    if (delay === null || moments.length > 100_000) return moments;
+    elapsed += delay;
+    moments.push(elapsed);
+  }
+}
+
+const duration = (least: number, most: number) =>
+  fc.oneof(fc.integer({ min: least, max: most }), fc.double({ min: least, max: most, noNaN: true }));
+
+const rules = fc
+  .record({ initialDelay: duration(0, 60_000), minDelay: duration(1, 30_000), wider: duration(0, 60_000) })
+  .map(({ initialDelay, minDelay, wider }) => ({ initialDelay, minDelay, maxDelay: minDelay + wider }));
+
+const input = fc
+  .tuple(
+    rules,
+    fc.record({
+      elapsed: duration(-10_000, 2_000_000),
+      timeout: fc.oneof(duration(1, 2_000_000), fc.constant(Number.POSITIVE_INFINITY)),
+      random: fc.double({ min: 0, max: 1, noNaN: true }),
+      retryAfter: fc.option(duration(0, 2 ** 31 - 1), { nil: undefined }),
+    }),
+  )
+  .map(([delays, rest]) => ({ ...delays, ...rest }));
+
+const remainingOf = ({ elapsed, timeout }: { elapsed: number; timeout: number }) =>
+  Math.floor(timeout - Math.max(0, elapsed));
+
+test('a pause is always a whole number of milliseconds, at least one, and never ends past the deadline', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      const delay = nextDelay(given);
+      if (delay === null) return;
+      expect(Number.isSafeInteger(delay)).toBe(true);
+      expect(delay).toBeGreaterThanOrEqual(1);
+      expect(delay).toBeLessThanOrEqual(remainingOf(given));
+    }),
+  );
+});
+
+test('there is a pause as long as the deadline is a millisecond away, and none afterwards', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      expect(nextDelay(given) === null).toBe(remainingOf(given) <= 0);
+    }),
+  );
+});
+
+test('a pause is not below minDelay nor below Retry-After, unless the deadline is nearer', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      const delay = nextDelay(given);
+      if (delay === null || delay === remainingOf(given)) return;
+      expect(delay).toBeGreaterThanOrEqual(given.minDelay);
+      expect(delay).toBeGreaterThanOrEqual(given.retryAfter ?? 0);
+    }),
+  );
+});
+
+test('a pause is not above maxDelay, but for the first check, Retry-After, and the last pause of all', () => {
+  fc.assert(
+    fc.property(input, (given) => {
+      const longest = Math.max(given.maxDelay, given.initialDelay, given.retryAfter ?? 0);
+      const delay = nextDelay(given);
+      expect(delay ?? 0).toBeLessThanOrEqual(Math.ceil(longest + given.minDelay));
+    }),
+  );
+});
+
+test('the last check of a wait falls on its deadline', () => {
+  const chances = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 20 });
+  const timeouts = fc.integer({ min: 1, max: 600_000 });
+  fc.assert(
+    fc.property(rules, timeouts, chances, (delays, timeout, randoms) => {
+      let turn = 0;
+      const given = () => ({
+        ...delays,
+        minDelay: Math.max(500, delays.minDelay),
+        timeout,
+        random: randoms[turn++ % randoms.length],
+      });
+      expect(momentsOf(given).at(-1)).toBe(timeout);
+    }),
+  );
+});
+
+test.each([
+  ['elapsed', Number.NaN],
+  ['elapsed', undefined],
+  ['timeout', Number.NaN],
+  ['timeout', null],
+  ['elapsed', null],
+  ['minDelay', '3000'],
+  ['minDelay', Number.NaN],
+  ['retryAfter', Number.NaN],
+  ['random', Number.NaN],
+  ['elapsed', 60_000n],
+  ['maxDelay', 3_000n],
+  ['timeout', Symbol('ten minutes')],
+])('a wrong %s (%s) throws: as a pause it would give up an order, or poll without end', (name, value) => {
+  expect(() => nextDelay({ elapsed: 60_000, [name]: value })).toThrow(RangeError);
+});
+
+test.each([undefined, null, 60_000])('nextDelay of %s throws: it must be told what has elapsed', (given) => {
+  expect(() => Reflect.apply(nextDelay, undefined, [given])).toThrow(RangeError);
+});
+
+test.each([
+  { initialDelay: Number.POSITIVE_INFINITY },
+  { minDelay: Number.POSITIVE_INFINITY },
+  { retryAfter: Number.POSITIVE_INFINITY },
+  { retryAfter: 2 ** 40, timeout: 2 ** 41 },
+  { minDelay: 2 ** 40, timeout: 2 ** 40 + 1 },
+  { retryAfter: 2 ** 31, timeout: 2 ** 31 + 1 },
+])('no pause is longer than a timer can hold: %o', (given) => {
+  expect(nextDelay({ elapsed: 0, timeout: Number.POSITIVE_INFINITY, ...given })).toBe(2 ** 31 - 1);
+});
+
+test('success, failed and abandoned are final, and nothing else is', () => {
+  expect(['success', 'failed', 'abandoned'].every((status) => isFinal(status))).toBe(true);
+  expect(['pending', 'processing', 'unrecognised', 'Success', 'reversed', ''].some((s) => isFinal(s))).toBe(
+    false,
+  );
+});
+
+test('finalStatuses stand in for the default ones', () => {
+  expect(isFinal('abandoned', ['success', 'failed'])).toBe(false);
+  expect(isFinal('success', ['success', 'failed'])).toBe(true);
+});

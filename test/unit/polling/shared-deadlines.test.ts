@@ -1,0 +1,92 @@
+import { expect, test, vi } from 'vitest';
+import { WaitTimeoutError } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { momentsOf, momentsOfOneWait, successFrom } from '../../helpers/timestamps.ts';
+
+useFakeClock();
+
+test('50 waits whose deadlines come at once make the polls of one', async () => {
+  const alone = await momentsOfOneWait(Number.POSITIVE_INFINITY, MINUTE);
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const waits = Array.from({ length: 50 }, () =>
+    timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })),
+  );
+  const ends = await settled(Promise.all(waits));
+  expect(ends.every(({ at, error }) => at === MINUTE && error instanceof WaitTimeoutError)).toBe(true);
+  expect(momentsOf(seen)).toEqual(alone);
+});
+
+test('deadlines one after another bring no two polls closer together than minDelay', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
+  const waits = timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })));
+  const ends = await settled(Promise.all(waits));
+  expect(ends.map(({ at }) => at)).toEqual(timeouts);
+  const moments = momentsOf(seen);
+  const pauses = moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0));
+  // The last poll of all is the one that the last deadline may bring forward.
+  expect(Math.min(...pauses.slice(0, -1))).toBeGreaterThanOrEqual(3_000);
+});
+
+test('each of them has been looked at within minDelay and half a second of its deadline', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
+  await settled(
+    Promise.all(timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })))),
+  );
+  for (const timeout of timeouts) {
+    const lookedAt = Math.max(...momentsOf(seen).filter((moment) => moment <= timeout));
+    expect(timeout - lookedAt).toBeLessThanOrEqual(3_500);
+  }
+});
+
+test('a later wait with a nearer deadline keeps it, and gets a last poll before it', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const long = timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(5 * MINUTE + 2 * SECOND);
+  const polls = seen.length;
+  const short = timed(client.waitForFinalStatus(REFERENCE, { timeout: 8_000 }));
+  const end = await settled(short, 8_000);
+  expect(end).toMatchObject({ at: 8_000, error: { code: 'wait_timeout', attempts: 1 } });
+  expect(momentsOf(seen).slice(polls)).toEqual([5 * MINUTE + 9_500]);
+  expect(await settled(long)).toMatchObject({ at: 10 * MINUTE });
+});
+
+test('many short waits on a reference that a long one waits for bring no polls closer than minDelay', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const long = timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(5 * MINUTE);
+  const polls = seen.length;
+  for (let count = 0; count < 120; count++) {
+    timed(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 }));
+    await vi.advanceTimersByTimeAsync(500);
+  }
+  expect(seen.length - polls).toBeLessThanOrEqual(MINUTE / 3_000);
+  client.close();
+  await long;
+});
+
+test('a wait that joins after the last look of another is polled for', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const first = timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE }));
+  await vi.advanceTimersByTimeAsync(MINUTE - 200);
+  const second = timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE }));
+  await settled(first, SECOND);
+  const polls = seen.length;
+  await settled(second);
+  expect(seen.length - polls).toBeGreaterThan(5);
+});
+
+test('one that times out leaves the others alone', async () => {
+  const { client } = successFrom(40 * SECOND);
+  const [short, long] = await settled(
+    Promise.all([
+      timed(client.waitForFinalStatus(REFERENCE, { timeout: 10 * SECOND })),
+      timed(client.waitForFinalStatus(REFERENCE)),
+    ]),
+  );
+  expect(short).toMatchObject({ at: 10 * SECOND, error: { code: 'wait_timeout' } });
+  expect(long.value?.status).toBe('success');
+});

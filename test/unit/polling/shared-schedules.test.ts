@@ -1,0 +1,66 @@
+import { expect, test, vi } from 'vitest';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { MINUTE, SECOND, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { momentsOf } from '../../helpers/timestamps.ts';
+
+useFakeClock();
+
+const fast = { initialDelay: 0, minDelay: 500, maxDelay: 500 };
+const slow = { initialDelay: 0, minDelay: MINUTE, maxDelay: MINUTE };
+
+test('a wait that joins one which asks seldom is asked for as often as its own schedule says', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  timed(client.waitForFinalStatus(REFERENCE, slow));
+  await vi.advanceTimersByTimeAsync(10_100);
+  timed(client.waitForFinalStatus(REFERENCE, fast));
+  await vi.advanceTimersByTimeAsync(1_500);
+  expect(momentsOf(seen)).toEqual([0, 10_100, 10_600, 11_100, 11_600]);
+  client.close();
+});
+
+test('when the one that asked often leaves, the polls go by those who stay', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const abort = new AbortController();
+  timed(client.waitForFinalStatus(REFERENCE, { ...fast, signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(1_200);
+  timed(client.waitForFinalStatus(REFERENCE));
+  abort.abort();
+  await vi.advanceTimersByTimeAsync(11_800);
+  expect(momentsOf(seen)).toEqual([0, 500, 1_000, 1_500, 8_000, 11_000]);
+  client.close();
+});
+
+test('when the one that asked seldom leaves, the other goes on by its own schedule', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const abort = new AbortController();
+  timed(client.waitForFinalStatus(REFERENCE, { ...slow, signal: abort.signal }));
+  timed(client.waitForFinalStatus(REFERENCE, fast));
+  await vi.advanceTimersByTimeAsync(700);
+  abort.abort();
+  await vi.advanceTimersByTimeAsync(SECOND);
+  expect(momentsOf(seen)).toEqual([0, 500, 1_000, 1_500]);
+  client.close();
+});
+
+test('one that joins asks no sooner than the service has asked for', async () => {
+  const busy = new Response('', { status: 503, headers: { 'retry-after': '12' } });
+  const { client, seen } = scriptedService(inTurn(busy, 'pending'));
+  timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  timed(client.waitForFinalStatus(REFERENCE, fast));
+  await vi.advanceTimersByTimeAsync(12 * SECOND);
+  expect(momentsOf(seen)).toEqual([0, 12_000, 12_500, 13_000]);
+  client.close();
+});
+
+test('waits with options of their own that say the same make the polls of one', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'), { latency: 200 });
+  const alike = { minDelay: 4_000, maxDelay: 4_000, initialDelay: 0 };
+  for (let count = 0; count < 20; count++) {
+    timed(client.waitForFinalStatus(REFERENCE, { ...alike }));
+    await vi.advanceTimersByTimeAsync(700);
+  }
+  expect(momentsOf(seen)).toEqual([0, 4_200, 8_400, 12_600]);
+  client.close();
+});

@@ -1,0 +1,193 @@
+import { expect, test, vi } from 'vitest';
+import { type PaymentsEvent, type Poll, TransactionMismatchError } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { MINUTE, microtasks, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { momentsOf, momentsOfOneWait, successFrom } from '../../helpers/timestamps.ts';
+
+useFakeClock();
+
+test('50 waits on one reference at once make the polls of one', async () => {
+  const alone = await momentsOfOneWait(50 * SECOND);
+  const { client, seen } = successFrom(50 * SECOND);
+  const waits = Array.from({ length: 50 }, () => client.waitForFinalStatus(REFERENCE));
+  const transactions = await settled(Promise.all(waits));
+  expect(transactions.map(({ status }) => status)).toEqual(Array(50).fill('success'));
+  expect(momentsOf(seen)).toEqual(alone);
+});
+
+test('50 waits on one reference that begin one after another make the polls of the first', async () => {
+  const alone = await momentsOfOneWait(50 * SECOND);
+  const { client, seen } = successFrom(50 * SECOND);
+  const waits: Promise<unknown>[] = [];
+  for (let count = 0; count < 50; count++) {
+    waits.push(client.waitForFinalStatus(REFERENCE));
+    await vi.advanceTimersByTimeAsync(700);
+  }
+  await settled(Promise.all(waits));
+  expect(momentsOf(seen)).toEqual(alone);
+});
+
+test('one that aborts leaves the others alone, also the first of them, and also in flight', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'), { latency: SECOND });
+  const aborts = [new AbortController(), new AbortController()];
+  const [first, second] = aborts.map(({ signal }) => timed(client.waitForFinalStatus(REFERENCE, { signal })));
+  const third = timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(500);
+  aborts[0]?.abort(new Error('first'));
+  expect(await first).toMatchObject({ at: 500, error: { message: 'first' } });
+  expect(seen[0]?.signal.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(3 * SECOND);
+  aborts[1]?.abort(new Error('second'));
+  expect(await second).toMatchObject({ error: { message: 'second' } });
+  expect((await settled(third)).value?.status).toBe('success');
+});
+
+test('the request in flight is aborted when the last leaves, and not before', async () => {
+  const { client, seen } = scriptedService(() => new Promise(() => {}));
+  const aborts = Array.from({ length: 3 }, () => new AbortController());
+  const waits = aborts.map(({ signal }) => timed(client.waitForFinalStatus(REFERENCE, { signal })));
+  await vi.advanceTimersByTimeAsync(100);
+  const inFlight: unknown[] = [];
+  for (const abort of aborts) {
+    abort.abort();
+    inFlight.push(seen[0]?.signal.aborted);
+  }
+  expect(inFlight).toEqual([false, false, true]);
+  await Promise.all(waits);
+});
+
+test('waits that share a signal and a reference all end with it', async () => {
+  const { client } = scriptedService(inTurn('pending'));
+  const abort = new AbortController();
+  const waits = Array.from({ length: 5 }, () =>
+    timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal })),
+  );
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  const ends = await Promise.all(waits);
+  expect(ends.map(({ at }) => at)).toEqual(Array(5).fill(SECOND));
+});
+
+test('expect is judged for each', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const [right, wrong, careless] = await settled(
+    Promise.all([
+      timed(client.waitForFinalStatus(REFERENCE, { expect: { amount: '25.50', currency: 'ghs' } })),
+      timed(client.waitForFinalStatus(REFERENCE, { expect: { amount: 100 } })),
+      timed(client.waitForFinalStatus(REFERENCE)),
+    ]),
+  );
+  expect(right.value?.status).toBe('success');
+  expect(wrong.error).toBeInstanceOf(TransactionMismatchError);
+  expect(careless.value?.status).toBe('success');
+  expect(seen).toHaveLength(2);
+});
+
+test('finalStatuses hold for each: one ends with abandoned, the other waits on', async () => {
+  const { client, seen } = scriptedService(inTurn('abandoned', 'pending', 'success'));
+  const [usual, patient] = await settled(
+    Promise.all([
+      timed(client.waitForFinalStatus(REFERENCE)),
+      timed(client.waitForFinalStatus(REFERENCE, { finalStatuses: ['success', 'failed'] })),
+    ]),
+  );
+  expect(usual.value?.status).toBe('abandoned');
+  expect(patient.value?.status).toBe('success');
+  expect(seen).toHaveLength(3);
+});
+
+test('the headers are those of the first', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const shop = (name: string) => client.waitForFinalStatus(REFERENCE, { headers: { 'x-shop': name } });
+  await settled(Promise.all([shop('accra'), shop('kumasi')]));
+  expect(seen.map(({ headers }) => headers.get('x-shop'))).toEqual(['accra', 'accra']);
+});
+
+test('one that joins while a poll is in flight gets its answer, as its own first poll', async () => {
+  const { client, seen } = scriptedService(inTurn('success'), { latency: SECOND });
+  const first = timed(client.waitForFinalStatus(REFERENCE));
+  await vi.advanceTimersByTimeAsync(500);
+  const attempts: number[] = [];
+  const onPoll = ({ attempt }: Poll) => void attempts.push(attempt);
+  const second = timed(client.waitForFinalStatus(REFERENCE, { onPoll }));
+  expect(await settled(second)).toMatchObject({ at: 500, value: { status: 'success' } });
+  expect(attempts).toEqual([1]);
+  await first;
+  expect(seen).toHaveLength(1);
+});
+
+test('one without startedAt that joins one with it is looked at at once', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const patient = timed(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  const curious = timed(client.waitForFinalStatus(REFERENCE));
+  expect(await settled(curious)).toMatchObject({ at: 0 });
+  expect(await patient).toMatchObject({ at: SECOND });
+  expect(seen).toHaveLength(1);
+});
+
+test('a later wait, after the end, starts anew: with a look at once, a count and headers of its own', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'pending', 'success'));
+  await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 6_000 })), 7_000);
+  expect(seen).toHaveLength(2);
+  const polls: number[] = [];
+  const again = timed(
+    client.waitForFinalStatus(REFERENCE, {
+      headers: { 'x-shop': 'tema' },
+      onPoll: ({ attempt }) => polls.push(attempt),
+    }),
+  );
+  expect(await settled(again)).toMatchObject({ at: 0, value: { status: 'success' } });
+  expect(seen.map(({ at }) => at)).toEqual([0, 5_500, 7_000]);
+  expect(seen[2]?.headers.get('x-shop')).toBe('tema');
+  expect(polls).toEqual([1]);
+});
+
+test('a new wait on a reference is not touched by the answer to an old, abandoned request', async () => {
+  const answers: ((said: string) => void)[] = [];
+  const { client, seen } = scriptedService(() => new Promise((resolve) => answers.push(resolve)));
+  const abort = new AbortController();
+  const old = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(100);
+  abort.abort();
+  const anew = timed(client.waitForFinalStatus(REFERENCE));
+  answers[0]?.('failed');
+  await vi.advanceTimersByTimeAsync(100);
+  expect(seen).toHaveLength(2);
+  answers[1]?.('success');
+  expect((await settled(anew)).value?.status).toBe('success');
+  expect((await old).value).toBeUndefined();
+});
+
+test('waits and watches share polls, on one client only', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const statuses = (async () => {
+    const list: string[] = [];
+    for await (const { status } of client.watch(REFERENCE)) list.push(status);
+    return list;
+  })();
+  const wait = client.waitForFinalStatus(REFERENCE);
+  expect(await settled(statuses)).toEqual(['pending', 'success']);
+  expect((await wait).status).toBe('success');
+  expect(seen).toHaveLength(2);
+});
+
+test('there is one poll event for each poll, and one wait event for each wait', async () => {
+  const events: PaymentsEvent[] = [];
+  const { client } = scriptedService(inTurn('pending', 'success'), {
+    onEvent: (event) => events.push(event),
+  });
+  await settled(Promise.all([1, 2, 3].map(() => client.waitForFinalStatus(REFERENCE))));
+  await microtasks();
+  expect(events.filter(({ type }) => type === 'poll')).toHaveLength(2);
+  expect(events.filter(({ type }) => type === 'wait')).toHaveLength(3);
+});
+
+test('10,000 waits on one reference end together, quickly', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const waits = Array.from({ length: 10_000 }, () => client.waitForFinalStatus(REFERENCE));
+  const transactions = await settled(Promise.all(waits), MINUTE);
+  expect(new Set(transactions.map(({ status }) => status))).toEqual(new Set(['success']));
+  expect(seen).toHaveLength(2);
+});

@@ -1,0 +1,74 @@
+import { expect, test, vi } from 'vitest';
+import type { PaymentsEvent } from '../../../src/index.ts';
+import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+
+useFakeClock();
+
+/** A service, and 100 waits that end after a second, each with a listener that keeps the thread busy for 10 ms. */
+function withSlowListener() {
+  const now = performance.now.bind(performance);
+  let busy = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + busy);
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'wait' && event.reference.startsWith('TXN-slow')) busy += 10;
+  };
+  const service = scriptedService(inTurn('pending'), { onEvent });
+  const slow = { startedAt: Date.now(), initialDelay: 5 * SECOND, timeout: SECOND };
+  for (const reference of references('slow', 100)) timed(service.client.waitForFinalStatus(reference, slow));
+  return service;
+}
+
+const references = (name: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `TXN-${name}-${index}`);
+
+/** Its first poll is due in the wake-up in which the slow ones end. */
+const dueThen = () => ({ startedAt: Date.now(), initialDelay: SECOND });
+
+test('checks once if slow listeners kept the thread busy over a deadline', async () => {
+  const { client, seen } = withSlowListener();
+  for (const reference of references('near', 3))
+    timed(client.waitForFinalStatus(reference, { ...dueThen(), timeout: SECOND + 900 }));
+  timed(client.waitForFinalStatus('TXN-far', dueThen()));
+  await vi.advanceTimersByTimeAsync(2 * SECOND);
+  const after = seen.filter(({ at }) => at >= SECOND).map(({ reference, at }) => [reference, at]);
+  const near = references('near', 3).map((reference) => [reference, 2 * SECOND + 5]);
+  expect(after).toEqual([['TXN-far', 2 * SECOND], ...near]);
+  client.close();
+});
+
+test('no more polls leave than the rate allows, where a slow listener held them back', async () => {
+  const { client, seen } = withSlowListener();
+  for (const reference of references('far', 50)) timed(client.waitForFinalStatus(reference, dueThen()));
+  await vi.advanceTimersByTimeAsync(2 * SECOND);
+  const moments = seen.map(({ at }) => at);
+  expect(moments.length).toBeGreaterThan(50);
+  for (const [index, moment] of moments.slice(5).entries())
+    expect(moment - (moments[index] ?? 0)).toBeGreaterThanOrEqual(100);
+  client.close();
+});
+
+test('a deadline after a slow listener is kept to the moment', async () => {
+  const { client } = withSlowListener();
+  const wait = timed(
+    client.waitForFinalStatus('TXN-far', { ...dueThen(), initialDelay: MINUTE, timeout: 2_500 }),
+  );
+  expect(await settled(wait)).toMatchObject({ at: 2_500, error: { code: 'wait_timeout' } });
+});
+
+test('a wait that begins in the event of another, its own deadline passed, is asked for once', async () => {
+  const startedAt = Date.now();
+  let begun = false;
+  const { client, seen } = scriptedService(inTurn('pending'), {
+    onEvent: ({ type }) => {
+      if (type !== 'wait' || begun) return;
+      begun = true;
+      timed(client.waitForFinalStatus('TXN-late', { startedAt, timeout: SECOND }));
+    },
+  });
+  timed(client.waitForFinalStatus('TXN-first', { startedAt, timeout: SECOND, initialDelay: 0 }));
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect(begun).toBe(true);
+  expect(seen.filter(({ reference }) => reference === 'TXN-late')).toHaveLength(1);
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,72 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { PaymentsClient, type Transaction } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { API_KEY, failureOf } from '../../helpers/service.ts';
+
+useFakeClock();
+
+const wait = (client: PaymentsClient, options: object): Promise<Transaction> =>
+  client.waitForFinalStatus(REFERENCE, options);
+
+const refusal = { code: 'configuration_error' };
+
+test.each([false, '', 0, true, 'x-shop: accra', []])(
+  'headers that are %j are refused at the call, and another wait goes on',
+  async (headers) => {
+    const { client, seen } = scriptedService(inTurn('pending', 'success'));
+    const other = timed(client.waitForFinalStatus('TXN-other'));
+    expect(await failureOf(wait(client, { headers }))).toMatchObject(refusal);
+    expect(await settled(other)).toMatchObject({ at: 8 * SECOND, value: { status: 'success' } });
+    expect(seen).toHaveLength(2);
+  },
+);
+
+const notDurations = ['3000', 3_000n, Symbol('3 s'), new Date(3_000), [3_000], { valueOf: () => 3_000 }];
+const wrong: [name: string, value: unknown][] = [
+  ...['minDelay', 'maxDelay', 'initialDelay'].flatMap((name) =>
+    notDurations.map((value): [string, unknown] => [name, value]),
+  ),
+  ['finalStatuses', ['success', 'unrecognised']],
+  ['finalStatuses', ['success', 'faild']],
+  ['finalStatuses', ['success', undefined]],
+  ['finalStatuses', ['failed']],
+  ['finalStatuses', 'success'],
+];
+
+test.each(wrong)('a %s of %o is refused, for a wait and for a client', async (name, value) => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  expect(await failureOf(wait(client, { [name]: value }))).toMatchObject(refusal);
+  expect(seen).toEqual([]);
+  const polling: object = { [name]: value };
+  const made = () => new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', polling });
+  expect(made).toThrow(expect.objectContaining(refusal));
+});
+
+test.each(['maxConcurrency', 'maxRequestsPerSecond'])('%s must be a number', (name) => {
+  for (const value of ['50', 50n, Symbol('50'), new Date(50), [50], null]) {
+    const polling: object = { [name]: value };
+    const made = () => new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', polling });
+    expect(made, inspect(value)).toThrow(expect.objectContaining(refusal));
+  }
+});
+
+test.each([Number.POSITIVE_INFINITY, Number.NaN, 1_700_000_000, new Date(), 1_700_000_000_000n])(
+  'startedAt: %s is refused: it must be milliseconds since 1970',
+  async (startedAt) => {
+    const { client } = scriptedService(inTurn('success'));
+    expect(await failureOf(wait(client, { startedAt }))).toMatchObject(refusal);
+  },
+);
+
+test("a list of finalStatuses that changes later changes no wait, the client's nor its own", async () => {
+  const finalStatuses: ('success' | 'failed' | 'pending')[] = ['success', 'failed'];
+  const { client } = scriptedService(inTurn('pending', 'success'), { polling: { finalStatuses } });
+  const waits = [wait(client, {}), wait(client, { finalStatuses })];
+  finalStatuses.push('pending');
+  waits.push(wait(client, {}));
+  const statuses = (await settled(Promise.all(waits))).map(({ status }) => status);
+  expect(statuses).toEqual(['success', 'success', 'success']);
+});

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import {
+  APIError,
+  AuthenticationError,
+  NotFoundError,
+  TransactionMismatchError,
+  WaitTimeoutError,
+} from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { MINUTE, settled, useFakeClock } from '../../helpers/fake-clock.ts';
+import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { failureOf } from '../../helpers/service.ts';
+
+useFakeClock();
+
+test('a wait asks at once, then on the square-root schedule, and ends with the final transaction', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'processing', 'pending', 'success'));
+  const transaction = await settled(client.waitForFinalStatus(REFERENCE));
+  expect(transaction.status).toBe('success');
+  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
+});
+
+test('makes the first check eight seconds after startedAt', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  await settled(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() - 2_000 }));
+  expect(seen.map(({ at }) => at)).toEqual([6_000, 9_000]);
+});
+
+test.each(['failed', 'abandoned'])('%s is a result, not an exception', async (status) => {
+  const { client } = scriptedService(inTurn('pending', status));
+  expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe(status);
+});
+
+test('with abandoned left out of finalStatuses a wait goes on to a later success', async () => {
+  const { client } = scriptedService(inTurn('abandoned', 'abandoned', 'success'));
+  const wait = client.waitForFinalStatus(REFERENCE, { finalStatuses: ['success', 'failed'] });
+  expect((await settled(wait)).status).toBe('success');
+});
+
+test('at the deadline a wait rejects to the moment, and says what is known', async () => {
+  const { client, seen } = scriptedService(inTurn('pending'));
+  const began = Date.now();
+  const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(error).toBeInstanceOf(WaitTimeoutError);
+  expect(error).toMatchObject({
+    code: 'wait_timeout',
+    reference: REFERENCE,
+    lastStatus: 'pending',
+    lastTransaction: { status: 'pending' },
+    lastError: undefined,
+    attempts: seen.length,
+    elapsed: MINUTE,
+    startedAt: began,
+    outcome: null,
+  });
+  expect(String(error)).toContain('do not cancel the order and do not charge again');
+  expect(seen.at(-1)?.at).toBe(MINUTE - 500);
+});
+
+test.each([
+  ['a broken connection', brokenConnection()],
+  ['408', new Response('', { status: 408 })],
+  ['425', new Response('', { status: 425 })],
+  ['429', new Response('', { status: 429, headers: { 'retry-after': '1' } })],
+  ['500', new Response('', { status: 500 })],
+  ['an HTML 502', new Response('<html>', { status: 502 })],
+  ['an unreadable 200', new Response('<html>', { status: 200 })],
+  ['a 200 without a status', Response.json({ status: true, data: {} })],
+])('%s does not end a wait', async (_, fault) => {
+  const { client, seen } = scriptedService(inTurn('pending', fault, fault, 'success'));
+  expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
+  expect(seen).toHaveLength(4);
+});
+
+test.each([
+  ['400', new Response('', { status: 400 }), APIError],
+  ['401', new Response('', { status: 401 }), AuthenticationError],
+  ['410', new Response('', { status: 410 }), APIError],
+  ['status: false', Response.json({ status: false, message: 'No.' }), APIError],
+])('%s ends a wait at once', async (_, fault, errorClass) => {
+  const { client, seen } = scriptedService(inTurn('pending', fault, 'success'));
+  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(errorClass);
+  expect(seen).toHaveLength(2);
+});
+
+test('a redirect ends a wait at once', async () => {
+  const { client, seen } = scriptedService(inTurn(new Response('', { status: 302 }), 'success'));
+  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toMatchObject({
+    code: 'unexpected_response',
+  });
+  expect(seen).toHaveLength(1);
+});
+
+test('an answer about another transaction ends a wait at once', async () => {
+  const { client } = scriptedService(() =>
+    Response.json({
+      status: true,
+      data: {
+        reference: 'TXN-other',
+        status: 'success',
+        amount: '25.50',
+        currency: 'GHS',
+        customer_email: 'a@b.c',
+      },
+    }),
+  );
+  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(
+    TransactionMismatchError,
+  );
+});
+
+test('404 is waited out while a replica may lag behind', async () => {
+  const missing = new Response('', { status: 404 });
+  const { client } = scriptedService(inTurn(missing, missing, 'success'));
+  expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
+});
+
+test('404 is believed once it has lasted ten seconds', async () => {
+  const { client, seen } = scriptedService(() => new Response('', { status: 404 }));
+  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
+  expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
+});
+
+test('an unrecognised status is never final, is polled at the normal cadence, and is named at the deadline', async () => {
+  const { client, seen } = scriptedService(inTurn('reversed'));
+  const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  expect(error).toMatchObject({ code: 'wait_timeout', lastStatus: 'reversed' });
+  expect(seen.slice(0, 4).map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
+});
+
+test('expect is judged on the final status', async () => {
+  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { expect: { amount: 100 } })));
+  expect(error).toMatchObject({
+    code: 'transaction_mismatch',
+    transaction: { status: 'success', amount: '25.50' },
+  });
+  expect(seen).toHaveLength(2);
+});

@@ -1,0 +1,222 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import {
+  ClosedError,
+  IdempotencyConflictError,
+  PaymentsClient,
+  type PaymentsClientOptions,
+  type PaymentsEvent,
+} from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { clientOf, closedPort, startRawService } from '../../helpers/raw-service.ts';
+import { expectNoSecrets } from '../../helpers/secrets.ts';
+import {
+  API_KEY,
+  answers,
+  charge,
+  EMAIL,
+  failureOf,
+  json,
+  PHONE,
+  startService,
+} from '../../helpers/service.ts';
+
+const secrets = { key: API_KEY, phone: PHONE, email: EMAIL };
+const baseUrl = 'https://payments.example/api/v1';
+
+describe('the client shows no key', () => {
+  test.each<[string, PaymentsClientOptions]>([
+    ['given as text', { apiKey: API_KEY }],
+    ['given by a function', { apiKey: () => API_KEY }],
+    [
+      'with every option',
+      { apiKey: API_KEY, headers: { 'x-shop': 'accra' }, logger: console, onEvent: () => {} },
+    ],
+  ])('%s', (_how, options) => {
+    const client = new PaymentsClient({ baseUrl, ...options });
+    expectNoSecrets(client, secrets);
+    expectNoSecrets({ nested: [client] }, secrets);
+    expect(inspect(client)).toContain('PaymentsClient');
+  });
+
+  test('before, amid and after calls and waits', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const service = await startRawService((_socket, count) => {
+      if (count === 2) arrived.resolve();
+    });
+    const client = service.client();
+    const call = failureOf(client.chargeMobileMoney(charge));
+    const wait = failureOf(client.waitForFinalStatus(REFERENCE, { headers: { 'x-phone': PHONE } }));
+    await arrived.promise;
+    expectNoSecrets(client, secrets);
+    client.close();
+    await wait;
+    expectNoSecrets(client, secrets);
+    service.end();
+    expectNoSecrets([client, await call, await wait], secrets);
+  });
+
+  test('nor does a promise of it, or a generator', async () => {
+    const client = clientOf(`http://127.0.0.1:${await closedPort()}`)();
+    const call = client.chargeMobileMoney(charge);
+    expectNoSecrets(call, secrets);
+    expectNoSecrets(client.watch(REFERENCE), secrets);
+    expectNoSecrets(await failureOf(call), secrets);
+  });
+});
+
+const configured = (options: object) => {
+  try {
+    new PaymentsClient({ apiKey: API_KEY, baseUrl, ...options });
+  } catch (error) {
+    return error;
+  }
+  throw new Error('expected a ConfigurationError');
+};
+
+test.each<[string, object]>([
+  ['a key with a line break', { apiKey: `${API_KEY}\n` }],
+  ['a key with its scheme', { apiKey: `Bearer ${API_KEY}` }],
+  ['a key that is not ASCII', { apiKey: `${API_KEY}…` }],
+  ['a key in an object', { apiKey: { key: API_KEY } }],
+  ['a key in the base URL', { baseUrl: `https://${API_KEY}@payments.example` }],
+  ['a key as a password', { baseUrl: `https://shop:${API_KEY}@payments.example` }],
+  ['a key in the query', { baseUrl: `https://payments.example?key=${API_KEY}` }],
+  ['a key in place of the base URL', { baseUrl: API_KEY }],
+  ['a key in the header that is the client’s own', { headers: { authorization: `Bearer ${API_KEY}` } }],
+  ['a key in a header with a line break', { headers: { 'x-key': `${API_KEY}\n` } }],
+  ['a key in the name of a header', { headers: { [`x ${API_KEY}`]: '' } }],
+  ['a key as headers', { headers: API_KEY }],
+  ['a key as a timeout', { timeout: API_KEY }],
+  ['a key as a number of retries', { maxRetries: API_KEY }],
+  ['a key as fetch', { fetch: API_KEY }],
+])('ConfigurationError shows no key: %s', (_what, options) => {
+  const failure = configured(options);
+  expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: 'not_sent' });
+  expectNoSecrets(failure, secrets);
+});
+
+test('a client made of nothing but the key, as text, shows none of it', () => {
+  const makeOf = (options: object) => () => new PaymentsClient(options);
+  expect(makeOf(Object(API_KEY))).toThrow();
+  try {
+    makeOf(Object(API_KEY))();
+  } catch (error) {
+    expectNoSecrets(error, secrets);
+  }
+});
+
+test.each<[string, unknown]>([
+  ['in its message', new Error(`The key ${API_KEY} has expired.`)],
+  ['that is not of a known shape', new Error('No access with "9f86d081884c7d659a2feaa0c55ad015".')],
+  ['in a cause', new Error('failed', { cause: new Error('inner', { cause: new Error(API_KEY) }) })],
+  ['in its code and its name', Object.assign(new Error('x'), { code: API_KEY, name: API_KEY })],
+  ['in a property', Object.assign(new Error('x'), { request: { headers: { authorization: API_KEY } } })],
+  ['as text', `Bearer ${API_KEY}`],
+  ['as an object', { key: API_KEY }],
+])('an apiKey function that throws an error with the key, %s, leaks none of it', async (_where, thrown) => {
+  const told: unknown[] = [];
+  const apiKey = () => Promise.reject(thrown);
+  const client = clientOf(baseUrl)({ apiKey, onEvent: (event) => told.push(event) });
+  const failure = await failureOf(client.chargeMobileMoney(charge));
+  expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: 'not_sent' });
+  expectNoSecrets([failure, told], secrets);
+  expectNoSecrets(failure, { key: '9f86d081884c7d659a2feaa0c55ad015' });
+});
+
+test.each<[string, unknown]>([
+  ['in its message', new TypeError(`Headers.append: "Bearer ${API_KEY}" for ${PHONE}, ${EMAIL}`)],
+  ['in a cause', new TypeError('fetch failed', { cause: new Error(`${API_KEY} ${PHONE} ${EMAIL}`) })],
+  ['in its code', Object.assign(new Error('x'), { code: API_KEY, errno: PHONE })],
+  [
+    'in a property',
+    Object.assign(new Error('x'), { request: { headers: { authorization: API_KEY }, phone: PHONE } }),
+  ],
+  ['in its members', new AggregateError([new Error(API_KEY), new Error(`${PHONE} ${EMAIL}`)])],
+  ['as text', `${API_KEY} ${PHONE} ${EMAIL}`],
+  ['as an object', { key: API_KEY, phone: PHONE }],
+])(
+  'a fetch that rejects with an error that holds the request, %s, leaks none of it',
+  async (_where, thrown) => {
+    const told: unknown[] = [];
+    const client = clientOf(baseUrl)({
+      fetch: () => Promise.reject(thrown),
+      onEvent: (event) => told.push(event),
+      logger: {
+        debug: (line) => told.push(line),
+        info: () => {},
+        warn: (line) => told.push(line),
+        error: () => {},
+      },
+    });
+    const onCharge = await failureOf(client.chargeMobileMoney(charge));
+    const onVerify = await failureOf(client.verify(REFERENCE));
+    expect(onCharge).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
+    expectNoSecrets([onCharge, told], secrets);
+    expectNoSecrets(onVerify, { key: API_KEY, email: EMAIL });
+  },
+);
+
+test('errors without an answer show nothing: refused, reset, timed out, aborted', async () => {
+  const refused = clientOf(`http://127.0.0.1:${await closedPort()}`)();
+  const reset = await startRawService((socket) => socket.resetAndDestroy());
+  const silent = await startRawService(() => {});
+  const clients = [refused, reset.client(), silent.client({ timeout: 20 }), silent.client()];
+  for (const client of clients) {
+    const signal = AbortSignal.timeout(client === clients[3] ? 20 : 20_000);
+    expectNoSecrets(await failureOf(client.chargeMobileMoney(charge, { signal })), secrets);
+  }
+});
+
+test('InvalidInputError does not repeat what it refuses', async () => {
+  const client = clientOf(baseUrl)();
+  for (const fault of [
+    { phone: `${PHONE}\n` },
+    { phone: { number: PHONE } },
+    { customer_email: `${EMAIL} ` },
+    { customer_email: [EMAIL] },
+    { amount: Number(PHONE.replaceAll(' ', '')) * 1e9 },
+    { network: API_KEY },
+    { currency: API_KEY },
+  ]) {
+    const failure = await failureOf(client.chargeMobileMoney({ ...charge, ...(fault as object) }));
+    expect(failure).toMatchObject({ name: 'InvalidInputError' });
+    expectNoSecrets(failure, secrets);
+  }
+  expectNoSecrets(await failureOf(client.verify(`TXN-${API_KEY}/`)), secrets);
+});
+
+test('a wait and its errors, events and log lines show nothing', async () => {
+  const told: unknown[] = [];
+  const tell = (what: PaymentsEvent | string) => void told.push(what);
+  const service = await startService((response, _request, count) =>
+    count % 2 === 0
+      ? json(response, 503, { message: `${API_KEY} ${EMAIL}` })
+      : json(response, 200, answers.verify({ status: 'pending', phone: PHONE })),
+  );
+  const polling = { initialDelay: 1, minDelay: 1, maxDelay: 1 };
+  const client = service.client({
+    polling,
+    onEvent: tell,
+    logger: { debug: tell, info: tell, warn: tell, error: tell },
+  });
+  const failure = await failureOf(client.waitForFinalStatus(REFERENCE, { timeout: 250 }));
+  expect(failure).toMatchObject({ name: 'WaitTimeoutError', lastTransaction: { customer_email: EMAIL } });
+  expectNoSecrets([failure, told], secrets, { getters: false });
+});
+
+test('errors that are not provoked here show nothing', () => {
+  expectNoSecrets(
+    new IdempotencyConflictError('The key was used with other input.', {
+      operation: 'chargeMobileMoney',
+      idempotencyKey: 'order-17',
+    }),
+    secrets,
+  );
+  expectNoSecrets(new ClosedError('verify'), secrets);
+});
+
+test('a result is not changed: it holds what the service said', async () => {
+  const service = await startService((response) => json(response, 200, answers.verify({ phone: PHONE })));
+  expect(await service.client().verify(REFERENCE)).toMatchObject({ customer_email: EMAIL, phone: PHONE });
+});

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import type { ChargeMobileMoneyInput, PaymentsClient } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { startRawService } from '../../helpers/raw-service.ts';
+import { expectNoSecrets, type Secrets } from '../../helpers/secrets.ts';
+import { API_KEY, answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { sized } from '../../helpers/sized.ts';
+
+const ODD_KEY = 'live/"4vK9+qLm=2Xw&7RtZ<\\p>\'Qs8~Hn#3c%Vb.5Jd';
+
+/** Keys, phone numbers and emails of several forms. */
+const people: (Secrets & { phone: string; email: string })[] = [
+  { key: API_KEY, phone: '024 412 3456', email: 'ama.serwaa@example.com' },
+  { key: 'sk_live_4vK9qLm2Xw7RtZ', phone: '+233-24-412-3456', email: 'ama+momo@example.co.uk' },
+  { key: ODD_KEY, phone: '024/412/3456', email: "o'brien'@example.com" },
+  { key: '4vK9qLm2Xw7RtZ0pQs8Hn3c', phone: '(024) 412.3456', email: 'ama@münchen.de' },
+];
+
+const html = (text: string) => text.replace(/[^\w ]/g, (character) => `&#${character.charCodeAt(0)};`);
+const hex = (text: string) =>
+  text.replace(/[^\w ]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+/** How a service may echo one secret, or several, in a body. */
+const echoes: Record<string, (secrets: string[]) => string> = {
+  'JSON, in a message': (secrets) => JSON.stringify({ message: `Not valid: ${secrets.join(' and ')}.` }),
+  'JSON, alone': (secrets) => JSON.stringify(secrets.join(' ')),
+  'JSON, in fields': (secrets) => JSON.stringify({ error: { sent: secrets, first: secrets[0] } }),
+  'JSON, in field errors': (secrets) =>
+    JSON.stringify({ errors: secrets.map((s) => ({ field: s, message: s })) }),
+  'JSON, as field names': (secrets) => JSON.stringify(Object.fromEntries(secrets.map((s) => [s, [s]]))),
+  'JSON, nested deep': (secrets) => `${'{"in":['.repeat(30)}${JSON.stringify(secrets)}${']}'.repeat(30)}`,
+  'JSON, inside JSON': (secrets) => JSON.stringify({ raw: JSON.stringify({ sent: secrets }) }),
+  'JSON, twice inside JSON': (secrets) => JSON.stringify([JSON.stringify([JSON.stringify(secrets)])]),
+  'JSON with a byte too many': (secrets) => `${JSON.stringify({ sent: secrets })}}`,
+  'JSON as PHP writes it': (secrets) => `${JSON.stringify({ sent: secrets }).replaceAll('/', '\\/')}}`,
+  'JSON as .NET writes it': (secrets) => `{"sent":"${secrets.map(hex).join(' ')}"`,
+  text: (secrets) => `Refused: ${secrets.join(', ')}`,
+  HTML: (secrets) => `<html><p title="${secrets.map(html).join(' ')}">${secrets.map(html).join('<br>')}`,
+  'HTML, as it is': (secrets) => `<html><h1>Forbidden</h1><pre>${secrets.join('\n')}</pre>`,
+  'an address': (secrets) => `See /log?${secrets.map((s) => `q=${encodeURIComponent(s)}`).join('&')}`,
+  'the end of a large body': (secrets) => `${' '.repeat(16_000)}${secrets.join(' ')}`,
+};
+
+/** Statuses that lead to each of the error classes, and one for each path to them. */
+const allStatuses = [200, 302, 400, 401, 403, 404, 408, 409, 418, 422, 429, 500];
+const fewStatuses = [200, 302, 400, 500];
+const statusesFor = (how: string) => (how === 'text' || how.endsWith('message') ? allStatuses : fewStatuses);
+
+interface Told {
+  failure: unknown;
+  told: unknown[];
+}
+
+/** A call that fails, with everything that it tells meanwhile. */
+async function failing(
+  call: (client: PaymentsClient) => Promise<unknown>,
+  client: (options: object) => PaymentsClient,
+  apiKey: string,
+): Promise<Told> {
+  const told: unknown[] = [];
+  const tell = (...what: unknown[]) => void told.push(...what);
+  const logger = { debug: tell, info: tell, warn: tell, error: tell };
+  const failure = await failureOf(call(client({ apiKey, onEvent: tell, logger })));
+  expect(told.length).toBeGreaterThan(2);
+  return { failure, told };
+}
+
+/** In the short form the ordinary person and the odd one, and each fifth character. */
+const EACH = sized(5, 1);
+const tried = sized([0, 2], [0, 1, 2, 3]).flatMap((index) => people[index] ?? []);
+
+describe.each(tried)(
+  'what a service echoes of $key, $phone, $email is in no error, event or log line',
+  (person) => {
+    const { key, phone, email } = person;
+    const digits = phone.replace(/\D/g, '');
+    const phones = [
+      phone,
+      digits,
+      `+233${digits.slice(-9)}`,
+      `233 ${digits.slice(-9, -6)} ${digits.slice(-6)}`,
+    ];
+    const input: ChargeMobileMoneyInput = { ...charge, phone, customer_email: email };
+
+    test.each(Object.entries(echoes))('of a charge, as %s', async (how, echo) => {
+      let status = 0;
+      const body = echo([key, `Bearer ${key}`, ...phones, email]);
+      const service = await startService((response) => response.writeHead(status).end(body));
+      for (status of statusesFor(how)) {
+        const { failure, told } = await failing(
+          (client) => client.chargeMobileMoney(input),
+          service.client,
+          key,
+        );
+        expectNoSecrets(failure, person);
+        expectNoSecrets(told, person);
+      }
+    });
+
+    test.each(Object.entries(echoes))('of a read, as %s', async (how, echo) => {
+      let status = 0;
+      const service = await startService((response) => response.writeHead(status).end(echo([key, email])));
+      for (status of statusesFor(how)) {
+        const { failure, told } = await failing((client) => client.verify(REFERENCE), service.client, key);
+        expectNoSecrets(failure, { key, email });
+        expectNoSecrets(told, { key, email });
+      }
+    });
+
+    test('in fields with a personal name, also of a read, which was not told the phone number', async () => {
+      const number = Number(digits);
+      const data = {
+        phone,
+        customer: { phone_number: digits, mobile: { msisdn: [number] } },
+        phones: [{ value: digits, other: [number] }],
+        customer_email: email,
+      };
+      const service = await startService((response) => json(response, 404, { message: 'No.', data }));
+      const { failure } = await failing((client) => client.verify(REFERENCE), service.client, key);
+      expectNoSecrets(failure, { ...person, phone: digits });
+      expect(failure).toMatchObject({ serviceMessage: 'No.' });
+    });
+
+    test('as a number', async () => {
+      const body = { phone: Number(digits), sent: [Number(`233${digits.slice(-9)}`)] };
+      const service = await startService((response) => json(response, 400, body));
+      const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
+      expectNoSecrets(failure, person);
+    });
+
+    test.each([0, 150, 185, 190, 195])('in headers, from the character %i on', async (at) => {
+      const secret = [key, digits, encodeURI(email)].join(' ');
+      const header = 'x'.repeat(at) + secret;
+      const names = ['x-request-id', 'x-correlation-id', 'retry-after', 'location', 'www-authenticate'];
+      let status = 0;
+      const service = await startService((response) => {
+        response.writeHead(status, Object.fromEntries(names.map((name) => [name, header]))).end('{}');
+      });
+      for (status of fewStatuses) {
+        const { failure, told } = await failing(
+          (client) => client.chargeMobileMoney(input),
+          service.client,
+          key,
+        );
+        expectNoSecrets([failure, told], person);
+      }
+    });
+
+    test('in a body that is cut short in the middle of the key, at each of its characters', async () => {
+      for (let length = 1; length <= key.length; length += EACH) {
+        const part = `{"message":"Not valid: ${key.slice(0, length)}`;
+        const service = await startRawService((socket) => {
+          socket.end(`HTTP/1.1 401 Unauthorized\r\ncontent-length: 999\r\n\r\n${part}`);
+        });
+        const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
+        expectNoSecrets(failure, person);
+      }
+    });
+
+    test('in a body that is capped in the middle of the key, at each of its characters', async () => {
+      for (let before = 1; before <= key.length; before += EACH) {
+        const body = `${'x'.repeat(16 * 1024 - before)}${key}`;
+        const service = await startService((response) => response.writeHead(401).end(body));
+        const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
+        expectNoSecrets(failure, person);
+      }
+    });
+
+    test('in an answer that is no HTTP', async () => {
+      const service = await startRawService((socket) =>
+        socket.end(`HTTP/1.1 200 OK\r\n${key}\r\n${phone} ${email}\r\n\r\n`),
+      );
+      const { failure, told } = await failing(
+        (client) => client.chargeMobileMoney(input),
+        service.client,
+        key,
+      );
+      expectNoSecrets([failure, told], person);
+    });
+
+    test('in a transaction that is another one: the error keeps it, and does not print it', async () => {
+      const data = { amount: '99.00', customer_email: email, phone, echo: key };
+      const service = await startService((response, { method }) =>
+        json(response, 200, method === 'GET' ? answers.verify(data) : answers.chargeMobileMoney(data)),
+      );
+      const expected = { amount: '25.50' };
+      for (const call of [
+        (client: PaymentsClient) => client.chargeMobileMoney(input),
+        (client: PaymentsClient) => client.verify(REFERENCE, { expect: expected }),
+      ]) {
+        const { failure, told } = await failing(call, service.client, key);
+        expect(failure).toMatchObject({ name: 'TransactionMismatchError', transaction: data });
+        expectNoSecrets([failure, told], person, { getters: false });
+      }
+    });
+  },
+);

@@ -1,0 +1,44 @@
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type PaymentsEvent, WaitTimeoutError } from '../../../src/index.ts';
+import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { API_KEY, EMAIL, failureOf } from '../../helpers/service.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test.each([API_KEY, EMAIL, `odd ${API_KEY}`, 'two\nlines'])(
+  'a status that is no plain word (%j) is in no event, log line or message, and kept on the transaction',
+  async (status) => {
+    const events: PaymentsEvent[] = [];
+    const lines: string[] = [];
+    const log = (line: string) => lines.push(line);
+    const { client } = scriptedService(inTurn(status), {
+      onEvent: (event) => events.push(event),
+      logger: { debug: log, info: log, warn: log, error: log },
+    });
+    const failing = failureOf(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
+    await vi.advanceTimersByTimeAsync(60_000);
+    const error = await failing;
+    expect(error).toBeInstanceOf(WaitTimeoutError);
+    expect(error).toMatchObject({ lastStatus: 'unrecognised', lastTransaction: { raw_status: status } });
+    const told = [
+      inspect(events),
+      lines.join('|'),
+      inspect(error, { showHidden: true }),
+      JSON.stringify(error),
+    ];
+    for (const text of told) expect(text).not.toContain(status);
+  },
+);
+
+test('a status that is a plain word is named as the service wrote it', async () => {
+  const { client } = scriptedService(inTurn('reversed'));
+  const failing = failureOf(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await failing).toMatchObject({ lastStatus: 'reversed' });
+});

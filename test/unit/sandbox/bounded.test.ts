@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { Activity } from '../../../src/sandbox/activity.ts';
+import { Ledger } from '../../../src/testing/ledger.ts';
+import { PaymentService } from '../../../src/testing/service.ts';
+import { payment, start } from './start.ts';
+
+const input = { ...payment, amount: 25.5 };
+
+test('the oldest final transaction goes first', async () => {
+  const { sandbox, payments } = await start({ keep: 3 });
+  const references: string[] = [];
+  for (let count = 0; count < 3; count++) references.push((await payments.initialize(payment)).reference);
+  const [first, second = '', third = ''] = references;
+  sandbox.abandon(third);
+  sandbox.approve(second);
+  const { reference: fourth } = await payments.initialize(payment);
+  expect(sandbox.transactions.map(({ reference }) => reference)).toEqual([first, third, fourth]);
+});
+
+test('where none is final the oldest goes', () => {
+  const ledger = new Ledger({ keep: 3 });
+  for (let count = 0; count < 5; count++) ledger.create(input);
+  expect(ledger.list().map(({ reference }) => reference)).toEqual(['TXN-000003', 'TXN-000004', 'TXN-000005']);
+});
+
+test('never more than the bound are kept, nor much fewer', () => {
+  const ledger = new Ledger({ keep: 1000 });
+  for (let count = 0; count < 5000; count++) {
+    const { reference } = ledger.create(input);
+    if (count % 2) ledger.settle(reference, 'success');
+    if (count > 1000) expect(ledger.size).toBeGreaterThanOrEqual(990);
+    expect(ledger.size).toBeLessThanOrEqual(1000);
+  }
+});
+
+test('requests are kept only so far', async () => {
+  const service = new PaymentService({
+    baseUrl: 'http://localhost/api/v1',
+    checkoutBase: 'http://localhost',
+    apiKeys: ['key'],
+    refuseTestCharges: false,
+    keepRequests: 10,
+  });
+  for (let count = 0; count < 95; count++) {
+    await service.handle(new Request(`http://localhost/api/v1/${count}`));
+  }
+  expect(service.requests.length).toBeLessThanOrEqual(20);
+  expect(service.requests.slice(-10).map(({ path }) => path)).toEqual(
+    Array.from({ length: 10 }, (_, index) => `/${85 + index}`),
+  );
+});
+
+test('a sandbox that runs for days keeps the latest requests only', async () => {
+  const { sandbox, payments } = await start();
+  for (let round = 0; round < 21; round++) {
+    const verifies = Array.from({ length: 100 }, () => payments.verify('TXN-unknown'));
+    await Promise.allSettled(verifies);
+  }
+  expect(sandbox.requests.length).toBeGreaterThanOrEqual(1000);
+  expect(sandbox.requests.length).toBeLessThanOrEqual(2000);
+});
+
+test('what the pages show is bounded', () => {
+  const activity = new Activity();
+  const ledger = new Ledger({ observer: activity });
+  const request = { operation: null, method: 'GET', path: '/', headers: {}, body: null };
+  const exchange = { request, reference: null, status: 404, at: 0, duration: 1 };
+  for (let count = 0; count < 2000; count++) {
+    const { reference } = ledger.create(input);
+    for (let each = 0; each < 50; each++) activity.exchanged({ ...exchange, reference, status: 200 });
+    activity.exchanged(exchange);
+  }
+  const rows = activity.rows();
+  expect(rows).toHaveLength(500);
+  expect(rows.at(-1)?.entry.reference).toBe('TXN-002000');
+  expect(new Set(rows.map(({ exchanges, requests }) => `${exchanges.length} of ${requests}`))).toEqual(
+    new Set(['20 of 50']),
+  );
+  expect(activity.others).toHaveLength(20);
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { createMockPayments } from '../../../src/testing/index.ts';
+import { failureOf } from '../../helpers/service.ts';
+import { charge, payment, startMock } from './start-mock.ts';
+
+describe('how often', () => {
+  test('once, unless the test says otherwise', async () => {
+    const { mock, payments } = startMock();
+    mock.fault('initialize', { kind: 'status', status: 500 });
+    await failureOf(payments.initialize(payment));
+    await payments.initialize(payment);
+  });
+
+  test('so many times, one fault after the other, each operation by itself', async () => {
+    const { mock, payments } = startMock();
+    mock.fault('initialize', { kind: 'status', status: 500 }, { times: 2 });
+    mock.fault('chargeMobileMoney', { kind: 'status', status: 403 });
+    mock.fault('initialize', { kind: 'status', status: 404 });
+    const unknown = { outcome: 'unknown' };
+    expect(await failureOf(payments.initialize(payment))).toMatchObject(unknown);
+    expect(await failureOf(payments.initialize(payment))).toMatchObject(unknown);
+    expect(await failureOf(payments.initialize(payment))).toMatchObject({ status: 404 });
+    await payments.initialize(payment);
+    expect(await failureOf(payments.chargeMobileMoney(charge))).toMatchObject({ status: 403 });
+  });
+
+  test('for ever', async () => {
+    const { mock, payments } = startMock();
+    mock.fault('initialize', { kind: 'status', status: 404 }, { times: Number.POSITIVE_INFINITY });
+    for (let count = 0; count < 5; count++) await failureOf(payments.initialize(payment));
+    mock.reset();
+    await payments.initialize(payment);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('%d times is refused', (times) => {
+    expect(() => createMockPayments().fault('verify', { kind: 'reset' }, { times })).toThrow(RangeError);
+  });
+
+  test('a request that breaks the rules is refused as ever, and uses up no fault', async () => {
+    const { mock, client, payments } = startMock();
+    mock.fault('initialize', { kind: 'status', status: 503 });
+    expect(await failureOf(client({ apiKey: 'sk_test_wrong' }).initialize(payment))).toMatchObject({
+      status: 401,
+    });
+    expect(await failureOf(payments.initialize(payment))).toMatchObject({ outcome: 'unknown' });
+  });
+
+  test('a script takes its step under a fault only where the service acts', async () => {
+    const { mock, payments } = startMock();
+    mock.script('next', ['pending', 'success']);
+    const { reference } = await payments.initialize(payment);
+    mock.fault('verify', { kind: 'status', status: 503 });
+    mock.fault('verify', { kind: 'responseLost' });
+    await failureOf(payments.verify(reference));
+    await failureOf(payments.verify(reference));
+    expect((await payments.verify(reference)).status).toBe('success');
+  });
+
+  test("the client's own retries count", async () => {
+    const { mock, client } = startMock();
+    const payments = client({ maxRetries: 2 });
+    const { reference } = await payments.initialize(payment);
+    mock.fault('verify', { kind: 'status', status: 502, body: 'html' });
+    mock.fault('verify', { kind: 'reset' });
+    expect((await payments.verify(reference)).status).toBe('pending');
+    expect(mock.requests).toHaveLength(4);
+  });
+});

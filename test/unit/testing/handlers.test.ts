@@ -1,0 +1,57 @@
+import { HttpResponse, http } from 'msw';
+import { expect, test } from 'vitest';
+import { PaymentsClient } from '../../../src/index.ts';
+import { handlersFor } from '../../../src/testing/handlers.ts';
+import { createMockPayments } from '../../../src/testing/index.ts';
+import { intercept, payment, startMock } from './start-mock.ts';
+
+test("stand beside a merchant's own handlers", async () => {
+  const mock = createMockPayments();
+  intercept(
+    http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })),
+    ...mock.handlers,
+    http.get('https://payments.example/about', () => HttpResponse.text('not of the API')),
+  );
+  const payments = new PaymentsClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
+  await payments.initialize(payment);
+  expect(await (await fetch('https://shop.example/stock')).json()).toEqual({ left: 3 });
+  expect(await (await fetch('https://payments.example/about')).text()).toBe('not of the API');
+  expect(mock.requests).toHaveLength(1);
+});
+
+test.each([
+  ['https://pay.example.com/collect/api/v1', 'https://pay.example.com/collect/api/v1'],
+  ['https://payments.example/api/v1/', 'https://payments.example/api/v1'],
+  ['HTTPS://Payments.Example:443/api/v1', 'https://payments.example/api/v1'],
+  ['http://127.0.0.1:4010/api/v1', 'http://127.0.0.1:4010/api/v1'],
+  ['http://[::1]:4010/api/v1', 'http://[::1]:4010/api/v1'],
+  ['https://payments.example', 'https://payments.example'],
+])('answer below %s', async (given, baseUrl) => {
+  const { mock, payments } = startMock({ baseUrl: given });
+  expect(mock.baseUrl).toBe(baseUrl);
+  const { checkout_url, reference } = await payments.initialize(payment);
+  expect(checkout_url).toBe(`${new URL(baseUrl).origin}/checkout/${reference}`);
+  expect((await payments.verify(reference)).status).toBe('pending');
+});
+
+test('leave an address alone that only begins like the base URL', async () => {
+  const { mock } = startMock();
+  await expect(fetch('https://payments.example/api/v12/transactions/initialize')).rejects.toThrow();
+  await expect(fetch('https://paymentsXexample/api/v1/transactions/initialize')).rejects.toThrow();
+  expect(mock.requests).toEqual([]);
+});
+
+test('never let a request through for want of an answer', async () => {
+  const answer = { lost: Promise.resolve(Response.json({})) };
+  Reflect.deleteProperty(answer, 'lost');
+  intercept(
+    ...handlersFor('https://payments.example', () => answer.lost),
+    http.all('*', () => HttpResponse.text('the real address')),
+  );
+  await expect(fetch('https://payments.example/transactions/initialize')).rejects.toThrow();
+});
+
+test('a base URL or a key that cannot be is refused', () => {
+  expect(() => createMockPayments({ baseUrl: 'payments.example' })).toThrow(TypeError);
+  expect(() => createMockPayments({ apiKey: '' })).toThrow(TypeError);
+});

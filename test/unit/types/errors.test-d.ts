@@ -1,0 +1,103 @@
+import { expectTypeOf, test } from 'vitest';
+import {
+  APIError,
+  type AuthenticationError,
+  type ClosedError,
+  type ConfigurationError,
+  type ConflictError,
+  type ConnectionError,
+  type IdempotencyConflictError,
+  type InvalidInputError,
+  type InvalidRequestError,
+  type JournalError,
+  type Mismatch,
+  type NotFoundError,
+  type OperationName,
+  type Outcome,
+  OutcomeUnknownError,
+  PaymentsError,
+  type PaymentsErrorCode,
+  type PermissionError,
+  RateLimitError,
+  type RequestTimeoutError,
+  type ServerError,
+  TransactionMismatchError,
+  type UnexpectedResponseError,
+  type WaitTimeoutError,
+} from '../../../src/index.ts';
+
+declare const caught: unknown;
+
+interface Codes {
+  api_error: APIError;
+  authentication_error: AuthenticationError;
+  closed: ClosedError;
+  configuration_error: ConfigurationError;
+  conflict: ConflictError;
+  connection_error: ConnectionError;
+  idempotency_conflict: IdempotencyConflictError;
+  invalid_input: InvalidInputError;
+  invalid_request: InvalidRequestError;
+  journal_error: JournalError;
+  not_found: NotFoundError;
+  outcome_unknown: OutcomeUnknownError;
+  permission_denied: PermissionError;
+  rate_limited: RateLimitError;
+  request_timeout: RequestTimeoutError;
+  server_error: ServerError;
+  transaction_mismatch: TransactionMismatchError;
+  unexpected_response: UnexpectedResponseError;
+  wait_timeout: WaitTimeoutError;
+}
+
+test('every code belongs to one class, and is a literal there', () => {
+  expectTypeOf<PaymentsErrorCode>().toEqualTypeOf<keyof Codes>();
+  // APIError is the class of its subclasses too, so its own code is any of theirs.
+  type CodeOf = { [Code in Exclude<keyof Codes, 'api_error'>]: Codes[Code]['code'] };
+  expectTypeOf<CodeOf>().toEqualTypeOf<{ [Code in Exclude<keyof Codes, 'api_error'>]: Code }>();
+  expectTypeOf<APIError['code']>().toEqualTypeOf<PaymentsErrorCode>();
+});
+
+test('a misspelt code does not compile', () => {
+  if (!(caught instanceof PaymentsError)) return;
+  if (caught.code === 'outcome_unknown') return;
+  // @ts-expect-error outcome_unknown
+  if (caught.code === 'unknown_outcome') return;
+});
+
+test('instanceof gives what the class has', () => {
+  if (caught instanceof OutcomeUnknownError) {
+    expectTypeOf(caught.reference).toEqualTypeOf<string | undefined>();
+    expectTypeOf(caught.name).toEqualTypeOf<'OutcomeUnknownError'>();
+  }
+  if (caught instanceof RateLimitError) {
+    expectTypeOf(caught.retryAfter).toEqualTypeOf<number | undefined>();
+    expectTypeOf(caught.status).toEqualTypeOf<number>();
+  }
+  if (caught instanceof TransactionMismatchError) {
+    expectTypeOf(caught.mismatches).toEqualTypeOf<readonly Mismatch[]>();
+    expectTypeOf(caught.transaction.reference).toEqualTypeOf<string>();
+  }
+  if (caught instanceof APIError) {
+    expectTypeOf(caught.body).toEqualTypeOf<unknown>();
+    expectTypeOf(caught.requestId).toEqualTypeOf<string | undefined>();
+  }
+});
+
+test('what may have happened to the money is told apart by literals', () => {
+  expectTypeOf<Outcome>().toEqualTypeOf<'not_sent' | 'rejected' | 'unknown'>();
+  if (!(caught instanceof PaymentsError)) return;
+  expectTypeOf(caught.outcome).toEqualTypeOf<Outcome | null>();
+  expectTypeOf(caught.operation).toEqualTypeOf<OperationName | undefined>();
+  expectTypeOf(caught.retryable).toEqualTypeOf<boolean>();
+  // @ts-expect-error not_sent
+  if (caught.outcome === 'not-sent') return;
+});
+
+test('an error is what the service and the network made it: nothing of it can be changed', () => {
+  if (!(caught instanceof PaymentsError)) return;
+  // @ts-expect-error It is read only.
+  caught.outcome = 'not_sent';
+  // @ts-expect-error It is read only.
+  caught.retryable = true;
+});
