@@ -53,7 +53,7 @@ const notSentBy = (operation: OperationName | undefined) => (operation === 'veri
 const brands = new WeakMap<object, symbol>();
 
 /** One application may hold a class twice, as ES module and as CommonJS: its brand is the same in both. */
-export function brand(errorClass: { prototype: PaymentsError }, name: string, code?: PaymentsErrorCode) {
+function brand(errorClass: { prototype: PaymentsError }, name: string, code?: PaymentsErrorCode) {
   const symbol = Symbol.for(`payment-collection-client/${name}`);
   brands.set(errorClass, symbol);
   Object.defineProperties(errorClass.prototype, {
@@ -128,7 +128,7 @@ export abstract class PaymentsError extends Error {
  * Gives an error its `reference` as an own property, which is printed. One with a secret in it stays behind the getter of the
  * class: it can be read, and is not printed.
  */
-export function showReference(
+function showReference(
   error: PaymentsError,
   reference: string | undefined,
   shown = reference === undefined ? reference : shownReference(reference),
@@ -143,13 +143,13 @@ const LONGEST_PRINTED_BODY = 500;
  * The property `body` of an error. A long one is behind a getter: `node` then prints `body: [Getter]` for an uncaught error,
  * and the rest of it can be read. Whoever reads the property gets it whole; so do `toJSON` and structured logs.
  */
-export function bodyProperty(body: unknown): PropertyDescriptor {
+function bodyProperty(body: unknown): PropertyDescriptor {
   const shared = { enumerable: true, configurable: true };
   return isLong(body) ? { ...shared, get: () => body } : { ...shared, value: body };
 }
 
 /** Shows the start of a long body where an error is inspected, as by `console.log`. */
-export function cutBodyWhenInspected(errorClass: { prototype: PaymentsError & { readonly body: unknown } }) {
+function cutBodyWhenInspected(errorClass: { prototype: PaymentsError & { readonly body: unknown } }) {
   const inspected = function (this: PaymentsError & { readonly body: unknown }) {
     const { body, stack } = this;
     // The inspecting function goes on with what is returned, with the options that it was given.

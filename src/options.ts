@@ -3,8 +3,8 @@ import { type Transaction, type TransactionStatus, transactionStatuses } from '.
 import { ConfigurationError, type PaymentsError } from './errors.ts';
 import type { Logger, PaymentsEvent, Report } from './events.ts';
 import type { Journal } from './journal/journal.ts';
+import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import { defaultFinalStatuses, defaultSchedule, type Schedule } from './schedule.ts';
-import { MAX_TIMEOUT_MS } from './timing.ts';
 import { refuseUnknownOption } from './unknown-option.ts';
 
 /** One HTTP request. */

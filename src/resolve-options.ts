@@ -3,6 +3,7 @@ import type { OperationName } from './api/operations.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReporter } from './events.ts';
 import type { Journal } from './journal/journal.ts';
+import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import type {
   CreateOptions,
   Mode,
@@ -14,7 +15,6 @@ import type {
 } from './options.ts';
 import { resolvePolling } from './options.ts';
 import { createRedact } from './redact.ts';
-import { MAX_TIMEOUT_MS } from './timing.ts';
 import { isPlainName, refuseUnknownOption } from './unknown-option.ts';
 
 const CLIENT_OPTIONS: Readonly<Record<keyof PaymentsClientOptions, true>> = {

@@ -1,9 +1,3 @@
-import type { OperationName } from './api/operations.ts';
-import { ClosedError } from './errors.ts';
-
-/** What a timer can hold, in milliseconds: `setTimeout` takes anything longer for 1 ms. */
-export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-
 /** A moment by two clocks: one of them stands still while the machine sleeps, the other may be set. */
 export interface Timestamp {
   readonly monotonic: number;
@@ -85,17 +79,17 @@ export function sleep(delay: number, signal: AbortSignal | undefined): Promise<v
 }
 
 /**
- * One signal for the caller's own and for `close()`. Both outlive the call: `release` leaves nothing behind on them,
- * which `AbortSignal.any` would do.
+ * Returns one signal for the caller's own and for `closing`, whose reason becomes `closedReason()`. Both outlive the
+ * call: `release` leaves no listener on them, which `AbortSignal.any` would.
  */
 export function linkSignals(
-  operation: OperationName,
   own: AbortSignal | undefined,
   closing: AbortSignal,
+  closedReason: () => unknown,
 ): { signal: AbortSignal; release: () => void } {
   const either = new AbortController();
   const onAbort = () => either.abort(own?.reason);
-  const onClose = () => either.abort(new ClosedError(operation));
+  const onClose = () => either.abort(closedReason());
   own?.addEventListener('abort', onAbort, { once: true });
   closing.addEventListener('abort', onClose, { once: true });
   if (own?.aborted) onAbort();

@@ -23,7 +23,7 @@ const bench = fileURLToPath(new URL('..', import.meta.url));
 
 const entries: readonly (readonly [label: string, code: string])[] = [
   ['ours', `export { PaymentsClient } from ${source('index.ts')}`],
-  ['ours, /schedule', `export { nextDelay } from ${source('polling/schedule.ts')}`],
+  ['ours, /schedule', `export { nextDelay } from ${source('schedule.ts')}`],
   ['paystack-sdk', `export { Paystack } from 'paystack-sdk'`],
   ['@mollie/api-client', `export { createMollieClient } from '@mollie/api-client'`],
   ['stripe', `export { default } from 'stripe'`],

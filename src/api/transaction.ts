@@ -105,7 +105,7 @@ export const initializedPaymentSchema = looseShape({
 const charged = { reference: referenceSchema, amount, currency };
 
 /** The `data` of a charge's answer (SPEC.md, 4.2); the envelope's message is added to the result. */
-export const chargeDataSchema = z.pipe(
+const chargeDataSchema = z.pipe(
   z.transform(nameUnrecognisedStatus),
   z.discriminatedUnion('status', [
     looseShape({ status: z.enum(transactionStatuses), ...charged }),

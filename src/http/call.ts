@@ -90,7 +90,7 @@ const EXPECTED_FIELDS = Object.keys(expectationSchema.shape);
 const MAX_UNKNOWN_FIELDS = 20;
 
 /** The JSON text of a POST, written once and sent unchanged with each try. */
-export function buildBody(
+function buildBody(
   operation: { name: OperationName; input: { shape: object } },
   request: object,
   extraBody: Readonly<Record<string, unknown>> = {},

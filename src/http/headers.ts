@@ -1,4 +1,4 @@
-import { MAX_TIMEOUT_MS } from '../timing.ts';
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { version } from '../version.ts';
 import type { AnswerHeaders } from './response.ts';
 

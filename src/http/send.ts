@@ -58,7 +58,11 @@ async function withRetries<Result>(
       const delay = retryDelay(error, attempt, call.maxRetries);
       if (delay === null) throw error;
       client.report({ type: 'retry', ...eventContext(call), attempt, delay, error: error.code });
-      const { signal, release } = linkSignals(call.operation.name, call.signal, closing);
+      const { signal, release } = linkSignals(
+        call.signal,
+        closing,
+        () => new ClosedError(call.operation.name),
+      );
       await sleep(delay, signal).finally(release);
     }
   }
@@ -71,7 +75,7 @@ const LONGEST_DELAY = 8_000;
 const MAX_RETRY_AFTER = 30_000;
 
 /** How long to wait before the next try, in milliseconds, or `null` where there must not be one. */
-export function retryDelay(error: PaymentsError, attempt: number, maxRetries: number): number | null {
+function retryDelay(error: PaymentsError, attempt: number, maxRetries: number): number | null {
   // A claim that was lost is not found again by waiting.
   if (!error.retryable || error.code === 'journal_error' || attempt > maxRetries) return null;
   const retryAfter = error instanceof APIError ? (error.retryAfter ?? 0) : 0;

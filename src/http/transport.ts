@@ -76,7 +76,7 @@ const runtimeGlobals: RuntimeGlobals & typeof globalThis = globalThis;
  * response. The first POST might have arrived, so each POST gets a connection that nothing else uses. HTTP/2 is off
  * because Deno also repeats a POST after REFUSED_STREAM.
  */
-export function openSingleUse(): SingleUse {
+function openSingleUse(): SingleUse {
   const { Bun, Deno } = runtimeGlobals;
   if (typeof Bun?.version === 'string') return { init: { keepalive: false }, close: () => {} };
   const client = Deno?.createHttpClient?.({ poolMaxIdlePerHost: 0, http2: false });

@@ -22,7 +22,7 @@ import type { KeyContext } from './send-idempotent.ts';
 export const JOURNAL_TIMEOUT = 15_000;
 
 /** After an abort, a journal that is about to answer is still waited for, so that the key is left free and not in doubt. */
-export const ABORT_GRACE = 1_000;
+const ABORT_GRACE = 1_000;
 
 /** How often the journal is asked whether another call has ended, in milliseconds. */
 const MIN_POLL_DELAY = 25;
@@ -109,14 +109,14 @@ const standingSchema = z.discriminatedUnion('state', [
 ]);
 
 /** The journal was asked, and what it holds of the key is not understood: it may tell of a charge. */
-export interface UnreadableRecord {
+interface UnreadableRecord {
   readonly state: 'unreadable';
   readonly why: string;
   readonly cause: Error | undefined;
 }
 
 /** Whatever else a journal throws leaves as a JournalError: nothing is sent where it cannot be recorded. */
-export async function parseClaimResult(
+async function parseClaimResult(
   subject: KeyContext,
   begin: () => Promise<ClaimResult>,
 ): Promise<ClaimResult | UnreadableRecord> {

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import type { OperationName } from '../api/operations.ts';
 import {
   type AnyTransaction,
+  ClosedError,
   ConfigurationError,
   howToResolve,
   IdempotencyConflictError,
@@ -69,7 +70,7 @@ export async function sendIdempotent<Input, Request extends CreateRequest, Resul
       ...(reference ? { reference: print(reference) } : {}),
     });
 
-  const { signal, release } = linkSignals(name, call.signal, closing);
+  const { signal, release } = linkSignals(call.signal, closing, () => new ClosedError(name));
   const onWaiting = () => emit('waiting');
   const claiming = async () => {
     // The journal belongs to one mode, and only the API key tells the mode.
@@ -152,7 +153,7 @@ interface Surroundings {
 }
 
 /** Sends under a claim, and records how it ended before the caller hears of it. */
-export async function sendWithClaim<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+async function sendWithClaim<Input, Request extends CreateRequest, Result extends AnyTransaction>(
   { journal, send, subject, tell, mode }: Surroundings,
   claim: Claim,
   claimedAt: Timestamp,
@@ -230,7 +231,7 @@ export interface KeyContext {
 }
 
 /** What the record of a key leaves open, and how somebody closes it. */
-export function unresolvedKeyError(
+function unresolvedKeyError(
   { operation, idempotencyKey, key, print }: KeyContext,
   reference?: string,
 ): OutcomeUnknownError {
@@ -243,7 +244,7 @@ export function unresolvedKeyError(
 }
 
 /** The charge was made, and somebody resolved its key otherwise before its response came. */
-export function resolvedOtherwise(
+function resolvedOtherwise(
   { operation, idempotencyKey, key, print }: KeyContext,
   reference: string,
 ): OutcomeUnknownError {
@@ -256,7 +257,7 @@ export function resolvedOtherwise(
 }
 
 /** There is a record, and nobody can say what it tells of. Nor can it be resolved by a process that cannot read it. */
-export function unreadableRecordError(
+function unreadableRecordError(
   { operation, idempotencyKey, key }: KeyContext,
   why: string,
   cause: Error | undefined,
@@ -277,7 +278,7 @@ const warningsSchema = z.array(z.object({ setting: z.string(), value: z.string()
 const asked = new WeakSet<Journal>();
 
 /** Reports how a journal could lose records, once for each. Nobody waits for it, and it fails no charge. */
-export function reportWarnings(journal: Journal, report: Report): void {
+function reportWarnings(journal: Journal, report: Report): void {
   if (typeof journal.warnings !== 'function' || asked.has(journal)) return;
   asked.add(journal);
   warningsOf(journal).then(

@@ -51,7 +51,7 @@ export function parseStoredResult<Input, Request extends object, Result>(
 }
 
 /** So much of an answer's text is kept, in characters: all of it has to be searched for what must not be stored. */
-export const MAX_STORED_CHARS = 16 * 1024;
+const MAX_STORED_CHARS = 16 * 1024;
 /** As many levels as are searched. */
 const MAX_DEPTH = 16;
 const TOO_DEEP = '[nested too deep to show]';
@@ -63,7 +63,7 @@ const PER_VALUE_COST = 4;
  * As much of it as is kept, the first fields first. Text is kept whole or not at all: in half of it, half an email or
  * half a key would not be found.
  */
-export function truncateJson(whole: object): unknown {
+function truncateJson(whole: object): unknown {
   let budget = MAX_STORED_CHARS;
   const consume = (text: string) => {
     const fits = text.length + PER_VALUE_COST <= budget;

@@ -1,5 +1,5 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { MAX_TIMEOUT_MS } from '../timing.ts';
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import type { ChargeIntent, Completion, JournalRecord } from './record.ts';
 import {
   applyResolution,

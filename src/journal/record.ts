@@ -21,7 +21,7 @@ const baseFields = {
 };
 
 /** A key's record, as it is kept. A key without one was never used. */
-export const journalRecordSchema = z.discriminatedUnion('state', [
+const journalRecordSchema = z.discriminatedUnion('state', [
   /** About to be sent, or sent. Where nobody renews it any more, whoever began it has died, and a charge may exist. */
   z.object({ ...baseFields, state: z.literal('begun') }),
   /** The service took it. */

@@ -1,7 +1,8 @@
 import { ClosedError, RateLimitError } from '../errors.ts';
 import type { Report, WaitEvent } from '../events.ts';
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import type { ResolvedPolling } from '../options.ts';
-import { Clock, MAX_TIMEOUT_MS } from '../timing.ts';
+import { Clock } from '../timing.ts';
 import { SharedAbortListeners } from './abort-listeners.ts';
 import { Heap } from './heap.ts';
 import { notifyOnPoll, pollEvent, timeoutError, waitEvent } from './poll-events.ts';
@@ -371,7 +372,7 @@ function delayUntil(moment: number, now: number): number {
 }
 
 /** One timer for a whole client, set to the earliest moment that anything is due. It rings early rather than late. */
-export class WakeTimer {
+class WakeTimer {
   readonly #onWake: (moment: number) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #at = Number.POSITIVE_INFINITY;

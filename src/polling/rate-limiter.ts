@@ -143,7 +143,7 @@ const MOST_REMEMBERED = 1_000;
  * Tells a limit of the reference from a limit of the key: the first refuses the same references again and again while
  * others are accepted, the second refuses any of them.
  */
-export class Refusals {
+class Refusals {
   /** When each reference was last refused, until when, and how often in a row while others were accepted. */
   readonly #refused = new Map<string, { at: number; until: number; times: number }>();
   /** When the latest request left that was accepted. */

@@ -1,5 +1,5 @@
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import type { Entry, Ledger, LedgerObserver } from '../testing/ledger.ts';
-import { MAX_TIMEOUT_MS } from '../timing.ts';
 
 /** Looks at each transaction when what is planned for it comes due: the ledger has no timer of its own. */
 export class SettlementTimers implements LedgerObserver {

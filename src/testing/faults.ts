@@ -1,5 +1,5 @@
 import type { OperationName } from '../api/operations.ts';
-import { MAX_TIMEOUT_MS } from '../timing.ts';
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { LONGEST_DELAY } from './ledger.ts';
 
 /**

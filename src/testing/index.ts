@@ -10,7 +10,22 @@ import { handlersFor } from './handlers.ts';
 import { PaymentService } from './service.ts';
 
 export type { MockCharge, PaymentControls } from './controls.ts';
-export type * from './faults.ts';
+export type {
+  Fault,
+  Faults,
+  HangFault,
+  LateApprovalFault,
+  RateLimitedFault,
+  ResetFault,
+  ResponseLostFault,
+  SlowBodyFault,
+  StatusFault,
+  TruncatedFault,
+  UnrecognisedStatusFault,
+  WrongAmountFault,
+  WrongCurrencyFault,
+  WrongReferenceFault,
+} from './faults.ts';
 export {
   type JournalCase,
   journalConformance,

@@ -8,7 +8,7 @@ import { closedPort } from '../../helpers/raw-service.ts';
 import { API_KEY, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
 
 const require = createRequire(import.meta.url);
-const built = (name: string) => new URL(`../../dist/${name}`, import.meta.url);
+const built = (name: string) => new URL(`../../../dist/${name}`, import.meta.url);
 
 // Made by `npm run build`, which `npm test` runs first.
 const esm: typeof source = await import(built('index.js').href);
