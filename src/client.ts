@@ -25,7 +25,7 @@ import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { type CheckResult, resolveWait, toCheckResult } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
-import { assertOptions, resolveOptions } from './resolve-options.ts';
+import { resolveOptions, validateCallOptions } from './resolve-options.ts';
 
 /**
  * The service, for one merchant. Make one client and keep it.
@@ -128,7 +128,7 @@ export class PaymentsClient {
    * ```
    */
   async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
-    const { expect, ...rest } = ofRead(() => assertOptions(options));
+    const { expect, ...rest } = ofRead(() => validateCallOptions(options));
     return (await this.#read({ reference, expect }, rest)).result;
   }
 
@@ -193,7 +193,7 @@ export class PaymentsClient {
     options: ReconcileOptions = {},
   ): AsyncGenerator<ReconcileResult, void, void> {
     return ofRead(() =>
-      reconcile(this.#waits, references, assertOptions(options), (reference, rest) =>
+      reconcile(this.#waits, references, validateCallOptions(options), (reference, rest) =>
         this.#wait(reference, rest),
       ),
     );
@@ -212,7 +212,7 @@ export class PaymentsClient {
    * ```
    */
   async check(reference: string, options: RequestOptions = {}): Promise<CheckResult> {
-    const once = { ...ofRead(() => assertOptions(options)), maxRetries: 0 };
+    const once = { ...ofRead(() => validateCallOptions(options)), maxRetries: 0 };
     return toCheckResult(await this.#read({ reference }, once), this.#options.polling.rules);
   }
 
@@ -249,8 +249,8 @@ export class PaymentsClient {
   }
 
   #wait(reference: string, options: WaitOptions) {
-    const { polling, showReference } = this.#options;
-    return ofRead(() => resolveWait(reference, assertOptions(options), polling.rules, showReference));
+    const { polling, redactReference: showReference } = this.#options;
+    return ofRead(() => resolveWait(reference, validateCallOptions(options), polling.rules, showReference));
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
@@ -264,7 +264,7 @@ export class PaymentsClient {
     options: CreateOptions,
   ): Promise<Result> {
     if (this.#waits.closed) throw new ClosedError(operation.name);
-    const { idempotencyKey: _, ...rest } = assertOptions(options);
+    const { idempotencyKey: _, ...rest } = validateCallOptions(options);
     const key = givenKey(options, operation.name, this.#options.journal !== undefined);
     const call = prepareCall(this.#options, operation, input, rest);
     if (key === null) return (await this.#send(call)).result;

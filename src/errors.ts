@@ -1,7 +1,7 @@
 import type { Mismatch, OperationName } from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge } from './api/transaction.ts';
 import { printableStatus, type Transaction } from './api/transaction.ts';
-import { safeFieldName, shownReference } from './redact.ts';
+import { redactFieldName, redactReference } from './redact.ts';
 
 /**
  * What may have happened to the money when a call failed.
@@ -128,10 +128,10 @@ export abstract class PaymentsError extends Error {
  * Gives an error its `reference` as an own property, which is printed. One with a secret in it stays behind the getter of the
  * class: it can be read, and is not printed.
  */
-function showReference(
+function defineReference(
   error: PaymentsError,
   reference: string | undefined,
-  shown = reference === undefined ? reference : shownReference(reference),
+  shown = reference === undefined ? reference : redactReference(reference),
 ) {
   if (shown !== reference) return;
   Object.defineProperty(error, 'reference', { value: reference, enumerable: true, configurable: true });
@@ -222,7 +222,7 @@ export class InvalidInputError extends PaymentsError {
 
   constructor(issues: readonly InputIssue[], operation?: OperationName) {
     const list = issues
-      .map(({ path, message }) => (path ? `${safeFieldName(path)} ${message}` : message))
+      .map(({ path, message }) => (path ? `${redactFieldName(path)} ${message}` : message))
       .join('; ');
     super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: notSentBy(operation) });
     this.issues = issues;
@@ -485,7 +485,7 @@ export class OutcomeUnknownError extends PaymentsError {
     const { operation, cause, reference, shown, idempotencyKey, requestId } = facts;
     super(message, { operation, cause, outcome: 'unknown', requestId });
     this.#reference = reference;
-    showReference(this, reference, shown);
+    defineReference(this, reference, shown);
     this.idempotencyKey = idempotencyKey;
   }
 
@@ -542,7 +542,7 @@ export class TransactionMismatchError extends PaymentsError {
   ) {
     const { redact, ...shared } = facts;
     const { reference } = transaction;
-    const print = redact?.id ?? shownReference;
+    const print = redact?.id ?? redactReference;
     const printed = mismatches.map((mismatch) =>
       mismatch.field === 'reference'
         ? { ...mismatch, expected: print(mismatch.expected), actual: print(mismatch.actual) }
@@ -555,7 +555,7 @@ export class TransactionMismatchError extends PaymentsError {
     super(`Transaction ${shown}: ${list.join('; ')}. Do not fulfil the order on it.`, shared);
     this.mismatches = printed;
     this.#transaction = transaction;
-    showReference(this, reference, shown);
+    defineReference(this, reference, shown);
   }
 
   /** The reference of the transaction that was returned. */
@@ -619,7 +619,7 @@ export class WaitTimeoutError extends PaymentsError {
 
   constructor({
     reference,
-    shown = shownReference(reference),
+    shown = redactReference(reference),
     lastTransaction,
     lastError,
     attempts,
@@ -640,7 +640,7 @@ export class WaitTimeoutError extends PaymentsError {
     this.#lastTransaction = lastTransaction;
     this.#reference = reference;
     this.#lastError = lastError;
-    showReference(this, reference, shown);
+    defineReference(this, reference, shown);
   }
 
   /** The transaction that was waited for. */

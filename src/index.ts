@@ -16,23 +16,22 @@ export {
   referenceSchema,
 } from './api/input.ts';
 export type { Mismatch, OperationName } from './api/operations.ts';
-export type {
-  InitializedPayment,
-  MobileMoneyCharge,
-  RecognisedCharge,
-  UnrecognisedCharge,
-} from './api/transaction.ts';
 export {
   type AbandonedTransaction,
   type FailedTransaction,
+  type InitializedPayment,
   initializedPaymentSchema,
+  type KnownStatus,
+  type MobileMoneyCharge,
   type PendingTransaction,
   type ProcessingTransaction,
+  type RecognisedCharge,
   type SuccessfulTransaction,
   type Transaction,
   type TransactionStatus,
   transactionSchema,
   transactionStatuses,
+  type UnrecognisedCharge,
   type UnrecognisedTransaction,
 } from './api/transaction.ts';
 export { PaymentsClient } from './client.ts';
@@ -82,20 +81,19 @@ export type {
   FetchInit,
   FetchResponse,
   KeyedOptions,
-  KnownStatus,
   PaymentsClientOptions,
   Poll,
   PollingOptions,
   ReconcileItem,
   ReconcileOptions,
   RequestOptions,
-  ResponseSink as TransportAnswer,
+  ResponseSink,
   Transport,
   TransportRequest,
   UnkeyedOptions,
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
-export type { ReconcileResult as Reconciled } from './polling/reconcile.ts';
-export type { CheckResult as Check } from './polling/resolve-wait.ts';
+export type { ReconcileResult } from './polling/reconcile.ts';
+export type { CheckResult } from './polling/resolve-wait.ts';
 export type { Schedule } from './schedule.ts';

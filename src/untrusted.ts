@@ -6,3 +6,12 @@ export function orUndefined<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
+
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Whether an object is plain, also one of another realm, as in Jest. Fields that a class inherits would not be read. */
+export function isPlainObject(value: unknown): value is object {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}

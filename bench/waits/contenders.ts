@@ -4,9 +4,9 @@ import pWaitFor from 'p-wait-for';
 import type { Transaction } from '../../src/api/transaction.ts';
 import type { Answer } from '../../src/http/attempt.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { resolvePolling } from '../../src/options.ts';
 import { Waits } from '../../src/polling/poller.ts';
 import { resolveWait } from '../../src/polling/resolve-wait.ts';
+import { resolveOptions } from '../../src/resolve-options.ts';
 
 /** What the waits of one measurement have in common. */
 export interface Setting {
@@ -37,7 +37,11 @@ const ours: Contender = ({ signal, pause }) => {
 
 /** The engine inside the client, without the cost of HTTP. It goes by its own schedule. */
 const ourEngine: Contender = ({ signal, ask }) => {
-  const { rules, ...limits } = resolvePolling({ timeout: TIMEOUT, maxRequestsPerSecond: 1_000_000 });
+  const { rules, ...limits } = resolveOptions({
+    apiKey: 'sk_test_bench',
+    baseUrl: 'https://payments.example/api/v1',
+    polling: { timeout: TIMEOUT, maxRequestsPerSecond: 1_000_000 },
+  }).polling;
   const waits = new Waits(ask, { rules, ...limits }, () => {});
   return (reference) => {
     // Charges of the last 278 s: their pauses are spread from 3 to 15 s.

@@ -1,10 +1,12 @@
+/** What the caller gives: a schema for each input. All of it is checked before anything is sent. */
+
 import * as z from 'zod/mini';
-import { type AmountFault, amountIssue, MAX_AMOUNT, MINIMUM_AMOUNT } from './money.ts';
+import { isPlainObject } from '../untrusted.ts';
+import { type AmountIssue, findAmountIssue, MAX_AMOUNT, MIN_AMOUNT } from './money.ts';
 
 /**
- * A transaction's reference: `TXN-` and a generated suffix (SPEC.md, 2). It becomes a part of a path, so nothing that
- * could change the path is let through: printable ASCII only, at most 255 characters, no separator, no white space,
- * no `%`, `?` or `#`.
+ * A transaction's reference: `TXN-` and a generated suffix. It becomes a part of the path, so nothing that could change
+ * the path is allowed: printable ASCII only, at most 255 characters, no separator, no white space, no `%`, `?` or `#`.
  */
 export const referenceSchema = z
   .string({ error: 'must be a string: the reference that initialize or chargeMobileMoney returned' })
@@ -15,34 +17,26 @@ export const referenceSchema = z
     }),
   );
 
-/** A time given in seconds would lie before this, and the deadline with it. */
-export const YEAR_2001 = 1e12;
-
-/** The Mobile Money networks of SPEC.md, 4.2. */
-export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
-
-const amountMessages: Record<AmountFault, string> = {
+const amountMessages: Record<AmountIssue, string> = {
   not_a_decimal: 'must be a plain decimal such as 25.5 or "25.50": no sign, exponent, comma or space',
   too_many_decimals:
     'must have at most two decimals; it is never rounded. Pass text such as "3.30" for a computed sum',
-  too_small: `must be at least ${MINIMUM_AMOUNT}`,
+  too_small: `must be at least ${MIN_AMOUNT}`,
   too_large: `must be at most ${MAX_AMOUNT}: above that, not every amount can be sent exactly`,
 };
 
-const anyAmount = z.union([z.number(), z.string()], {
-  error: 'must be a number, or decimal text such as "25.50"',
-});
-
-const amount = z.pipe(
-  anyAmount.check(({ value, issues }) => {
-    const fault = amountIssue(value);
-    if (fault)
-      issues.push({ code: 'custom', input: value, message: amountMessages[fault], params: { code: fault } });
-  }),
+const amountInput = z.pipe(
+  z
+    .union([z.number(), z.string()], { error: 'must be a number, or decimal text such as "25.50"' })
+    .check(({ value, issues }) => {
+      const code = findAmountIssue(value);
+      if (code)
+        issues.push({ code: 'custom', input: value, message: amountMessages[code], params: { code } });
+    }),
   z.transform(Number),
 );
 
-const currency = z.pipe(
+const currencyInput = z.pipe(
   z
     .string({ error: 'must be a string of three letters' })
     .check(z.regex(/^[A-Za-z]{3}$/, { error: 'must be three letters, such as GHS' })),
@@ -60,78 +54,22 @@ const phone = z
     z.regex(/^\P{Cc}*$/u, { error: 'must have no line breaks or other control characters' }),
   );
 
-/** A misspelt key is a fault. This type keeps the comments on the fields for editors; zod's own drops them. */
-function strictShape<Shape extends z.core.$ZodLooseShape>(
-  shape: Shape,
-): z.ZodMiniObject<Shape, z.core.$strict> {
-  return z.strictObject(shape);
-}
-
-const paymentFields = {
-  /** A number, or decimal text such as `'25.50'`: at least 1, at most two decimals. Never rounded. */
-  amount,
-  customer_email: customerEmail,
-  /** Three letters. @default the service's own: GHS */
-  currency: z.optional(currency),
-};
-
-/** What `initialize` takes (SPEC.md, 4.1). For a merchant's own forms and routes too. */
-export const initializeInputSchema = strictShape(paymentFields);
-
-/** What `chargeMobileMoney` takes (SPEC.md, 4.2). For a merchant's own forms and routes too. */
-export const chargeMobileMoneyInputSchema = strictShape({
-  ...paymentFields,
-  /** Sent as given: SPEC.md shows no format. */
-  phone,
-  network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
-});
-
-/** What a paid transaction must show: compared exactly, as decimals. */
-export const expectationSchema = strictShape({
-  /** A number, or decimal text such as `'25.50'`. */
-  amount,
-  /** Three letters. */
-  currency: z.optional(currency),
-});
-
-/**
- * Whether an object is plain, also one of another realm, as in Jest. Of what an instance of a class inherits, only a part
- * would be read.
- */
-export function isPlainObject(given: unknown): boolean {
-  if (typeof given !== 'object' || given === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(given);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
-const expectation = z.pipe(
-  z.custom<Expectation>(isPlainObject, {
-    error: 'must be a plain object with an amount, such as { amount: "25.50", currency: "GHS" }',
-    params: { code: 'invalid_type' },
-  }),
-  expectationSchema,
-);
-
-/** What `verify`, `check` and the waits take (SPEC.md, 4.3), and what the answer is held against. */
-export const verifyInputSchema = strictShape({
-  reference: referenceSchema,
-  expect: z.optional(expectation),
-});
-
-/** What `reconcile` takes for a reference that is not given as text. */
-export const reconcileItemSchema = strictShape({
-  ...verifyInputSchema.shape,
-  startedAt: z.optional(
-    z
-      .number({ error: 'must be a number: milliseconds since 1970' })
-      .check(
-        z.gte(YEAR_2001, { error: 'must be milliseconds since 1970, as Date.now() gives: not seconds' }),
-      ),
-  ),
-});
+/** The Mobile Money networks of the service. */
+export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
 
 /** A Mobile Money network: `mtn`, `telecel` or `airteltigo`. */
 export type Network = (typeof networks)[number];
+
+const paymentFields = {
+  /** A number, or decimal text such as `'25.50'`: at least 1, at most two decimals. Never rounded. */
+  amount: amountInput,
+  customer_email: customerEmail,
+  /** Three letters. @default the service's own: GHS */
+  currency: z.optional(currencyInput),
+};
+
+/** The input of `initialize`. You can also use it in your own forms and routes. */
+export const initializeInputSchema = strictShape(paymentFields);
 
 /**
  * A payment by checkout page: `amount` (a number or decimal text, at least 1, at most two decimals),
@@ -141,6 +79,14 @@ export type Network = (typeof networks)[number];
  */
 export type InitializeInput = z.input<typeof initializeInputSchema>;
 
+/** The input of `chargeMobileMoney`. You can also use it in your own forms and routes. */
+export const chargeMobileMoneyInputSchema = strictShape({
+  ...paymentFields,
+  /** Sent as given: the service documents no format. */
+  phone,
+  network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
+});
+
 /**
  * A Mobile Money charge: `amount` (a number or decimal text, at least 1, at most two decimals), `customer_email`,
  * `phone` (sent as given), `network`, and `currency` (three letters; the service's default is GHS).
@@ -148,6 +94,14 @@ export type InitializeInput = z.input<typeof initializeInputSchema>;
  * @interface
  */
 export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema>;
+
+/** What a paid transaction must show. Amounts are compared exactly, as decimals. */
+export const expectationSchema = strictShape({
+  /** A number, or decimal text such as `'25.50'`. */
+  amount: amountInput,
+  /** Three letters. */
+  currency: z.optional(currencyInput),
+});
 
 /**
  * The amount that a transaction must have, and the currency if it is given.
@@ -157,5 +111,41 @@ export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema
  */
 export type Expectation = z.input<typeof expectationSchema>;
 
-/** What a read is about, and what its answer is held against. */
+/** The input of `verify`, `check` and the waits. */
+export const verifyInputSchema = strictShape({
+  reference: referenceSchema,
+  expect: z.optional(
+    z.pipe(
+      z.custom<Expectation>(isPlainObject, {
+        error: 'must be a plain object with an amount, such as { amount: "25.50", currency: "GHS" }',
+        params: { code: 'invalid_type' },
+      }),
+      expectationSchema,
+    ),
+  ),
+});
+
+/** A reference to read, and what its transaction is compared with. */
 export type VerifyInput = z.input<typeof verifyInputSchema>;
+
+/** The earliest start time in milliseconds since 1970, in 2001: a time given in seconds is always below it. */
+export const MIN_EPOCH_MS = 1e12;
+
+/** An item of `reconcile` that is more than a reference. */
+export const reconcileItemSchema = strictShape({
+  ...verifyInputSchema.shape,
+  startedAt: z.optional(
+    z
+      .number({ error: 'must be a number: milliseconds since 1970' })
+      .check(
+        z.gte(MIN_EPOCH_MS, { error: 'must be milliseconds since 1970, as Date.now() gives: not seconds' }),
+      ),
+  ),
+});
+
+/** Refuses misspelt fields. The type keeps the comments on the fields for editors, which zod's own drops. */
+function strictShape<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+): z.ZodMiniObject<Shape, z.core.$strict> {
+  return z.strictObject(shape);
+}

@@ -1,36 +1,36 @@
 /**
- * Amounts as decimal text, compared digit by digit: no float ever decides about money.
- *
- * The service takes an amount as a JSON number and gives it back as a string with two decimals (SPEC.md, 2 and 4).
+ * Amounts as decimal text, compared digit by digit: no float decides about money. An amount is sent as a JSON number and
+ * comes back as text with two decimals (docs/reference/service.md, "Amounts and currencies").
  */
 
-/** SPEC.md, 8: the only limit that is shown. */
-export const MINIMUM_AMOUNT = 1;
+/** The only limit that the service documents. */
+export const MIN_AMOUNT = 1;
 
-/** Up to here every amount with two decimals has a double of its own, so what is sent is what was asked for. */
+/** Up to this amount, every amount with two decimals has a double of its own, so it is sent exactly. */
 export const MAX_AMOUNT = 2 ** 46;
 
-export type AmountFault = 'not_a_decimal' | 'too_many_decimals' | 'too_small' | 'too_large';
+/** Why an amount cannot be sent exactly as it was given. */
+export type AmountIssue = 'not_a_decimal' | 'too_many_decimals' | 'too_small' | 'too_large';
 
-const PLAIN_DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
-
-/** What stands in the way of sending this amount exactly, or `null`. */
-export function amountIssue(amount: number | string): AmountFault | null {
+/** Returns why this amount cannot be sent exactly, or `null` if it can. */
+export function findAmountIssue(amount: number | string): AmountIssue | null {
   const value = Number(amount);
   if (value > MAX_AMOUNT) return 'too_large';
   const text = String(amount);
   if (!PLAIN_DECIMAL.test(text)) return 'not_a_decimal';
-  if (value < MINIMUM_AMOUNT) return 'too_small';
+  if (value < MIN_AMOUNT) return 'too_small';
   const point = text.indexOf('.');
   return point === -1 || text.length - point <= 3 ? null : 'too_many_decimals';
 }
 
+const PLAIN_DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+
 /** Whether two decimal amounts are equal: `25.5`, `'25.50'` and `'25.500'` are. */
-export function sameAmount(one: number | string, other: number | string): boolean {
+export function isSameAmount(one: number | string, other: number | string): boolean {
   return trimZeros(String(one)) === trimZeros(String(other));
 }
 
-/** By index, not by pattern: the tests compare a hundred million amounts. */
+/** By index instead of by pattern, because the exhaustive test compares a hundred million amounts. */
 function trimZeros(decimal: string): string {
   let start = 0;
   let end = decimal.length;

@@ -1,110 +1,114 @@
+/**
+ * The API in one place: for each operation its method, path, input schema and output schema. Client, mock and journal are
+ * all made from it.
+ */
+
 import type * as z from 'zod/mini';
 import { chargeMobileMoneyInputSchema, initializeInputSchema, verifyInputSchema } from './input.ts';
-import { sameAmount } from './money.ts';
+import { isSameAmount } from './money.ts';
 import {
-  chargeMobileMoneyAnswerSchema,
-  initializeAnswerSchema,
-  recordedChargeSchema,
-  recordedPaymentSchema,
-  verifyAnswerSchema,
+  chargeMobileMoneyOutputSchema,
+  initializeOutputSchema,
+  storedChargeSchema,
+  storedPaymentSchema,
+  verifyOutputSchema,
 } from './transaction.ts';
 
 /** The operations of the service, by the name of the method that calls them. */
 export type OperationName = 'initialize' | 'chargeMobileMoney' | 'verify';
 
-/** A field of an answer that is not what was asked for. */
+/** One operation of the service. */
+export interface Operation<Input, Request extends object, Result> {
+  readonly name: OperationName;
+  readonly method: 'GET' | 'POST';
+  /** The path below the base URL. `:reference` stands for the reference of the request. */
+  readonly path: string;
+  /** Checks what the caller gives and turns it into what is sent. */
+  readonly input: z.ZodMiniType<Request, Input> & { readonly shape: object };
+  /** Turns the body of a 2xx response into the result. */
+  readonly output: z.ZodMiniType<Result>;
+  /** Compares the result with what was requested. */
+  readonly findMismatches: (result: Result, request: Request) => Mismatch[];
+}
+
+/** An operation that creates a transaction: a journal can store its result. */
+export interface CreateOperation<Input, Request extends object, Result>
+  extends Operation<Input, Request, Result> {
+  /** Turns a stored result into that of a replay. */
+  readonly storedOutput: z.ZodMiniType<Result>;
+}
+
+/** A field of a result that is not what was requested. */
 export interface Mismatch {
   field: 'reference' | 'amount' | 'currency';
   expected: string;
   actual: string;
 }
 
-/** One operation of the service, whole: the client, the mock and the docs are all made from it. */
-export interface Operation<Input, Request extends object, Result> {
-  readonly name: OperationName;
-  readonly method: 'GET' | 'POST';
-  /** Below the base URL; `:reference` stands for the request's own. */
-  readonly path: string;
-  /** Checks what the caller gives and makes of it what is sent. */
-  readonly input: z.ZodMiniType<Request, Input> & { readonly shape: object };
-  /** Reads the body of a 2xx answer. */
-  readonly answer: z.ZodMiniType<Result>;
-  /** Holds a readable answer against the request. */
-  readonly mismatches: (result: Result, request: Request) => Mismatch[];
-}
-
-/** An operation that creates a transaction: a journal can record its result. */
-export interface CreateOperation<Input, Request extends object, Result>
-  extends Operation<Input, Request, Result> {
-  /** Reads a recorded result as a replay. */
-  readonly recorded: z.ZodMiniType<Result>;
-}
-
-/** SPEC.md, 4.1 and 4.2: what the service takes where no currency is given. */
+/** The currency that the service uses if the input has none. */
 export const DEFAULT_CURRENCY = 'GHS';
 
-interface Money {
-  amount: number | string;
-  currency: string;
-}
+/** docs/reference/service.md, "Start a checkout payment". */
+export const initialize = defineCreateOperation({
+  name: 'initialize',
+  method: 'POST',
+  path: 'transactions/initialize',
+  input: initializeInputSchema,
+  output: initializeOutputSchema,
+  storedOutput: storedPaymentSchema,
+  findMismatches: (payment, { amount, currency = DEFAULT_CURRENCY }) =>
+    findMoneyMismatches(payment, { amount, currency }),
+});
 
-function moneyMismatches(actual: Money, expected: { amount: number; currency?: string | undefined }) {
-  const found: Mismatch[] = [];
-  if (!sameAmount(actual.amount, expected.amount)) {
-    found.push({ field: 'amount', expected: expected.amount.toFixed(2), actual: String(actual.amount) });
-  }
-  if (expected.currency !== undefined && actual.currency.toUpperCase() !== expected.currency) {
-    found.push({ field: 'currency', expected: expected.currency, actual: actual.currency });
-  }
-  return found;
-}
+/** docs/reference/service.md, "Charge a Mobile Money number". */
+export const chargeMobileMoney = defineCreateOperation({
+  name: 'chargeMobileMoney',
+  method: 'POST',
+  path: 'transactions/charge-mobile-money',
+  input: chargeMobileMoneyInputSchema,
+  output: chargeMobileMoneyOutputSchema,
+  storedOutput: storedChargeSchema,
+  findMismatches: (charge, { amount, currency = DEFAULT_CURRENCY }) =>
+    findMoneyMismatches(charge, { amount, currency }),
+});
 
+/** docs/reference/service.md, "Read the status". */
+export const verify = defineOperation({
+  name: 'verify',
+  method: 'GET',
+  path: 'transactions/verify/:reference',
+  input: verifyInputSchema,
+  output: verifyOutputSchema,
+  findMismatches: (transaction, { reference, expect }) => {
+    if (transaction.reference !== reference)
+      return [{ field: 'reference', expected: reference, actual: transaction.reference }];
+    return expect === undefined ? [] : findMoneyMismatches(transaction, expect);
+  },
+});
+
+/** Infers the types of an operation from its schemas. */
 function defineOperation<Input, Request extends object, Result>(
   operation: Operation<Input, Request, Result>,
 ) {
   return operation;
 }
 
-function describeCreate<Input, Request extends object, Result>(
+function defineCreateOperation<Input, Request extends object, Result>(
   operation: CreateOperation<Input, Request, Result>,
 ) {
   return operation;
 }
 
-/** SPEC.md, 4.1. */
-export const initialize = describeCreate({
-  name: 'initialize',
-  method: 'POST',
-  path: 'transactions/initialize',
-  input: initializeInputSchema,
-  answer: initializeAnswerSchema,
-  recorded: recordedPaymentSchema,
-  mismatches: (payment, { amount, currency = DEFAULT_CURRENCY }) =>
-    moneyMismatches(payment, { amount, currency }),
-});
-
-/** SPEC.md, 4.2. */
-export const chargeMobileMoney = describeCreate({
-  name: 'chargeMobileMoney',
-  method: 'POST',
-  path: 'transactions/charge-mobile-money',
-  input: chargeMobileMoneyInputSchema,
-  answer: chargeMobileMoneyAnswerSchema,
-  recorded: recordedChargeSchema,
-  mismatches: (charge, { amount, currency = DEFAULT_CURRENCY }) =>
-    moneyMismatches(charge, { amount, currency }),
-});
-
-/** SPEC.md, 4.3. */
-export const verify = defineOperation({
-  name: 'verify',
-  method: 'GET',
-  path: 'transactions/verify/:reference',
-  input: verifyInputSchema,
-  answer: verifyAnswerSchema,
-  mismatches: (transaction, { reference, expect }) => {
-    if (transaction.reference !== reference)
-      return [{ field: 'reference', expected: reference, actual: transaction.reference }];
-    return expect === undefined ? [] : moneyMismatches(transaction, expect);
-  },
-});
+function findMoneyMismatches(
+  actual: { amount: string; currency: string },
+  expected: { amount: number; currency?: string | undefined },
+): Mismatch[] {
+  const mismatches: Mismatch[] = [];
+  if (!isSameAmount(actual.amount, expected.amount)) {
+    mismatches.push({ field: 'amount', expected: expected.amount.toFixed(2), actual: actual.amount });
+  }
+  if (expected.currency !== undefined && actual.currency.toUpperCase() !== expected.currency) {
+    mismatches.push({ field: 'currency', expected: expected.currency, actual: actual.currency });
+  }
+  return mismatches;
+}

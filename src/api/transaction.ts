@@ -1,122 +1,61 @@
+/**
+ * What the service returns: the schemas and types of each result, and the envelope that they come in. They accept what
+ * the service leaves open, because refusing a response can lose a real payment. Unknown fields stay on a result.
+ */
+
 import * as z from 'zod/mini';
+import { isObject } from '../untrusted.ts';
 import { referenceSchema } from './input.ts';
 
 /**
- * An object of the service, or one that was made of it: unknown fields stay, whatever their name is. zod leaves out a
- * field named `__proto__`, because an assignment would make it the prototype. Here it is defined, so that it stays a
- * field like any other.
+ * The documented statuses (docs/reference/service.md, "Statuses"). Any other value reads as `unrecognised`, and the raw
+ * value is kept.
  */
-export function looseObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const schema = z.looseObject(shape);
-  const { _zod } = schema;
-  const { parse } = _zod;
-  _zod.parse = (payload, context) => {
-    const given = protoField(payload.value);
-    const parsed = parse(payload, context);
-    // zod has put the new object there by now, also where a field of it is still to be checked.
-    if (given?.enumerable && isObject(payload.value)) {
-      const field = { value: given.value, enumerable: true, configurable: true, writable: true };
-      Object.defineProperty(payload.value, '__proto__', field);
-    }
-    return parsed;
-  };
-  // zod runs `parse` itself where a schema has no checks.
-  _zod.run = _zod.parse;
-  return schema;
-}
-
-function protoField(value: unknown): PropertyDescriptor | undefined {
-  return isObject(value) ? Object.getOwnPropertyDescriptor(value, '__proto__') : undefined;
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-/** The statuses of SPEC.md, 3. Any other value is read as `unrecognised`, with the raw value kept. */
 export const transactionStatuses = ['pending', 'processing', 'success', 'failed', 'abandoned'] as const;
 
-/** A status of SPEC.md, 3, or `unrecognised` for a value that it does not show. */
-export type TransactionStatus = (typeof transactionStatuses)[number] | 'unrecognised';
+/** A documented status. */
+export type KnownStatus = (typeof transactionStatuses)[number];
 
-/** Unknown extra fields stay on the result; the type shows the known ones only, so that a typo does not compile. */
-function looseShape<Shape extends z.core.$ZodLooseShape>(
-  shape: Shape,
-): z.ZodMiniObject<Shape, z.core.$strip> {
-  return looseObject(shape);
-}
+/** A documented status, or `unrecognised` for any other value. */
+export type TransactionStatus = KnownStatus | 'unrecognised';
 
-const amount = z.string().check(z.regex(/^\d{1,30}(?:\.\d{1,30})?$/));
-const currency = z.string().check(z.regex(/^[A-Za-z]{3}$/));
+const decimalText = z.string().check(z.regex(/^\d{1,30}(?:\.\d{1,30})?$/));
+const currencyCode = z.string().check(z.regex(/^[A-Za-z]{3}$/));
 
-/** Absent, null and empty mean the same, and a payment is not lost over a field that does not say whether it is paid. */
+/** Absent, null and empty mean the same. A field that does not say whether it is paid must not lose a payment. */
 const textOrNull = z.pipe(
   z.optional(z.unknown()),
   z.transform((value): string | null => (typeof value === 'string' && value !== '' ? value : null)),
 );
 
-const verified = {
+const verifiedFields = {
   reference: referenceSchema,
-  /** Decimal text. Hold it against the order with `expect`, which compares decimals exactly. */
-  amount,
-  currency,
+  /** Decimal text. Compare it with the order by `expect`, which compares decimals exactly. */
+  amount: decimalText,
+  currency: currencyCode,
   /** `null` if the service gave none. */
   customer_email: textOrNull,
-  /** An ISO 8601 time with an offset, or `null` where the service gave none. `status` alone says whether it is paid. */
+  /** An ISO 8601 time with an offset, or `null` if the service gave none. `status` alone says whether it is paid. */
   paid_at: textOrNull,
 };
 
-const isKnown = (status: string) => transactionStatuses.some((known) => known === status);
-
-function nameUnrecognisedStatus(data: unknown): unknown {
-  if (typeof data !== 'object' || data === null || !('status' in data)) return data;
-  const { status } = data;
-  if (typeof status !== 'string' || isKnown(status)) return data;
-  // It was read before, stored, and is read again.
-  if (status === 'unrecognised' && 'raw_status' in data && typeof data.raw_status === 'string') return data;
-  return { ...data, status: 'unrecognised', raw_status: status };
-}
-
-/** What verify returns about a transaction (SPEC.md, 4.3). */
+/** What `verify` returns about a transaction. */
 export const transactionSchema = z.pipe(
-  z.transform(nameUnrecognisedStatus),
+  z.transform(markUnrecognisedStatus),
   z.discriminatedUnion('status', [
-    looseShape({ status: z.literal('pending'), ...verified }),
-    looseShape({ status: z.literal('processing'), ...verified }),
-    looseShape({ status: z.literal('success'), ...verified }),
-    looseShape({ status: z.literal('failed'), ...verified }),
-    looseShape({ status: z.literal('abandoned'), ...verified }),
+    looseShape({ status: z.literal('pending'), ...verifiedFields }),
+    looseShape({ status: z.literal('processing'), ...verifiedFields }),
+    looseShape({ status: z.literal('success'), ...verifiedFields }),
+    looseShape({ status: z.literal('failed'), ...verifiedFields }),
+    looseShape({ status: z.literal('abandoned'), ...verifiedFields }),
     looseShape({
       status: z.literal('unrecognised'),
       /** The status as the service wrote it. */
       raw_status: z.string(),
-      ...verified,
+      ...verifiedFields,
     }),
   ]),
 );
-
-/** What initialize returns (SPEC.md, 4.1). */
-export const initializedPaymentSchema = looseShape({
-  reference: referenceSchema,
-  /** Send the customer here. */
-  checkout_url: z.string().check(z.refine(isWebAddress)),
-  amount,
-  currency,
-});
-
-const charged = { reference: referenceSchema, amount, currency };
-
-/** The `data` of a charge's answer (SPEC.md, 4.2); the envelope's message is added to the result. */
-const chargeDataSchema = z.pipe(
-  z.transform(nameUnrecognisedStatus),
-  z.discriminatedUnion('status', [
-    looseShape({ status: z.enum(transactionStatuses), ...charged }),
-    looseShape({ status: z.literal('unrecognised'), raw_status: z.string(), ...charged }),
-  ]),
-);
-
-function isWebAddress(text: string): boolean {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  return protocol === 'https:' || protocol === 'http:';
-}
 
 type TransactionIn<Status extends TransactionStatus> = Extract<
   z.output<typeof transactionSchema>,
@@ -131,14 +70,14 @@ export interface ProcessingTransaction extends TransactionIn<'processing'> {}
 export interface SuccessfulTransaction extends TransactionIn<'success'> {}
 /** Not paid. */
 export interface FailedTransaction extends TransactionIn<'failed'> {}
-/** Not paid, when last seen: SPEC.md does not say whether it may still be. */
+/** Not paid when it was read. The service does not document whether it can still be paid. */
 export interface AbandonedTransaction extends TransactionIn<'abandoned'> {}
-/** A status that SPEC.md does not show: never final, and never paid. */
+/** A status that is not documented: never final, and never paid. */
 export interface UnrecognisedTransaction extends TransactionIn<'unrecognised'> {}
 
 /**
- * A transaction as verify reports it, told apart by `status`. Only `success` means paid. `paid_at` is an ISO 8601
- * time with an offset, or `null`. A status that SPEC.md does not show is `unrecognised`, its value in `raw_status`.
+ * A transaction as `verify` reports it, discriminated by `status`. Only `success` means paid. `paid_at` is an ISO 8601
+ * time with an offset, or `null`. A status that is not documented is `unrecognised`, with its value in `raw_status`.
  */
 export type Transaction =
   | PendingTransaction
@@ -148,23 +87,15 @@ export type Transaction =
   | AbandonedTransaction
   | UnrecognisedTransaction;
 
-/** The status as the service wrote it. */
+/** Returns the status as the service wrote it. */
 export function rawStatus(transaction: Transaction): string {
   return transaction.status === 'unrecognised' ? transaction.raw_status : transaction.status;
 }
 
-/**
- * The status for messages, events and log lines: as the service wrote it where it is a plain word, which can be no key
- * and no address.
- */
+/** Returns the status for messages, events and log lines: the raw one if it is a plain word, which no secret is. */
 export function printableStatus(transaction: Transaction): string {
   const status = rawStatus(transaction);
   return /^(?!sk_)[a-z][a-z_ -]{0,31}$/i.test(status) ? status : transaction.status;
-}
-
-/** The response envelope of SPEC.md, 2. Its boolean `status` stays here: a caller could take it for "paid". */
-function envelope<Data extends z.core.SomeType>(data: Data) {
-  return z.object({ status: z.literal(true), message: z.optional(z.unknown()), data });
 }
 
 /** What the client adds to a result that it can replay. */
@@ -173,11 +104,31 @@ interface Replayable {
   replayed: boolean;
 }
 
+/** What `initialize` returns. */
+export const initializedPaymentSchema = looseShape({
+  reference: referenceSchema,
+  /** Send the customer here. */
+  checkout_url: z.string().check(z.refine(isWebAddress)),
+  amount: decimalText,
+  currency: currencyCode,
+});
+
 /**
  * A payment that was started: send the customer to `checkout_url`, keep `reference`. `replayed` is `true` if an earlier
  * call under the same `idempotencyKey` started it.
  */
 export interface InitializedPayment extends z.output<typeof initializedPaymentSchema>, Replayable {}
+
+const chargeFields = { reference: referenceSchema, amount: decimalText, currency: currencyCode };
+
+/** The `data` of a charge. The message of the envelope is added to the result. */
+const chargeDataSchema = z.pipe(
+  z.transform(markUnrecognisedStatus),
+  z.discriminatedUnion('status', [
+    looseShape({ status: z.enum(transactionStatuses), ...chargeFields }),
+    looseShape({ status: z.literal('unrecognised'), raw_status: z.string(), ...chargeFields }),
+  ]),
+);
 
 interface ChargeFields {
   reference: string;
@@ -187,11 +138,11 @@ interface ChargeFields {
   message: string;
 }
 
-/** A charge with a status that SPEC.md shows. */
+/** A charge with a documented status. */
 export interface RecognisedCharge extends ChargeFields, Replayable {
-  status: Exclude<TransactionStatus, 'unrecognised'>;
+  status: KnownStatus;
 }
-/** A charge with a status that SPEC.md does not show, its value in `raw_status`. */
+/** A charge with a status that is not documented, its value in `raw_status`. */
 export interface UnrecognisedCharge extends ChargeFields, Replayable {
   status: 'unrecognised';
   /** The status as the service wrote it. */
@@ -199,51 +150,108 @@ export interface UnrecognisedCharge extends ChargeFields, Replayable {
 }
 
 /**
- * A charge that the service took: a prompt is on the customer's phone. `status` is `processing` (SPEC.md, 4.2), which
- * is not final: wait for the final status by `reference`. `message` is the service's text, empty where it gave none.
- * `replayed` is `true` if an earlier call under the same `idempotencyKey` made the charge: this call sent no prompt,
- * and `message` is empty.
+ * A charge that the service accepted: a prompt is on the customer's phone. `status` is `processing`, which is not final:
+ * wait for the final status by `reference`. `message` is the service's text, or empty if it gave none. `replayed` is
+ * `true` if an earlier call under the same `idempotencyKey` made the charge: this call sent no prompt, and `message` is
+ * empty.
  */
 export type MobileMoneyCharge = RecognisedCharge | UnrecognisedCharge;
 
-/** `replayed` comes last, so that no field of the service can pass for it. */
-const startedPayment = (
-  data: z.output<typeof initializedPaymentSchema>,
-  replayed: boolean,
-): InitializedPayment => ({ ...data, replayed });
-
-const mobileMoneyCharge = (
-  data: z.output<typeof chargeDataSchema>,
-  message: unknown,
-  replayed: boolean,
-): MobileMoneyCharge => ({ ...data, message: typeof message === 'string' ? message : '', replayed });
-
-/** The body of a 2xx answer to initialize, and what the caller gets of it. */
-export const initializeAnswerSchema = z.pipe(
+/** The result of `initialize`, from the body of a 2xx response. */
+export const initializeOutputSchema = z.pipe(
   envelope(initializedPaymentSchema),
-  z.transform(({ data }) => startedPayment(data, false)),
+  z.transform(({ data }) => toPayment(data, false)),
 );
 
-/** A payment as a journal recorded it. */
-export const recordedPaymentSchema = z.pipe(
+/** The result of a replay of `initialize`, from what a journal stored. */
+export const storedPaymentSchema = z.pipe(
   initializedPaymentSchema,
-  z.transform((data) => startedPayment(data, true)),
+  z.transform((data) => toPayment(data, true)),
 );
 
-/** The body of a 2xx answer to charge-mobile-money, and what the caller gets of it. */
-export const chargeMobileMoneyAnswerSchema = z.pipe(
+/** The result of `chargeMobileMoney`, from the body of a 2xx response. */
+export const chargeMobileMoneyOutputSchema = z.pipe(
   envelope(chargeDataSchema),
-  z.transform(({ data, message }) => mobileMoneyCharge(data, message, false)),
+  z.transform(({ data, message }) => toCharge(data, message, false)),
 );
 
-/** A charge as a journal recorded it. A replay sent no prompt, so it has no message about one. */
-export const recordedChargeSchema = z.pipe(
+/** The result of a replay of `chargeMobileMoney`, from what a journal stored. No prompt was sent, so it has no message. */
+export const storedChargeSchema = z.pipe(
   chargeDataSchema,
-  z.transform((data) => mobileMoneyCharge(data, '', true)),
+  z.transform((data) => toCharge(data, '', true)),
 );
 
-/** The body of a 2xx answer to verify, and what the caller gets of it. */
-export const verifyAnswerSchema = z.pipe(
+/** The result of `verify`, from the body of a 2xx response. */
+export const verifyOutputSchema = z.pipe(
   envelope(transactionSchema),
   z.transform(({ data }) => data),
 );
+
+/**
+ * The envelope of a response (docs/reference/service.md, "Response envelope"). Its boolean `status` never reaches the
+ * caller, who could read it as "paid".
+ */
+function envelope<Data extends z.core.SomeType>(data: Data) {
+  return z.object({ status: z.literal(true), message: z.optional(z.unknown()), data });
+}
+
+/** `replayed` comes last, so that no field of the service can replace it. */
+function toPayment(data: z.output<typeof initializedPaymentSchema>, replayed: boolean): InitializedPayment {
+  return { ...data, replayed };
+}
+
+function toCharge(
+  data: z.output<typeof chargeDataSchema>,
+  message: unknown,
+  replayed: boolean,
+): MobileMoneyCharge {
+  return { ...data, message: typeof message === 'string' ? message : '', replayed };
+}
+
+function markUnrecognisedStatus(data: unknown): unknown {
+  if (!isObject(data) || !('status' in data)) return data;
+  const { status } = data;
+  if (typeof status !== 'string' || transactionStatuses.some((known) => known === status)) return data;
+  // It was marked before: a caller stored the transaction and parses it again.
+  if (status === 'unrecognised' && 'raw_status' in data && typeof data.raw_status === 'string') return data;
+  return { ...data, status: 'unrecognised', raw_status: status };
+}
+
+function isWebAddress(text: string): boolean {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  return protocol === 'https:' || protocol === 'http:';
+}
+
+/** Keeps unknown fields on the result. The type shows the known ones only, so that a misspelt one does not compile. */
+function looseShape<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+): z.ZodMiniObject<Shape, z.core.$strip> {
+  return keepUnknownFields(shape);
+}
+
+/**
+ * Builds a schema that keeps unknown fields, whatever their name is. zod drops a field named `__proto__`, because
+ * assigning it would set the prototype. Here it is defined instead, so that it stays a field like any other.
+ */
+export function keepUnknownFields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const schema = z.looseObject(shape);
+  const { _zod } = schema;
+  const { parse } = _zod;
+  _zod.parse = (payload, context) => {
+    const given = protoField(payload.value);
+    const parsed = parse(payload, context);
+    // zod has put the new object there by now, even if one of its fields is still to be checked.
+    if (given?.enumerable && isObject(payload.value)) {
+      const field = { value: given.value, enumerable: true, configurable: true, writable: true };
+      Object.defineProperty(payload.value, '__proto__', field);
+    }
+    return parsed;
+  };
+  // zod runs `parse` itself if a schema has no checks.
+  _zod.run = _zod.parse;
+  return schema;
+}
+
+function protoField(value: unknown): PropertyDescriptor | undefined {
+  return isObject(value) ? Object.getOwnPropertyDescriptor(value, '__proto__') : undefined;
+}

@@ -2,14 +2,9 @@ import type { OperationName } from '../api/operations.ts';
 import type { AnyTransaction } from '../errors.ts';
 import { ConfigurationError, PaymentsError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions, Transport } from '../options.ts';
-import {
-  createRedact,
-  ensureInspectable,
-  type Redact,
-  redactUnknownSecrets,
-  sanitizeError,
-} from '../redact.ts';
+import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
 import { isTestKey, validateApiKey } from '../resolve-options.ts';
+import { ensureInspectable, sanitizeError } from '../sanitize-error.ts';
 import { CallerAborted, DeadlineExceeded, withTimeout } from '../timing.ts';
 import { buildPath, type Call, stringField } from './call.ts';
 import { extractRequestId } from './error-body.ts';

@@ -10,7 +10,7 @@ import {
   UnexpectedResponseError,
 } from '../errors.ts';
 import type { Redact } from '../redact.ts';
-import { sanitizeError } from '../redact.ts';
+import { sanitizeError } from '../sanitize-error.ts';
 import { DeadlineExceeded } from '../timing.ts';
 import { orUndefined } from '../untrusted.ts';
 import { extractFieldErrors, extractMessage, extractReference, rejectionProblem } from './error-body.ts';

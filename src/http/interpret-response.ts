@@ -35,13 +35,13 @@ export function interpretResponse<Input, Request extends object, Result extends 
   if (body === undefined)
     throw unexpectedResponseError(facts, received, status, 'a body that cannot be read as JSON');
   if (isRejection(body)) throw rejectionError(facts, received, status);
-  const answer = operation.answer.safeParse(body);
+  const answer = operation.output.safeParse(body);
   if (!answer.success) {
     const wrong = new Set(answer.error.issues.map(({ path }) => path.join('.') || 'the body'));
     const fault = `a body other than SPEC.md shows: ${[...wrong].join(', ')} missing or wrong`;
     throw unexpectedResponseError(facts, received, status, fault);
   }
-  const mismatches = operation.mismatches(answer.data, request);
+  const mismatches = operation.findMismatches(answer.data, request);
   if (mismatches.length > 0) throw new TransactionMismatchError(answer.data, mismatches, facts);
   return answer.data;
 }

@@ -1,4 +1,4 @@
-import { isError } from '../redact.ts';
+import { isError } from '../sanitize-error.ts';
 
 /** Name look-ups that failed, and a connection that did not come about in time. */
 const NO_CONNECTION = new Set([

@@ -3,7 +3,8 @@ import type { OperationName } from '../api/operations.ts';
 import { JournalError } from '../errors.ts';
 import type { Claim, ClaimResult, Journal } from '../journal/journal.ts';
 import type { ChargeIntent, Completion } from '../journal/record.ts';
-import { redactUnknownSecrets, sanitizeError } from '../redact.ts';
+import { redactUnknownSecrets } from '../redact.ts';
+import { sanitizeError } from '../sanitize-error.ts';
 import {
   CallerAborted,
   DeadlineExceeded,

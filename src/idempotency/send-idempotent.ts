@@ -19,7 +19,7 @@ import type { Claim, Journal } from '../journal/journal.ts';
 import type { Completion } from '../journal/record.ts';
 import type { Mode, ResolvedOptions } from '../options.ts';
 import { createRedact } from '../redact.ts';
-import { modeOf } from '../resolve-options.ts';
+import { detectMode } from '../resolve-options.ts';
 import type { Timestamp } from '../timing.ts';
 import { linkSignals, withTimeout } from '../timing.ts';
 import { orUndefined } from '../untrusted.ts';
@@ -58,7 +58,7 @@ export async function sendIdempotent<Input, Request extends CreateRequest, Resul
   if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: name });
   const key = validateIdempotencyKey(idempotencyKey, name);
   const redact = createRedact([], stringField(request, 'phone'), stringField(request, 'customer_email'));
-  const print = (id: string) => client.showReference(redact.id(id));
+  const print = (id: string) => client.redactReference(redact.id(id));
   const redactedKey = print(key);
   const subject = { operation: name, idempotencyKey: redactedKey, key: quotedKey(redactedKey), print };
   const emit = (result: JournalEvent['result'], reference?: string) =>
@@ -74,7 +74,7 @@ export async function sendIdempotent<Input, Request extends CreateRequest, Resul
   const onWaiting = () => emit('waiting');
   const claiming = async () => {
     // The journal belongs to one mode, and only the API key tells the mode.
-    const mode = modeOf(await resolveApiKey(client, name, { signal, timeout: call.timeout }));
+    const mode = detectMode(await resolveApiKey(client, name, { signal, timeout: call.timeout }));
     const attempt = await createIntent(key, call, await serviceDigest(client.baseUrl, mode));
     const found = await acquireClaim(journal, key, attempt, { subject, signal, onWaiting });
     return { mode, ...found };
@@ -165,7 +165,7 @@ async function sendWithClaim<Input, Request extends CreateRequest, Result extend
   try {
     const beforeSending: typeof call.beforeSending = ({ apiKey }) => {
       held.assertHeld(name);
-      if (modeOf(apiKey) !== mode) throw modeChanged(subject);
+      if (detectMode(apiKey) !== mode) throw modeChanged(subject);
     };
     answer = await send({ ...call, idempotencyKey: subject.idempotencyKey, beforeSending });
   } catch (error) {

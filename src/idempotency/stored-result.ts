@@ -45,8 +45,8 @@ export function parseStoredResult<Input, Request extends object, Result>(
   { operation, request }: { operation: CreateOperation<Input, Request, Result>; request: Request },
   recorded: object,
 ): Result | undefined {
-  const result = operation.recorded.safeParse(recorded);
-  if (!result.success || operation.mismatches(result.data, request).length > 0) return undefined;
+  const result = operation.storedOutput.safeParse(recorded);
+  if (!result.success || operation.findMismatches(result.data, request).length > 0) return undefined;
   return result.data;
 }
 

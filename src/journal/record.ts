@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
 import { referenceSchema } from '../api/input.ts';
-import { initializedPaymentSchema, looseObject } from '../api/transaction.ts';
+import { initializedPaymentSchema, keepUnknownFields } from '../api/transaction.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { redactUnknownSecrets, sanitizeError, shownReference } from '../redact.ts';
+import { redactReference, redactUnknownSecrets } from '../redact.ts';
+import { sanitizeError } from '../sanitize-error.ts';
 import { orUndefined } from '../untrusted.ts';
 import type { JournalStore, RecordChange, StoredRecord } from './store.ts';
 
@@ -25,7 +26,11 @@ const journalRecordSchema = z.discriminatedUnion('state', [
   /** About to be sent, or sent. Where nobody renews it any more, whoever began it has died, and a charge may exist. */
   z.object({ ...baseFields, state: z.literal('begun') }),
   /** The service took it. */
-  z.object({ ...baseFields, state: z.literal('completed'), result: looseObject({ reference: z.string() }) }),
+  z.object({
+    ...baseFields,
+    state: z.literal('completed'),
+    result: keepUnknownFields({ reference: z.string() }),
+  }),
   /** It is proven that no charge exists: the key may be used again, with any input. */
   z.object({ ...baseFields, state: z.enum(['not_sent', 'rejected']) }),
   /** A charge may exist. Nothing is sent until somebody settles it. */
@@ -161,7 +166,7 @@ export function applyResolution(record: JournalRecord, resolution: Resolution): 
   if (resolution === 'not_charged') {
     if (record.state === 'completed') {
       throw new JournalError(
-        `The journal holds the answer to this charge: ${shownReference(record.result.reference)}. It is not "not charged".`,
+        `The journal holds the answer to this charge: ${redactReference(record.result.reference)}. It is not "not charged".`,
       );
     }
     return record.state === 'not_charged' ? null : { ...known, state: 'not_charged' };
@@ -171,7 +176,7 @@ export function applyResolution(record: JournalRecord, resolution: Resolution): 
   if (record.state === 'completed') {
     if (record.result.reference === reference) return null;
     throw new JournalError(
-      `The journal holds the answer to this charge: ${shownReference(record.result.reference)}.`,
+      `The journal holds the answer to this charge: ${redactReference(record.result.reference)}.`,
     );
   }
   const result = { reference, amount, currency };

@@ -12,7 +12,7 @@ import { refuseUnknownOption } from '../unknown-option.ts';
 import { exchange } from './dispatch.ts';
 import { Agent } from './undici.ts';
 
-export type { ResponseSink as TransportAnswer, Transport, TransportRequest } from '../options.ts';
+export type { ResponseSink, Transport, TransportRequest } from '../options.ts';
 
 /** What {@link undiciTransport} is made from. */
 export interface UndiciTransportOptions {

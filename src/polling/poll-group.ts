@@ -265,7 +265,10 @@ function mismatchError(
   requestId: string,
 ): TransactionMismatchError | undefined {
   if (!request.expect) return undefined;
-  const mismatches = verify.mismatches(transaction, { reference: poll.reference, expect: request.expect });
+  const mismatches = verify.findMismatches(transaction, {
+    reference: poll.reference,
+    expect: request.expect,
+  });
   if (mismatches.length === 0) return undefined;
   const { shown } = request;
   const redact = shown === undefined ? {} : { redact: { id: () => shown } };

@@ -1,12 +1,17 @@
-import { YEAR_2001 } from '../api/input.ts';
+import { MIN_EPOCH_MS } from '../api/input.ts';
 import { verify } from '../api/operations.ts';
 import type { Transaction } from '../api/transaction.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { CallResult } from '../http/attempt.ts';
 import { validateInput } from '../http/call.ts';
-import { checkTimeout, type PollingRules, resolveRules, type WaitOptions } from '../options.ts';
-import { shownReference } from '../redact.ts';
-import { validateHeaders, validateSignal } from '../resolve-options.ts';
+import type { PollingRules, WaitOptions } from '../options.ts';
+import { redactReference } from '../redact.ts';
+import {
+  resolvePollingRules,
+  validateHeaders,
+  validateSignal,
+  validateWaitTimeout,
+} from '../resolve-options.ts';
 import { isFinal } from '../schedule.ts';
 import type { ResolvedWait } from './poll-group.ts';
 
@@ -15,7 +20,7 @@ export function resolveWait(
   reference: string,
   options: WaitOptions,
   client: PollingRules,
-  showReference: (reference: string) => string = shownReference,
+  showReference: (reference: string) => string = redactReference,
 ): ResolvedWait {
   const {
     signal,
@@ -28,8 +33,8 @@ export function resolveWait(
     ...rules
   } = options;
   const request = validateInput(verify, { reference, expect });
-  checkTimeout(timeout);
-  if (startedAt !== undefined && !(Number.isFinite(startedAt) && startedAt >= YEAR_2001)) {
+  validateWaitTimeout(timeout);
+  if (startedAt !== undefined && !(Number.isFinite(startedAt) && startedAt >= MIN_EPOCH_MS)) {
     throw new ConfigurationError(
       'startedAt must be milliseconds since 1970, as Date.now() gives: not seconds.',
     );
@@ -39,7 +44,7 @@ export function resolveWait(
     reference: request.reference,
     // One more field would cost every wait its memory.
     ...(shown === request.reference ? {} : { shown }),
-    rules: Object.keys(rules).length === 0 ? client : resolveRules(rules, client),
+    rules: Object.keys(rules).length === 0 ? client : resolvePollingRules(rules, client),
     timeout,
     startedAt,
     signal: validateSignal(signal),

@@ -5,11 +5,6 @@ export class SandboxError extends Error {
   override readonly name = 'SandboxError';
 }
 
-/** Whether only this machine can reach what listens there. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
-}
-
 /** Where the sandbox is reached that listens there. */
 export function urlOf(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '::') return `http://localhost:${port}`;

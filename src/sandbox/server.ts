@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { isLoopback, SandboxError } from './address.ts';
+import { isLoopback } from '../loopback.ts';
+import { SandboxError } from './address.ts';
 
 /** Where to listen. */
 export interface Listening {

@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { amountIssue, sameAmount } from '../../src/api/money.ts';
+import { findAmountIssue, isSameAmount } from '../../src/api/money.ts';
 import { initialize } from '../../src/api/operations.ts';
 
 /** A range of amounts in hundredths, both ends included, and the distance from one to the next. */
@@ -46,12 +46,12 @@ export function sweep({ from, to, step }: Range): Swept {
 function brokenPromise(cents: number, onTheWire: string, answered: string): string | null {
   // Division rounds correctly, so this is the double that the literal `25.5` is.
   const amount = cents / 100;
-  if (amountIssue(amount) !== null) return 'is taken as a number';
-  if (amountIssue(answered) !== null) return 'is taken as text';
+  if (findAmountIssue(amount) !== null) return 'is taken as a number';
+  if (findAmountIssue(answered) !== null) return 'is taken as text';
   if (Number(answered) !== amount) return 'is one number, however it was given';
   if (JSON.stringify(amount) !== onTheWire) return 'is written exactly';
-  if (!sameAmount(answered, amount)) return 'compares back as equal';
-  if (sameAmount(answered, (cents - 1) / 100)) return 'is not taken for its neighbour';
+  if (!isSameAmount(answered, amount)) return 'compares back as equal';
+  if (isSameAmount(answered, (cents - 1) / 100)) return 'is not taken for its neighbour';
   return null;
 }
 
@@ -68,8 +68,8 @@ function goesThroughOperation(cents: number, onTheWire: string, answered: string
     const { data } = read;
     return (
       JSON.stringify(data).includes(`"amount":${onTheWire},`) &&
-      initialize.mismatches({ ...payment, amount: answered }, data).length === 0 &&
-      initialize.mismatches({ ...payment, amount: `${answered}1` }, data).length === 1
+      initialize.findMismatches({ ...payment, amount: answered }, data).length === 0 &&
+      initialize.findMismatches({ ...payment, amount: `${answered}1` }, data).length === 1
     );
   });
 }

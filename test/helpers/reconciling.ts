@@ -1,10 +1,10 @@
-import type { Reconciled } from '../../src/index.ts';
+import type { ReconcileResult } from '../../src/index.ts';
 
 export const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
 /** All that a reconciliation yields, and how it ends. */
-export async function all(results: AsyncIterable<Reconciled>) {
-  const list: Reconciled[] = [];
+export async function all(results: AsyncIterable<ReconcileResult>) {
+  const list: ReconcileResult[] = [];
   let error: unknown;
   try {
     for await (const result of results) list.push(result);

@@ -1,5 +1,5 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
-import type { Check } from 'payment-collection-client';
+import type { CheckResult } from 'payment-collection-client';
 import { nextLook } from '../shop/looks.ts';
 import type { Order } from '../shop/orders.ts';
 import { looks } from '../shop/settings.ts';
@@ -44,7 +44,7 @@ async function charge(id: string): Promise<number | null> {
 async function look(id: string): Promise<number | null> {
   const order = orders.get(id);
   if (order.reference === null || order.charged_at === null) return null;
-  let check: Check;
+  let check: CheckResult;
   try {
     check = await payments.check(order.reference);
   } catch (error) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { amountIssue, MAX_AMOUNT, sameAmount } from '../../../src/api/money.ts';
+import { findAmountIssue, isSameAmount, MAX_AMOUNT } from '../../../src/api/money.ts';
 import { InvalidInputError, TransactionMismatchError } from '../../../src/index.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
 import { sized } from '../../helpers/sized.ts';
@@ -148,8 +148,8 @@ test('expect takes amounts by the same rules', async () => {
 test('a number that was computed is taken where its value is exact, and never rounded where it is not', () => {
   fc.assert(
     fc.property(fc.double({ min: 1, max: MAX_AMOUNT, noNaN: true }), (amount) => {
-      const exact = sameAmount(amount, amount.toFixed(2));
-      expect(amountIssue(amount)).toBe(exact ? null : 'too_many_decimals');
+      const exact = isSameAmount(amount, amount.toFixed(2));
+      expect(findAmountIssue(amount)).toBe(exact ? null : 'too_many_decimals');
     }),
   );
 });
@@ -160,10 +160,10 @@ test('two decimals are equal where their values are, whatever zeros they are wri
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), zeros, zeros, zeros, (cents, a, b, c) => {
       const plain = withoutEndZeros(text(cents));
-      expect(sameAmount(written(cents, a, b), plain)).toBe(true);
-      expect(sameAmount(written(cents, a, b), written(cents, c, ''))).toBe(true);
-      expect(sameAmount(written(cents, a, b), text(cents + 1n))).toBe(false);
-      expect(sameAmount(written(cents, a, b), `${text(cents)}${c}1`)).toBe(false);
+      expect(isSameAmount(written(cents, a, b), plain)).toBe(true);
+      expect(isSameAmount(written(cents, a, b), written(cents, c, ''))).toBe(true);
+      expect(isSameAmount(written(cents, a, b), text(cents + 1n))).toBe(false);
+      expect(isSameAmount(written(cents, a, b), `${text(cents)}${c}1`)).toBe(false);
     }),
   );
 });

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import type { Reconciled } from '../../../src/index.ts';
+import type { ReconcileResult } from '../../../src/index.ts';
 import { MINUTE, microtasks, SECOND, settled, useFakeClock } from '../../helpers/fake-clock.ts';
 import { all, references, watchedSource } from '../../helpers/reconciling.ts';
 import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
@@ -103,8 +103,8 @@ test('close ends it at once also while the source gives nothing', async () => {
 const enough = new Error('enough');
 
 test.each([
-  ['return', (results: AsyncGenerator<Reconciled, void>) => results.return()],
-  ['throw', (results: AsyncGenerator<Reconciled, void>) => results.throw(enough)],
+  ['return', (results: AsyncGenerator<ReconcileResult, void>) => results.return()],
+  ['throw', (results: AsyncGenerator<ReconcileResult, void>) => results.throw(enough)],
 ])('%s ends it at once, also while a result is waited for and the source gives nothing', async (_, leave) => {
   const { client, seen } = scriptedService(() => new Promise(() => {}));
   const { signal } = new AbortController();
@@ -187,7 +187,7 @@ test.each([{ timeout: -1 }, { minDelay: 0 }, { signal: 'no signal' }, { minDealy
   'a wrong option, %j, ends it at once, and is not the error of every reference',
   async (options) => {
     const { client, seen } = scriptedService(inTurn('success'));
-    const results: AsyncGenerator<Reconciled> = Reflect.apply(client.reconcile, client, [
+    const results: AsyncGenerator<ReconcileResult> = Reflect.apply(client.reconcile, client, [
       references(3),
       options,
     ]);
