@@ -1,18 +1,28 @@
+/**
+ * Every error that a caller can catch, by what went wrong. Each class tells what happened, whether a charge can exist,
+ * and what to do next.
+ */
+
 import type { Mismatch, OperationName } from './api/operations.ts';
-import type { InitializedPayment, MobileMoneyCharge } from './api/transaction.ts';
-import { printableStatus, type Transaction } from './api/transaction.ts';
+import {
+  type InitializedPayment,
+  type MobileMoneyCharge,
+  printableStatus,
+  type Transaction,
+} from './api/transaction.ts';
 import { redactFieldName, redactReference } from './redact.ts';
+import { isObject } from './untrusted.ts';
 
 /**
- * What may have happened to the money when a call failed.
+ * What might have happened to the money when a call failed.
  *
  * - `not_sent`: nothing left this process, or no connection was made. No charge exists from this call.
- * - `rejected`: the service answered that it refuses. No charge exists from this call.
- * - `unknown`: a charge may exist. Do not charge again before you know.
+ * - `rejected`: the service refused the request. No charge exists from this call.
+ * - `unknown`: a charge might exist. Do not charge again before you know.
  */
 export type Outcome = 'not_sent' | 'rejected' | 'unknown';
 
-/** Every `code` that a {@link PaymentsError} can have: one for each class. */
+/** The `code` of a {@link PaymentsError}: one for each class. */
 export type PaymentsErrorCode =
   | 'api_error'
   | 'authentication_error'
@@ -38,35 +48,23 @@ export type PaymentsErrorCode =
 export interface ErrorFacts {
   /** The method that failed. */
   operation?: OperationName | undefined;
-  /** What may have happened to the money. @default null, for a read */
+  /** What might have happened to the money. @default null, for a read */
   outcome?: Outcome | null;
-  /** Whether the same call may be made again without harm. @default false */
+  /** Whether the same call can be made again without harm. @default false */
   retryable?: boolean;
-  /** The error behind this one. */
+  /** The error that caused this one. */
   cause?: unknown;
+  /** The id of the request, for the service's support. */
   requestId?: string | undefined;
 }
 
-/** A read moves no money: none of its errors may be taken for "not charged". */
-const notSentBy = (operation: OperationName | undefined) => (operation === 'verify' ? null : 'not_sent');
-
+/** By class, because one application can load a class twice: the brand is the same in the ES module and in CommonJS. */
 const brands = new WeakMap<object, symbol>();
 
-/** One application may hold a class twice, as ES module and as CommonJS: its brand is the same in both. */
-function brand(errorClass: { prototype: PaymentsError }, name: string, code?: PaymentsErrorCode) {
-  const symbol = Symbol.for(`payment-collection-client/${name}`);
-  brands.set(errorClass, symbol);
-  Object.defineProperties(errorClass.prototype, {
-    name: { value: name, configurable: true, writable: true },
-    code: { value: code, configurable: true, writable: true },
-    [symbol]: { value: true },
-  });
-}
-
 /**
- * The class of every failure of this package, but for an abort: that rejects with the signal's own reason.
+ * The class of every error of this package. An abort is the exception: it rejects with the signal's own reason.
  *
- * No error holds the API key, and none shows a phone number or an email address when it is printed or serialised.
+ * No error holds the API key. No error shows a phone number or an email address when it is printed or serialised.
  *
  * @example
  * ```ts
@@ -79,20 +77,20 @@ function brand(errorClass: { prototype: PaymentsError }, name: string, code?: Pa
  * ```
  */
 export abstract class PaymentsError extends Error {
-  /** One for each class. An own property and the first, so that an uncaught error and a structured log show it. */
+  /** One for each class. It is the first own property, so that an uncaught error and a structured log show it. */
   readonly code: PaymentsErrorCode;
-  /** The method that failed, where one was called. */
+  /** The method that failed, if one was called. */
   readonly operation: OperationName | undefined;
   /**
-   * What may have happened to the money. Always `null` for a read, which moves none: it says nothing about the payment,
+   * What might have happened to the money. Always `null` for a read, which moves none: it says nothing about the payment,
    * and does not mean that nothing was charged.
    */
   readonly outcome: Outcome | null;
-  /** Whether the same call may be made again without harm, and may then succeed. */
+  /** Whether the same call can be made again without harm, and can then succeed. */
   readonly retryable: boolean;
   /**
-   * The id of the request: the one that the service sent back, else the `X-Request-Id` that it was sent with. Quote it to
-   * the service's support. Not there if the error is not about one request.
+   * The id of the request: the one that the service returned, else the `X-Request-Id` that was sent. Quote it to the
+   * service's support. The property is absent if the error is not about one request.
    */
   declare readonly requestId: string | undefined;
 
@@ -110,73 +108,38 @@ export abstract class PaymentsError extends Error {
     brand(this, 'PaymentsError');
   }
 
-  /** Holds for the same class of the other module system too. */
+  /** Also holds for the same class of the other module system. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     const symbol = brands.get(this);
     if (!symbol) return Function.prototype[Symbol.hasInstance].call(this, value);
-    return typeof value === 'object' && value !== null && symbol in value;
+    return isObject(value) && symbol in value;
   }
 
-  /** What a log shows of it. */
+  /** What `JSON.stringify` and a structured log show. */
   toJSON(): Record<string, unknown> {
     const { name, code, message, cause } = this;
     return { name, code, message, ...Object.fromEntries(Object.entries(this)), cause: causeToJSON(cause) };
   }
 }
 
-/**
- * Gives an error its `reference` as an own property, which is printed. One with a secret in it stays behind the getter of the
- * class: it can be read, and is not printed.
- */
-function defineReference(
-  error: PaymentsError,
-  reference: string | undefined,
-  shown = reference === undefined ? reference : redactReference(reference),
-) {
-  if (shown !== reference) return;
-  Object.defineProperty(error, 'reference', { value: reference, enumerable: true, configurable: true });
+/** Sets name, code and brand on the prototype of a class. */
+function brand(errorClass: { prototype: PaymentsError }, name: string, code?: PaymentsErrorCode) {
+  const symbol = Symbol.for(`payment-collection-client/${name}`);
+  brands.set(errorClass, symbol);
+  Object.defineProperties(errorClass.prototype, {
+    name: { value: name, configurable: true, writable: true },
+    code: { value: code, configurable: true, writable: true },
+    [symbol]: { value: true },
+  });
 }
 
-const LONGEST_PRINTED_BODY = 500;
+const MAX_CAUSES = 8;
 
-/**
- * The property `body` of an error. A long one is behind a getter: `node` then prints `body: [Getter]` for an uncaught error,
- * and the rest of it can be read. Whoever reads the property gets it whole; so do `toJSON` and structured logs.
- */
-function bodyProperty(body: unknown): PropertyDescriptor {
-  const shared = { enumerable: true, configurable: true };
-  return isLong(body) ? { ...shared, get: () => body } : { ...shared, value: body };
-}
-
-/** Shows the start of a long body where an error is inspected, as by `console.log`. */
-function cutBodyWhenInspected(errorClass: { prototype: PaymentsError & { readonly body: unknown } }) {
-  const inspected = function (this: PaymentsError & { readonly body: unknown }) {
-    const { body, stack } = this;
-    // The inspecting function goes on with what is returned, with the options that it was given.
-    if (!isLong(body)) return this;
-    const text = textOf(body);
-    return Object.create(Object.getPrototypeOf(this), {
-      ...Object.getOwnPropertyDescriptors(this),
-      // Some runtimes give the stack to the error itself only.
-      stack: { value: stack, configurable: true, writable: true },
-      body: {
-        value: `${text.slice(0, LONGEST_PRINTED_BODY - 50)}… (${text.length} characters)`,
-        enumerable: true,
-      },
-    });
-  };
-  Object.defineProperty(errorClass.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspected });
-}
-
-const isLong = (body: unknown) => textOf(body).length > LONGEST_PRINTED_BODY;
-
-const textOf = (body: unknown) => (typeof body === 'string' ? body : (JSON.stringify(body) ?? ''));
-
-/** An abort's reason may be anything: also what JSON cannot write. */
+/** The reason of an abort can be any value, even one that JSON cannot write. */
 function causeToJSON(cause: unknown, depth = 0): unknown {
   if (cause instanceof PaymentsError) return cause;
   if (cause instanceof Error) {
-    const inner = depth < 8 ? { cause: causeToJSON(cause.cause, depth + 1) } : {};
+    const inner = depth < MAX_CAUSES ? { cause: causeToJSON(cause.cause, depth + 1) } : {};
     return { name: cause.name, message: cause.message, ...inner };
   }
   try {
@@ -187,8 +150,15 @@ function causeToJSON(cause: unknown, depth = 0): unknown {
   }
 }
 
+// Nothing was sent: the call itself has to change.
+
+/** Returns the outcome of a call that sent nothing. A read moves no money: its errors must not mean "not charged". */
+function outcomeIfNotSent(operation: OperationName | undefined): 'not_sent' | null {
+  return operation === 'verify' ? null : 'not_sent';
+}
+
 /**
- * An option, a key or an address cannot work. Nothing was sent. The message says what to do. `outcome` is `not_sent`, or
+ * An option, a key or an address cannot work. Nothing was sent. Do what the message says. `outcome` is `not_sent`, or
  * `null` for a read.
  */
 export class ConfigurationError extends PaymentsError {
@@ -196,7 +166,7 @@ export class ConfigurationError extends PaymentsError {
   declare readonly code: 'configuration_error';
 
   constructor(message: string, facts: Omit<ErrorFacts, 'outcome'> = {}) {
-    super(message, { ...facts, outcome: notSentBy(facts.operation) });
+    super(message, { ...facts, outcome: outcomeIfNotSent(facts.operation) });
   }
 
   static {
@@ -204,7 +174,7 @@ export class ConfigurationError extends PaymentsError {
   }
 }
 
-/** One fault of an input: the field, what it has to be, and a code for programs. */
+/** One thing that is wrong with an input: the field, what it must be, and a code for programs. */
 export interface InputIssue {
   path: string;
   message: string;
@@ -212,8 +182,8 @@ export interface InputIssue {
 }
 
 /**
- * The input breaks a rule of SPEC.md, 4. Nothing was sent. `issues` names every fault at once. `outcome` is `not_sent`,
- * or `null` for a read.
+ * The input is not valid. Nothing was sent. Correct the fields that `issues` lists: it lists all of them at once.
+ * `outcome` is `not_sent`, or `null` for a read.
  */
 export class InvalidInputError extends PaymentsError {
   declare readonly name: 'InvalidInputError';
@@ -224,7 +194,7 @@ export class InvalidInputError extends PaymentsError {
     const list = issues
       .map(({ path, message }) => (path ? `${redactFieldName(path)} ${message}` : message))
       .join('; ');
-    super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: notSentBy(operation) });
+    super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: outcomeIfNotSent(operation) });
     this.issues = issues;
   }
 
@@ -234,37 +204,15 @@ export class InvalidInputError extends PaymentsError {
 }
 
 /**
- * An idempotency key was used before with other input, and a charge of that call may exist: `outcome` is `unknown`. This
- * call sent nothing. Use a key of its own for each thing that is paid for. A key whose outcome is unknown is resolved by
- * `journal.resolve(key, { reference })` or `journal.resolve(key, 'not_charged')`.
- */
-export class IdempotencyConflictError extends PaymentsError {
-  declare readonly name: 'IdempotencyConflictError';
-  declare readonly code: 'idempotency_conflict';
-
-  /** The key of the call, as it was given, but for a phone number or an email in it. */
-  readonly idempotencyKey: string;
-
-  constructor(message: string, facts: { operation: OperationName; idempotencyKey: string }) {
-    super(message, { operation: facts.operation, outcome: 'unknown' });
-    this.idempotencyKey = facts.idempotencyKey;
-  }
-
-  static {
-    brand(this, 'IdempotencyConflictError', 'idempotency_conflict');
-  }
-}
-
-/**
- * The client was closed: the wait ended, or the call was not begun. Nothing was sent. `outcome` is `not_sent`, or `null`
- * for a read.
+ * The client is closed: it ended the wait, or did not start the call. The call sent nothing, and a wait says nothing
+ * about the payment. Make a new client, and check the transaction again. `outcome` is `not_sent`, or `null` for a read.
  */
 export class ClosedError extends PaymentsError {
   declare readonly name: 'ClosedError';
   declare readonly code: 'closed';
 
   constructor(operation?: OperationName) {
-    super('The client is closed.', { operation, outcome: notSentBy(operation) });
+    super('The client is closed.', { operation, outcome: outcomeIfNotSent(operation) });
   }
 
   static {
@@ -272,13 +220,44 @@ export class ClosedError extends PaymentsError {
   }
 }
 
-/** A fault that the service named for one field. */
+// No whole response came back.
+
+/**
+ * No response came, because the connection failed. If `outcome` is `not_sent`, it is proven that no connection was made:
+ * no charge exists, and the call can be made again. A connection that broke later is this error on a read only. On a POST
+ * it is the `cause` of an {@link OutcomeUnknownError}.
+ */
+export class ConnectionError extends PaymentsError {
+  declare readonly name: 'ConnectionError';
+  declare readonly code: 'connection_error';
+
+  static {
+    brand(this, 'ConnectionError', 'connection_error');
+  }
+}
+
+/**
+ * No whole response came within `timeout`. It is the error of a read, which can be made again. On a POST it is the
+ * `cause` of an {@link OutcomeUnknownError}: a charge might exist.
+ */
+export class RequestTimeoutError extends PaymentsError {
+  declare readonly name: 'RequestTimeoutError';
+  declare readonly code: 'request_timeout';
+
+  static {
+    brand(this, 'RequestTimeoutError', 'request_timeout');
+  }
+}
+
+// The service responded with an error.
+
+/** An error that the service reported for one field. */
 export interface FieldError {
   field: string;
   message: string;
 }
 
-export interface APIErrorFacts {
+export interface APIErrorFacts extends ErrorFacts {
   operation: OperationName;
   outcome: Outcome | null;
   retryable: boolean;
@@ -291,29 +270,33 @@ export interface APIErrorFacts {
 }
 
 /**
- * The service answered with an error, or with `status: false`. SPEC.md, 7, shows no error shape and no status codes,
- * so everything about the body is best effort. A subclass stands for each status that has a name.
+ * The service responded with an error status, or with `status: false`. If a POST throws it, `outcome` is `rejected`: no
+ * charge exists from this call. If a charge might exist, the POST throws an {@link OutcomeUnknownError} with this error as
+ * its `cause`. On a read it says nothing about the payment. Each status that has a name has a subclass.
+ *
+ * The service documents no error shape, so everything about the body is best effort
+ * (docs/reference/service.md, "Errors").
  */
 export class APIError extends PaymentsError {
   declare readonly name: string;
   /** The HTTP status code. */
   readonly status: number;
   /**
-   * The body, parsed if it is JSON, else text; shortened, with key, phone numbers and emails redacted. Where a long one
-   * is printed, only its start is shown.
+   * The body, parsed if it is JSON, else text. It is shortened, and API key, phone numbers and emails are redacted. If it
+   * is long, only its start is printed.
    */
   readonly body: unknown;
-  /** The service's own words, where it gave any. */
+  /** The message of the service, if it gave one. */
   readonly serviceMessage: string | undefined;
-  /** What the service said about single fields, where it did. */
+  /** What the service reported for single fields. Empty if it reported nothing. */
   readonly fieldErrors: readonly FieldError[];
-  /** How long the service asked to wait before the next request, in milliseconds. */
+  /** How long the service asks to wait before the next request, in milliseconds. */
   readonly retryAfter: number | undefined;
 
   constructor(message: string, facts: APIErrorFacts) {
     super(message, facts);
     this.status = facts.status;
-    Object.defineProperty(this, 'body', bodyProperty(facts.body));
+    defineBody(this, facts.body);
     this.serviceMessage = facts.serviceMessage;
     this.fieldErrors = facts.fieldErrors;
     this.retryAfter = facts.retryAfter;
@@ -321,74 +304,84 @@ export class APIError extends PaymentsError {
 
   static {
     brand(this, 'APIError', 'api_error');
-    cutBodyWhenInspected(this);
+    truncateBodyOnInspect(this);
   }
 }
 
-/** 400 or 422: the service refuses what was asked. */
+/** 400 or 422: the service refused the input. Correct it. */
 export class InvalidRequestError extends APIError {
   declare readonly name: 'InvalidRequestError';
   declare readonly code: 'invalid_request';
+
   static {
     brand(this, 'InvalidRequestError', 'invalid_request');
   }
 }
 
-/** 401: the API key is missing, wrong or revoked. */
+/** 401: the API key is missing, wrong or revoked. Check the key. */
 export class AuthenticationError extends APIError {
   declare readonly name: 'AuthenticationError';
   declare readonly code: 'authentication_error';
+
   static {
     brand(this, 'AuthenticationError', 'authentication_error');
   }
 }
 
-/** 403: the API key may not do this. */
+/** 403: the API key does not allow this. Check its mode: charging Mobile Money needs a live key. */
 export class PermissionError extends APIError {
   declare readonly name: 'PermissionError';
   declare readonly code: 'permission_denied';
+
   static {
     brand(this, 'PermissionError', 'permission_denied');
   }
 }
 
-/** 404: there is no such transaction, or no such address. */
+/** 404: there is no such transaction, or no such address. Check the reference and `baseUrl`. */
 export class NotFoundError extends APIError {
   declare readonly name: 'NotFoundError';
   declare readonly code: 'not_found';
+
   static {
     brand(this, 'NotFoundError', 'not_found');
   }
 }
 
-/** 409: the request contradicts something that the service holds. */
+/** 409: the request contradicts what the service holds. Read `serviceMessage` before you call again. */
 export class ConflictError extends APIError {
   declare readonly name: 'ConflictError';
   declare readonly code: 'conflict';
+
   static {
     brand(this, 'ConflictError', 'conflict');
   }
 }
 
-/** 429: too many requests. `retryAfter` is set where the service said how long to wait. */
+/** 429: too many requests. Call again after `retryAfter` milliseconds, if the service gave it. */
 export class RateLimitError extends APIError {
   declare readonly name: 'RateLimitError';
   declare readonly code: 'rate_limited';
+
   static {
     brand(this, 'RateLimitError', 'rate_limited');
   }
 }
 
-/** 5xx on a read. On a POST it is the `cause` of an `OutcomeUnknownError`: a charge may exist. */
+/**
+ * 5xx: the service failed. It is the error of a read, which can be made again. On a POST it is the `cause` of an
+ * {@link OutcomeUnknownError}: a charge might exist.
+ */
 export class ServerError extends APIError {
   declare readonly name: 'ServerError';
   declare readonly code: 'server_error';
+
   static {
     brand(this, 'ServerError', 'server_error');
   }
 }
 
-/** The class for an HTTP status code. */
+/** Returns the class for an HTTP status code. */
 export function apiErrorClass(status: number): typeof APIError {
   if (status >= 500) return ServerError;
   switch (status) {
@@ -411,29 +404,9 @@ export function apiErrorClass(status: number): typeof APIError {
 }
 
 /**
- * No answer came for want of a connection. With `outcome` `not_sent` it is proven that none was made; a connection
- * that broke later is this error on a read only, and the `cause` of an {@link OutcomeUnknownError} on a POST.
- */
-export class ConnectionError extends PaymentsError {
-  declare readonly name: 'ConnectionError';
-  declare readonly code: 'connection_error';
-  static {
-    brand(this, 'ConnectionError', 'connection_error');
-  }
-}
-
-/** No whole answer came within `timeout`. On a POST it is the `cause` of an {@link OutcomeUnknownError}. */
-export class RequestTimeoutError extends PaymentsError {
-  declare readonly name: 'RequestTimeoutError';
-  declare readonly code: 'request_timeout';
-  static {
-    brand(this, 'RequestTimeoutError', 'request_timeout');
-  }
-}
-
-/**
- * An answer came that is none of SPEC.md's: a redirect, a body that cannot be read, a field that is missing or wrong.
- * On a POST it is the `cause` of an {@link OutcomeUnknownError}.
+ * The response is not one that the service documents: a redirect, a body that cannot be read, a field that is missing or
+ * wrong. It is the error of a read, which says nothing about the payment. On a POST it is the `cause` of an
+ * {@link OutcomeUnknownError}: a charge might exist.
  */
 export class UnexpectedResponseError extends PaymentsError {
   declare readonly name: 'UnexpectedResponseError';
@@ -441,37 +414,82 @@ export class UnexpectedResponseError extends PaymentsError {
   /** The HTTP status code. */
   readonly status: number;
   /**
-   * The body, parsed if it is JSON, else text; shortened, with key, phone numbers and emails redacted. Where a long one
-   * is printed, only its start is shown.
+   * The body, parsed if it is JSON, else text. It is shortened, and API key, phone numbers and emails are redacted. If it
+   * is long, only its start is printed.
    */
   readonly body: unknown;
 
-  constructor(message: string, { status, body, ...facts }: ErrorFacts & { status: number; body: unknown }) {
+  constructor(message: string, facts: ErrorFacts & { status: number; body: unknown }) {
     super(message, facts);
-    this.status = status;
-    Object.defineProperty(this, 'body', bodyProperty(body));
+    this.status = facts.status;
+    defineBody(this, facts.body);
   }
 
   static {
     brand(this, 'UnexpectedResponseError', 'unexpected_response');
-    cutBodyWhenInspected(this);
+    truncateBodyOnInspect(this);
   }
 }
 
+const MAX_PRINTED_BODY_CHARS = 500;
+
 /**
- * A POST may have reached the service, and no answer tells what became of it. **A charge may exist.** Do not charge
- * again and do not cancel the order: find out first. `cause` says what went wrong; an abort's reason is one such cause.
- * With an `idempotencyKey`, tell the journal what you found: `journal.resolve(key, { reference })` or
+ * Sets `body`. A long body is behind a getter, so that Node prints `body: [Getter]` for an uncaught error and the rest of
+ * the error stays readable. The property, `toJSON` and structured logs still give the whole body.
+ */
+function defineBody(error: object, body: unknown): void {
+  const shared = { enumerable: true, configurable: true };
+  Object.defineProperty(
+    error,
+    'body',
+    isLong(body) ? { ...shared, get: () => body } : { ...shared, value: body },
+  );
+}
+
+/** Makes `console.log` and `util.inspect` show the start of a long body only. */
+function truncateBodyOnInspect(errorClass: { prototype: PaymentsError & { readonly body: unknown } }): void {
+  const inspect = function (this: PaymentsError & { readonly body: unknown }) {
+    const { body, stack } = this;
+    // Node inspects the returned object with the options that it was given.
+    if (!isLong(body)) return this;
+    const text = bodyToText(body);
+    return Object.create(Object.getPrototypeOf(this), {
+      ...Object.getOwnPropertyDescriptors(this),
+      // Some runtimes give the stack to the error itself only.
+      stack: { value: stack, configurable: true, writable: true },
+      body: {
+        value: `${text.slice(0, MAX_PRINTED_BODY_CHARS - 50)}… (${text.length} characters)`,
+        enumerable: true,
+      },
+    });
+  };
+  Object.defineProperty(errorClass.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspect });
+}
+
+function isLong(body: unknown): boolean {
+  return bodyToText(body).length > MAX_PRINTED_BODY_CHARS;
+}
+
+function bodyToText(body: unknown): string {
+  return typeof body === 'string' ? body : (JSON.stringify(body) ?? '');
+}
+
+// A transaction might exist, or is another one than expected.
+
+/**
+ * A POST might have reached the service, and no response proves its result. **A charge might exist.** Do not charge again
+ * and do not cancel the order: find out first. `cause` tells what went wrong; the reason of an abort is one such cause.
+ * With an `idempotencyKey`, record what you found: `journal.resolve(key, { reference })` or
  * `journal.resolve(key, 'not_charged')`.
  */
 export class OutcomeUnknownError extends PaymentsError {
   declare readonly name: 'OutcomeUnknownError';
   declare readonly code: 'outcome_unknown';
   readonly #reference: string | undefined;
-  /** The key of the call, if it had one: resolve it. As it was given, but for a phone number or an email in it. */
+  /** The key of the call, if it had one: resolve it. As it was given, with phone numbers and emails redacted. */
   readonly idempotencyKey: string | undefined;
 
-  /** `shown` is the reference as it may be printed. */
+  /** `shown` is the reference as it can be printed. */
   constructor(
     message: string,
     facts: Pick<ErrorFacts, 'requestId'> & {
@@ -489,7 +507,7 @@ export class OutcomeUnknownError extends PaymentsError {
     this.idempotencyKey = idempotencyKey;
   }
 
-  /** The transaction's reference, where the unusable answer still named one: verify it. */
+  /** The transaction's reference, if the response named one although it cannot be used: verify it. */
   get reference(): string | undefined {
     return this.#reference;
   }
@@ -499,63 +517,63 @@ export class OutcomeUnknownError extends PaymentsError {
   }
 }
 
-/** A key as a message shows it: a long one would leave no room for what to do. */
-export function quotedKey(idempotencyKey: string): string {
-  const characters = [...idempotencyKey];
-  return JSON.stringify(characters.length > 40 ? `${characters.slice(0, 39).join('')}…` : idempotencyKey);
-}
-
-/** What to do about a key whose outcome is unknown. */
+/** Returns what to do about an unresolved key. */
 export function howToResolve(
   operation: OperationName,
   idempotencyKey: string,
   reference: string | undefined,
 ): string {
-  const look = reference ? `Verify ${reference}` : 'Look it up';
+  const find = reference ? `Verify ${reference}` : 'Look it up';
   const found = operation === 'initialize' ? '{ reference, checkout_url }' : '{ reference }';
-  return `${look}, then journal.resolve(${quotedKey(idempotencyKey)}, ${found} or 'not_charged').`;
+  return `${find}, then journal.resolve(${quotedKey(idempotencyKey)}, ${found} or 'not_charged').`;
+}
+
+const MAX_QUOTED_KEY_CHARS = 40;
+
+/** Returns a key as a message shows it: a long one would leave no room for what to do. */
+export function quotedKey(idempotencyKey: string): string {
+  const characters = [...idempotencyKey];
+  if (characters.length <= MAX_QUOTED_KEY_CHARS) return JSON.stringify(idempotencyKey);
+  return JSON.stringify(`${characters.slice(0, MAX_QUOTED_KEY_CHARS - 1).join('')}…`);
 }
 
 /** Any result that names a transaction. */
 export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharge;
 
 /**
- * The service answered about a transaction, but not the one that was asked for: another reference, amount or currency.
- * Do not fulfil the order. The transaction exists; it is not asked for or charged again.
+ * The service returned a transaction with another reference, amount or currency than expected. The transaction exists:
+ * do not fulfil the order, and do not charge again. Compare `transaction` with the order. The client never retries it.
  */
 export class TransactionMismatchError extends PaymentsError {
   declare readonly name: 'TransactionMismatchError';
   declare readonly code: 'transaction_mismatch';
-  /** What differs. Of a reference with a secret in it, only what may be printed. */
+  /** What differs. A secret in a reference is redacted. */
   readonly mismatches: readonly Mismatch[];
   readonly #transaction: AnyTransaction;
 
   constructor(
     transaction: AnyTransaction,
     mismatches: readonly Mismatch[],
-    facts: {
+    facts: ErrorFacts & {
       operation: OperationName;
       outcome: Outcome | null;
-      requestId?: string | undefined;
       redact?: { id(text: string): string };
     },
   ) {
-    const { redact, ...shared } = facts;
-    const { reference } = transaction;
-    const print = redact?.id ?? redactReference;
-    const printed = mismatches.map((mismatch) =>
+    const redactId = facts.redact?.id ?? redactReference;
+    const shown = redactId(transaction.reference);
+    const shownMismatches = mismatches.map((mismatch) =>
       mismatch.field === 'reference'
-        ? { ...mismatch, expected: print(mismatch.expected), actual: print(mismatch.actual) }
+        ? { ...mismatch, expected: redactId(mismatch.expected), actual: redactId(mismatch.actual) }
         : mismatch,
     );
-    const list = printed.map(
-      ({ field, expected, actual }) => `${field} is ${actual} where ${expected} was asked for`,
+    const list = shownMismatches.map(
+      ({ field, expected, actual }) => `${field} is ${actual}, not ${expected}`,
     );
-    const shown = print(reference);
-    super(`Transaction ${shown}: ${list.join('; ')}. Do not fulfil the order on it.`, shared);
-    this.mismatches = printed;
+    super(`Transaction ${shown}: ${list.join('; ')}. Do not fulfil the order on it.`, facts);
+    this.mismatches = shownMismatches;
     this.#transaction = transaction;
-    defineReference(this, reference, shown);
+    defineReference(this, transaction.reference, shown);
   }
 
   /** The reference of the transaction that was returned. */
@@ -563,7 +581,7 @@ export class TransactionMismatchError extends PaymentsError {
     return this.#transaction.reference;
   }
 
-  /** The transaction as it was returned. Printing the error does not print it. */
+  /** The transaction that was returned. It is not printed with the error. */
   get transaction(): AnyTransaction {
     return this.#transaction;
   }
@@ -573,9 +591,11 @@ export class TransactionMismatchError extends PaymentsError {
   }
 }
 
+// A wait ended without a final status.
+
 export interface WaitFacts {
   reference: string;
-  /** The reference as it may be printed. */
+  /** The reference as it can be printed. */
   shown?: string | undefined;
   lastTransaction: Transaction | undefined;
   lastError: PaymentsError | undefined;
@@ -584,52 +604,40 @@ export interface WaitFacts {
   startedAt: number;
 }
 
-function seenAs(status: string | undefined, attempts: number): string {
-  if (attempts === 0) return 'no check could be sent';
-  const checks = attempts === 1 ? '1 check' : `${attempts} checks`;
-  return status === undefined ? `no status in ${checks}` : `${JSON.stringify(status)} after ${checks}`;
-}
-
 /**
- * A wait's deadline passed and the status is not final. **This is no failure of the payment**: the customer may still
- * approve it. Do not cancel the order and do not charge again. Check again later by `reference`.
+ * The deadline of a wait passed, and the status is not final. **The payment did not fail**: the customer can still approve
+ * it. Do not cancel the order and do not charge again. Check `reference` again later.
  *
- * Before it at least one check was made, also if the deadline had passed when the wait began. Only the client's own limits
- * prevent that (a full queue, the pause after a 429): `attempts` is 0 then.
+ * At least one check was made before it, even if the deadline had passed when the wait started. Only the client's own
+ * limits can prevent that check (a full queue, the pause after a 429): `attempts` is 0 then.
  *
  * @example
  * ```ts
- * if (error instanceof WaitTimeoutError) await askAgainLater(error.reference, error.startedAt);
+ * if (error instanceof WaitTimeoutError) await queueCheck(error.reference, error.startedAt);
  * ```
  */
 export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';
   declare readonly code: 'wait_timeout';
-  /** The last status, as the service wrote it if that is a plain word; `undefined` if no check was answered. */
+  /** The last status, as the service wrote it if that is a plain word. `undefined` if no check returned one. */
   readonly lastStatus: string | undefined;
   /** How many checks were made. */
   readonly attempts: number;
   /** Milliseconds since `startedAt`. */
   readonly elapsed: number;
-  /** When the wait began, or the charge was made, in milliseconds since 1970: pass it on to carry the wait on. */
+  /** When the wait started, or the charge was made, in milliseconds since 1970. Pass it on to continue the wait. */
   readonly startedAt: number;
   readonly #reference: string;
   readonly #lastTransaction: Transaction | undefined;
   readonly #lastError: PaymentsError | undefined;
 
-  constructor({
-    reference,
-    shown = redactReference(reference),
-    lastTransaction,
-    lastError,
-    attempts,
-    elapsed,
-    startedAt,
-  }: WaitFacts) {
+  constructor(facts: WaitFacts) {
+    const { reference, lastTransaction, lastError, attempts, elapsed, startedAt } = facts;
+    const shown = facts.shown ?? redactReference(reference);
     const status = lastTransaction && printableStatus(lastTransaction);
     super(
-      `${shown} has no final status after ${Math.round(elapsed / 1000)} s: ${seenAs(status, attempts)}` +
-        `${lastError ? `, last error ${lastError.code}` : ''}. It may still be paid: do not cancel the order and do not ` +
+      `${shown} has no final status after ${Math.round(elapsed / 1000)} s: ${describeChecks(status, attempts)}` +
+        `${lastError ? `, last error ${lastError.code}` : ''}. It can still be paid: do not cancel the order and do not ` +
         'charge again. Check again later.',
       { operation: 'verify', retryable: true, cause: lastError },
     );
@@ -643,17 +651,17 @@ export class WaitTimeoutError extends PaymentsError {
     defineReference(this, reference, shown);
   }
 
-  /** The transaction that was waited for. */
+  /** The reference that was waited for. */
   get reference(): string {
     return this.#reference;
   }
 
-  /** The transaction as it was last seen. Printing the error does not print it. */
+  /** The transaction as it was last read. It is not printed with the error. */
   get lastTransaction(): Transaction | undefined {
     return this.#lastTransaction;
   }
 
-  /** Why the last poll failed, where it did: the `cause` too. */
+  /** Why the last poll failed, if it did. It is the `cause` too. */
   get lastError(): PaymentsError | undefined {
     return this.#lastError;
   }
@@ -663,10 +671,53 @@ export class WaitTimeoutError extends PaymentsError {
   }
 }
 
+function describeChecks(status: string | undefined, attempts: number): string {
+  if (attempts === 0) return 'no check could be sent';
+  const checks = attempts === 1 ? '1 check' : `${attempts} checks`;
+  return status === undefined ? `no status in ${checks}` : `${JSON.stringify(status)} after ${checks}`;
+}
+
 /**
- * The journal could not be read or written, or refuses what was asked of it. **Nothing was sent.** Where `retryable`,
- * the same call may be made again. `cause` is what the database said. `outcome` is `not_sent`, but `unknown` where a
- * record is there that cannot be read: a charge may be what it tells of. A call with an `idempotencyKey` then fails with
+ * Sets `reference` as an own property, which is printed. A reference with a secret in it stays behind the getter of the
+ * class: it can be read, and is not printed.
+ */
+function defineReference(
+  error: PaymentsError,
+  reference: string | undefined,
+  shown = reference === undefined ? reference : redactReference(reference),
+) {
+  if (shown !== reference) return;
+  Object.defineProperty(error, 'reference', { value: reference, enumerable: true, configurable: true });
+}
+
+// The journal prevented the call.
+
+/**
+ * The idempotency key was used before with other input, and a charge of that call might exist: `outcome` is `unknown`.
+ * This call sent nothing. Use one key for each thing that is paid for. To resolve an unresolved key, call
+ * `journal.resolve(key, { reference })` or `journal.resolve(key, 'not_charged')`.
+ */
+export class IdempotencyConflictError extends PaymentsError {
+  declare readonly name: 'IdempotencyConflictError';
+  declare readonly code: 'idempotency_conflict';
+
+  /** The key of the call, as it was given, with phone numbers and emails redacted. */
+  readonly idempotencyKey: string;
+
+  constructor(message: string, facts: { operation: OperationName; idempotencyKey: string }) {
+    super(message, { operation: facts.operation, outcome: 'unknown' });
+    this.idempotencyKey = facts.idempotencyKey;
+  }
+
+  static {
+    brand(this, 'IdempotencyConflictError', 'idempotency_conflict');
+  }
+}
+
+/**
+ * The journal could not be read or written, or refuses what it was asked. **Nothing was sent.** If `retryable`, make the
+ * same call again. `cause` is the error of the database. `outcome` is `not_sent`. It is `unknown` if there is a record
+ * that cannot be read, because it might be that of a charge. A call with an `idempotencyKey` then fails with
  * {@link OutcomeUnknownError}.
  */
 export class JournalError extends PaymentsError {

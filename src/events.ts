@@ -1,44 +1,46 @@
+/** What the client reports to `onEvent` and to the logger, and how each event reads as a log line. */
+
 import type { OperationName } from './api/operations.ts';
 import type { PaymentsErrorCode } from './errors.ts';
 
-/** A request is about to leave. */
+/** A request is about to be sent. */
 export interface RequestEvent {
   type: 'request';
   operation: OperationName;
-  /** 1 for the first try of a call. */
+  /** 1 for the first attempt of a call. */
   attempt: number;
-  /** The transaction, where the request names one. */
+  /** The transaction, if the request names one. */
   reference?: string;
-  /** The `X-Request-Id` that it is sent with. Its `response` event has the same. */
+  /** The `X-Request-Id` that is sent. The `response` event has the same. */
   requestId: string;
 }
 
-/** A request ended: with an answer, or without one (`status` is `null`). */
+/** A request ended, with a response or without one (`status` is `null`). */
 export interface ResponseEvent {
   type: 'response';
   operation: OperationName;
   attempt: number;
   reference?: string;
-  /** The HTTP status code, or `null` where no answer came. */
+  /** The HTTP status code, or `null` if no response came. */
   status: number | null;
-  /** From the request to the end of the body, in milliseconds. */
+  /** The time from the request to the end of the body, in milliseconds. */
   duration: number;
-  /** The `X-Request-Id` that the request was sent with. */
+  /** The `X-Request-Id` that was sent. */
   requestId: string;
-  /** The id that the service sent back, if it is another one. */
+  /** The id that the service returned, if it is another one. */
   serviceRequestId?: string;
-  /** Why the call did not succeed with this answer; `aborted` where the caller's signal ended a read. */
+  /** Why the call did not succeed with this response. `aborted` if the caller's signal ended a read. */
   error?: PaymentsErrorCode | 'aborted';
 }
 
-/** A request will be sent again after `delay` milliseconds. */
+/** The call is retried after `delay` milliseconds. */
 export interface RetryEvent {
   type: 'retry';
   operation: OperationName;
-  /** The try that failed. */
+  /** The attempt that failed. */
   attempt: number;
   reference?: string;
-  /** The pause before the next try, in milliseconds. */
+  /** The pause before the next attempt, in milliseconds. */
   delay: number;
   error: PaymentsErrorCode;
 }
@@ -49,12 +51,13 @@ export interface PollEvent {
   reference: string;
   /** 1 for the first poll of the reference. */
   attempt: number;
-  /** The status, where the poll was answered with one: as the service wrote it if that is a plain word, else `unrecognised`. */
+  /** The status, if the poll returned one: as the service wrote it if that is a plain word, else `unrecognised`. */
   status?: string;
+  /** Why the poll failed, if it did. */
   error?: PaymentsErrorCode;
-  /** How long after it was due the poll left, in milliseconds: it grows where a limit holds polls back. */
+  /** How long after its due time the poll was sent, in milliseconds. It grows if a limit delays polls. */
   lag: number;
-  /** Milliseconds to the next poll, or `null` where there will be none. */
+  /** Milliseconds to the next poll, or `null` if there will be none. */
   delay: number | null;
 }
 
@@ -62,36 +65,36 @@ export interface PollEvent {
 export interface WaitEvent {
   type: 'wait';
   reference: string;
-  /** `failed`: a fault that does not pass, or a transaction that is not the expected one. No statement about payment. */
+  /** `failed`: a permanent error, or a transaction that is not the expected one. It says nothing about the payment. */
   result: 'final' | 'timeout' | 'aborted' | 'closed' | 'failed';
-  /** The status that was seen last: as the service wrote it if that is a plain word, else `unrecognised`. */
+  /** The last status: as the service wrote it if that is a plain word, else `unrecognised`. */
   status?: string;
   /** How many polls the wait took part in. */
   attempts: number;
-  /** Milliseconds since `startedAt`, or since the wait began. */
+  /** Milliseconds since `startedAt`, or since the wait started. */
   elapsed: number;
 }
 
-/** A call with an `idempotencyKey` met something else than a new key. */
+/** A call with an `idempotencyKey` found that the key is not new, or could not record its result. */
 export interface JournalEvent {
   type: 'journal';
   operation: OperationName;
-  /** As it was given, but for a phone number or an email in it. */
+  /** As it was given, with phone numbers and emails redacted. */
   idempotencyKey: string;
   /**
-   * - `replayed`: the recorded result was given, and nothing sent.
-   * - `waiting`: the same key is in progress elsewhere; its result is waited for.
-   * - `unresolved`: a charge may exist; nothing is sent until the key is settled.
-   * - `not_recorded`: how this call ended could not be recorded, so its key stays in doubt.
+   * - `replayed`: the recorded result was returned, and nothing was sent.
+   * - `waiting`: another call with this key is in progress; this call waits for its result.
+   * - `unresolved`: a charge might exist; nothing is sent until the key is resolved.
+   * - `not_recorded`: the result of this call could not be recorded, so its key stays unresolved.
    */
   result: 'replayed' | 'waiting' | 'unresolved' | 'not_recorded';
-  /** The transaction, where it is known. */
+  /** The transaction, if it is known. */
   reference?: string;
 }
 
 /**
- * A setting of the journal's database with which the record of a charge could be lost. Told once for each journal, after
- * its first use.
+ * A setting of the journal's database can lose the record of a charge. It is reported once for each journal, after its
+ * first use.
  */
 export interface JournalWarningEvent {
   type: 'journal_warning';
@@ -102,7 +105,7 @@ export interface JournalWarningEvent {
   message: string;
 }
 
-/** What the client tells `onEvent`: enough for logs, metrics or spans; never a key, a phone number or an email. */
+/** What `onEvent` gets: enough for logs, metrics or spans. It never holds an API key, a phone number or an email. */
 export type PaymentsEvent =
   | RequestEvent
   | ResponseEvent
@@ -112,43 +115,52 @@ export type PaymentsEvent =
   | JournalEvent
   | JournalWarningEvent;
 
-/** Where log lines go. `console` is one, and so is a pino logger. Each line is one string. */
+/** Where log lines go: `console` or a pino logger, for example. Each line is one string. */
 export interface Logger {
-  /** Requests, answers and polls that are as they should be. */
+  /** Takes requests, responses and polls without an error. */
   debug(line: string): void;
-  /** How a wait ended, and an `idempotencyKey` that was used before. */
+  /** Takes waits that ended with a final status, and replays of an `idempotencyKey`. */
   info(line: string): void;
-  /** A fault, a retry, a wait that ended without a final status, a charge in doubt, a journal that can lose records. */
+  /**
+   * Takes errors, retries, waits that ended without a final status, unresolved keys, and a journal that can lose records.
+   */
   warn(line: string): void;
-  /** How a charge ended could not be recorded. */
+  /** Takes charges whose result could not be recorded. */
   error(line: string): void;
 }
 
 export type Report = (event: PaymentsEvent) => void;
 
-/** Tells listener and logger. Whatever they throw changes no result, so it ends here. */
+/** Returns what reports an event to listener and logger. Whatever they throw changes no result, so it ends here. */
 export function createReporter(
   onEvent: ((event: PaymentsEvent) => void) | undefined,
   logger: Logger | undefined,
-  showReference: (reference: string) => string,
+  redactReference: (reference: string) => string,
 ): Report {
   if (!onEvent && !logger) return () => {};
   return (given) => {
     const reference = 'reference' in given ? given.reference : undefined;
-    const event = reference === undefined ? given : { ...given, reference: showReference(reference) };
+    const event = reference === undefined ? given : { ...given, reference: redactReference(reference) };
     if (onEvent) ignoringErrors(() => onEvent(event));
-    if (logger) ignoringErrors(() => logger[levelOf(event)](formatLine(event)));
+    if (logger) ignoringErrors(() => logger[pickLevel(event)](formatLine(event)));
   };
 }
 
-/** Calls what a caller gave: nothing that it throws or rejects with goes further. */
-export function ignoringErrors(tell: () => unknown): void {
+/** Calls a function of the caller. An error that it throws, or rejects with, goes no further. */
+export function ignoringErrors(call: () => unknown): void {
   try {
-    Promise.resolve(tell()).catch(() => {});
+    Promise.resolve(call()).catch(() => {});
   } catch {}
 }
 
-/** A charge in doubt waits for a person. */
+function pickLevel(event: PaymentsEvent): keyof Logger {
+  if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
+  if (event.type === 'journal') return JOURNAL_LEVELS[event.result];
+  if (event.type === 'retry' || event.type === 'journal_warning') return 'warn';
+  return 'error' in event ? 'warn' : 'debug';
+}
+
+/** An unresolved key needs a person. */
 const JOURNAL_LEVELS = {
   replayed: 'info',
   waiting: 'info',
@@ -156,13 +168,7 @@ const JOURNAL_LEVELS = {
   not_recorded: 'error',
 } as const satisfies Record<JournalEvent['result'], keyof Logger>;
 
-function levelOf(event: PaymentsEvent): keyof Logger {
-  if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
-  if (event.type === 'journal') return JOURNAL_LEVELS[event.result];
-  if (event.type === 'retry' || event.type === 'journal_warning') return 'warn';
-  return 'error' in event ? 'warn' : 'debug';
-}
-
+/** `payments: verify TXN-8f2c61d0, attempt 1: response 200 after 87 ms, request id …` */
 function formatLine(event: PaymentsEvent): string {
   if (event.type === 'journal_warning') return `payments: ${event.message}`;
   const { reference } = event;
@@ -174,24 +180,27 @@ function formatLine(event: PaymentsEvent): string {
 function describeEvent(event: Exclude<PaymentsEvent, JournalWarningEvent>): string {
   switch (event.type) {
     case 'request':
-      return `try ${event.attempt}: sending, request id ${event.requestId}`;
+      return `attempt ${event.attempt}: sending, request id ${event.requestId}`;
     case 'response': {
-      const answer = event.status === null ? 'no answer' : `answer ${event.status}`;
-      const other = event.serviceRequestId ? ` (the service's ${event.serviceRequestId})` : '';
-      const id = `, request id ${event.requestId}${other}`;
-      return `try ${event.attempt}: ${answer} after ${Math.round(event.duration)} ms${because(event.error)}${id}`;
+      const response = event.status === null ? 'no response' : `response ${event.status}`;
+      const duration = `${Math.round(event.duration)} ms`;
+      const serviceId = event.serviceRequestId ? ` (the service's ${event.serviceRequestId})` : '';
+      const requestId = `request id ${event.requestId}${serviceId}`;
+      return `attempt ${event.attempt}: ${response} after ${duration}${formatError(event.error)}, ${requestId}`;
     }
     case 'retry':
-      return `try ${event.attempt}: ${event.error}, trying again in ${event.delay} ms`;
+      return `attempt ${event.attempt}: ${event.error}, retry in ${event.delay} ms`;
     case 'poll': {
-      const next = event.delay === null ? 'the last' : `next in ${event.delay} ms`;
-      return `poll ${event.attempt}: ${event.status ?? 'no status'}${because(event.error)}, ${next}`;
+      const next = event.delay === null ? 'no further poll' : `next in ${event.delay} ms`;
+      return `poll ${event.attempt}: ${event.status ?? 'no status'}${formatError(event.error)}, ${next}`;
     }
-    case 'journal':
-      return `journal: ${event.result.replace('_', ' ')}, key ${JSON.stringify(event.idempotencyKey)}`;
     case 'wait':
       return `${event.result} after ${event.elapsed} ms and ${event.attempts} polls: ${event.status ?? 'no status'}`;
+    case 'journal':
+      return `journal: ${event.result.replace('_', ' ')}, key ${JSON.stringify(event.idempotencyKey)}`;
   }
 }
 
-const because = (error: string | undefined) => (error ? ` (${error})` : '');
+function formatError(error: string | undefined): string {
+  return error ? ` (${error})` : '';
+}

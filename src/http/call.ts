@@ -4,7 +4,7 @@ import type { Operation, OperationName } from '../api/operations.ts';
 import { type AnyTransaction, ConfigurationError, type InputIssue, InvalidInputError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions, UnkeyedOptions } from '../options.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
-import { isPlainName, nearestName } from '../unknown-option.ts';
+import { findNearestName, isPlainName } from '../unknown-option.ts';
 import { refuseOldRuntime } from './transport.ts';
 
 /** A call that has passed every check, ready to be tried. */
@@ -74,7 +74,7 @@ function inputIssues(issue: z.core.$ZodIssue, fields: readonly string[]): InputI
 
 /** A caller may have put a key or a phone number where the name of a field should be. */
 function unknownField(path: readonly PropertyKey[], key: string, known: readonly string[]): InputIssue {
-  const nearest = nearestName(key, known);
+  const nearest = findNearestName(key, known);
   const shown = nearest !== undefined || isPlainName(key) ? key : '[REDACTED]';
   return {
     path: [...path, shown].join('.'),

@@ -174,14 +174,14 @@ test('the logger gets one line per event, each one string without a line break',
       .replace(/after \d+ ms/, 'after N ms')
       .replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/, 'ID');
   expect(lines.map(([level, line, ...more]) => [level, ms(line), ...more])).toEqual([
-    ['debug', 'payments: verify TXN-8f2c61d0, try 1: sending, request id ID'],
+    ['debug', 'payments: verify TXN-8f2c61d0, attempt 1: sending, request id ID'],
     [
       'warn',
-      "payments: verify TXN-8f2c61d0, try 1: answer 503 after N ms (server_error), request id ID (the service's req-7)",
+      "payments: verify TXN-8f2c61d0, attempt 1: response 503 after N ms (server_error), request id ID (the service's req-7)",
     ],
-    ['warn', 'payments: verify TXN-8f2c61d0, try 1: server_error, trying again in 0 ms'],
-    ['debug', 'payments: verify TXN-8f2c61d0, try 2: sending, request id ID'],
-    ['debug', 'payments: verify TXN-8f2c61d0, try 2: answer 200 after N ms, request id ID'],
+    ['warn', 'payments: verify TXN-8f2c61d0, attempt 1: server_error, retry in 0 ms'],
+    ['debug', 'payments: verify TXN-8f2c61d0, attempt 2: sending, request id ID'],
+    ['debug', 'payments: verify TXN-8f2c61d0, attempt 2: response 200 after N ms, request id ID'],
   ]);
 });
 
