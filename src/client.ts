@@ -2,8 +2,7 @@ import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './api
 import type { CreateOperation } from './api/operations.ts';
 import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
-import type { AnyTransaction } from './errors.ts';
-import { ClosedError, ConfigurationError } from './errors.ts';
+import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
 import type { CallResult } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { createSend, type Send } from './http/send.ts';
@@ -21,6 +20,7 @@ import type {
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
+import type { ResolvedWait } from './polling/poll-group.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { type CheckResult, resolveWait, toCheckResult } from './polling/resolve-wait.ts';
@@ -28,9 +28,9 @@ import { watch } from './polling/watch.ts';
 import { resolveOptions, validateCallOptions } from './resolve-options.ts';
 
 /**
- * The service, for one merchant. Make one client and keep it.
+ * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
  *
- * @throws ConfigurationError where an option cannot work; the message says what to do.
+ * @throws {ConfigurationError} if an option is unknown or cannot work. The message tells what to do.
  *
  * @example
  * ```ts
@@ -44,16 +44,16 @@ import { resolveOptions, validateCallOptions } from './resolve-options.ts';
 export class PaymentsClient {
   readonly #options: ResolvedOptions;
   readonly #send: Send;
-  readonly #waits: Poller;
+  readonly #poller: Poller;
   readonly #closing = new AbortController();
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
     this.#send = createSend(this.#options, this.#closing.signal, (retryAfter, reference) =>
-      this.#waits.rateLimited(retryAfter, reference),
+      this.#poller.rateLimited(retryAfter, reference),
     );
-    this.#waits = new Poller(
-      // Where it throws at once, that is the poll's fault too.
+    this.#poller = new Poller(
+      // An async function: what it throws before it sends is an error of this poll too.
       async (reference, once) =>
         this.#send(prepareCall(this.#options, operations.verify, { reference }, { ...once, maxRetries: 0 })),
       this.#options.polling,
@@ -61,23 +61,29 @@ export class PaymentsClient {
     );
   }
 
-  /** `test` for a key of the shape `sk_test_…`. SPEC.md, 5, shows no live key, so anything else is `unknown`. */
+  /** `test` for a key `sk_test_…`. Any other key is `unknown`, because the shape of a live key is not documented. */
   get mode(): 'test' | 'unknown' {
     return this.#options.mode;
   }
 
   /**
-   * Starts a payment by checkout page: send the customer to `checkout_url`, keep `reference` (SPEC.md, 4.1).
+   * Starts a payment by checkout page. Send the customer to `checkout_url`, and keep `reference`. Starting a payment again
+   * charges nobody twice.
    *
-   * @throws InvalidInputError before anything is sent; OutcomeUnknownError, APIError, ConnectionError or
-   * TransactionMismatchError after. Starting another payment charges nobody twice.
+   * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
+   * @throws {APIError} if the service refused the request. No payment was started.
+   * @throws {ConnectionError} if no connection was made. Nothing was sent.
+   * @throws {OutcomeUnknownError} if a payment might have been started.
+   * @throws {TransactionMismatchError} if the payment has another amount or currency.
    */
   initialize(input: InitializeInput, options?: UnkeyedOptions): Promise<InitializedPayment>;
   /**
-   * Starts at most one payment for each `idempotencyKey`: see {@link KeyedOptions.idempotencyKey}.
+   * Starts at most one payment for each `idempotencyKey`: see {@link KeyedOptions.idempotencyKey}. It throws what it throws
+   * without a key, and:
    *
-   * @throws also JournalError, IdempotencyConflictError, and OutcomeUnknownError if an earlier call under the key was
-   * never resolved.
+   * @throws {JournalError} if the call could not be recorded. Nothing was sent.
+   * @throws {IdempotencyConflictError} if the key was used with other input. This call sent nothing.
+   * @throws {OutcomeUnknownError} if an earlier call under the key is unresolved. This call sent nothing.
    */
   initialize(input: InitializeInput, options: KeyedOptions): Promise<InitializedPayment>;
   async initialize(input: InitializeInput, options: CreateOptions = {}): Promise<InitializedPayment> {
@@ -85,24 +91,29 @@ export class PaymentsClient {
   }
 
   /**
-   * Charges a customer's Mobile Money number: a PIN prompt appears on the phone (SPEC.md, 4.2). It works in live mode
-   * only. The result is `processing`: wait for the final status by its `reference`.
+   * Charges a customer's Mobile Money number: a PIN prompt appears on the phone. It works in live mode only. The result is
+   * `processing`: wait for the final status by its `reference`.
    *
-   * @throws InvalidInputError before anything is sent; OutcomeUnknownError where a charge may exist all the same (do not
-   * charge again); APIError or ConnectionError where none does; TransactionMismatchError where another sum was charged;
-   * ConfigurationError if the client has a `journal`: give an `idempotencyKey`, or `null` for none on purpose.
+   * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
+   * @throws {APIError} if the service refused the charge. No charge exists.
+   * @throws {ConnectionError} if no connection was made. Nothing was sent.
+   * @throws {OutcomeUnknownError} if a charge might exist. Do not charge again.
+   * @throws {TransactionMismatchError} if another amount or currency was charged. Do not charge again.
+   * @throws {ConfigurationError} if the client has a `journal`: give an `idempotencyKey`, or `null` for none on purpose.
    */
   chargeMobileMoney(input: ChargeMobileMoneyInput, options?: UnkeyedOptions): Promise<MobileMoneyCharge>;
   /**
-   * Charges at most once for each `idempotencyKey`, also over a crash: a PIN prompt appears on the phone. The same key
-   * again sends nothing and gives the recorded result, with `replayed: true`. The client needs a `journal`.
+   * Charges at most once for each `idempotencyKey`, even after a crash: a PIN prompt appears on the phone. The same key
+   * again sends nothing and returns the recorded result, with `replayed: true`. The client needs a `journal`. It throws
+   * what it throws without a key, and:
    *
-   * @throws as without a key; also JournalError if the call could not be recorded and so was not sent,
-   * IdempotencyConflictError, and OutcomeUnknownError if an earlier call under the key was never resolved.
+   * @throws {JournalError} if the call could not be recorded. Nothing was sent.
+   * @throws {IdempotencyConflictError} if the key was used with other input. This call sent nothing.
+   * @throws {OutcomeUnknownError} if an earlier call under the key is unresolved. This call sent nothing.
    *
    * @example
    * ```ts
-   * // A second try after a declined payment is another charge: order-17/2.
+   * // A charge after a declined payment is another charge: order-17/2.
    * const charge = await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
    * ```
    */
@@ -115,11 +126,14 @@ export class PaymentsClient {
   }
 
   /**
-   * The transaction as it is now (SPEC.md, 4.3). Only `status: 'success'` means paid; hold its amount against the order
-   * with `expect`.
+   * Returns the transaction as it is now. Only `status: 'success'` means paid. Give the amount of the order as `expect`.
+   * An error says nothing about the payment.
    *
-   * @throws TransactionMismatchError where `expect` does not hold; APIError, ConnectionError, RequestTimeoutError or
-   * UnexpectedResponseError where it could not be learned: that is no statement about the payment.
+   * @throws {TransactionMismatchError} if the transaction is not as `expect` says. Do not fulfil the order.
+   * @throws {APIError} if the service refused the request.
+   * @throws {ConnectionError} if the connection failed.
+   * @throws {RequestTimeoutError} if no whole response came within `timeout`.
+   * @throws {UnexpectedResponseError} if the response cannot be read.
    *
    * @example
    * ```ts
@@ -128,17 +142,19 @@ export class PaymentsClient {
    * ```
    */
   async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
-    const { expect, ...rest } = ofRead(() => validateCallOptions(options));
+    const { expect, ...rest } = asRead(() => validateCallOptions(options));
     return (await this.#read({ reference, expect }, rest)).result;
   }
 
   /**
-   * Waits until the transaction is final, through every passing fault: connection, timeout, 408, 425, 429, 5xx, an
-   * answer that cannot be read. `failed` and `abandoned` are results, not errors. Waits on one reference share their
-   * polls.
+   * Polls until the status is final, and returns the transaction. `failed` and `abandoned` are results, not errors. A
+   * temporary error does not end the wait: connection, timeout, 408, 425, 429, 5xx, a response that cannot be read. Waits
+   * on one reference share their polls. An abort rejects with the signal's own reason.
    *
-   * @throws WaitTimeoutError at the deadline, which is no failure of the payment; TransactionMismatchError where
-   * `expect` does not hold; APIError where the service refuses; ClosedError; the signal's own reason.
+   * @throws {WaitTimeoutError} if the deadline passed. The payment did not fail: do not cancel the order.
+   * @throws {TransactionMismatchError} if the final transaction is not as `expect` says. Do not fulfil the order.
+   * @throws {APIError} if the service refused the request.
+   * @throws {ClosedError} if the client is closed.
    *
    * @example
    * ```ts
@@ -152,15 +168,13 @@ export class PaymentsClient {
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
     return new Promise((resolve, reject) => {
-      this.#waits.add(this.#wait(reference, options), resolve, reject);
+      this.#poller.add(this.#resolveWait(reference, options), resolve, reject);
     });
   }
 
   /**
-   * Each change of status as it is seen, the final one last. Ends and fails as {@link waitForFinalStatus} does; `break`
-   * ends it too.
-   *
-   * @throws as {@link waitForFinalStatus}
+   * Yields the transaction at each change of its status, the final one last. It ends and throws as
+   * {@link waitForFinalStatus} does. `break` ends it too.
    *
    * @example
    * ```ts
@@ -168,16 +182,17 @@ export class PaymentsClient {
    * ```
    */
   watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
-    return watch(this.#waits, this.#wait(reference, options));
+    return watch(this.#poller, this.#resolveWait(reference, options));
   }
 
   /**
    * Checks each of many references once and yields the results as they come: for a start-up or a nightly job. Temporary
-   * errors are retried until the `timeout`. What goes wrong with one reference is its `error`, and ends nothing else: a
-   * TransactionMismatchError if its `expect` does not hold. Give `expect` before you fulfil an order. Memory is bounded.
+   * errors are retried until the `timeout`. The error of one reference is its `error`, and ends nothing else: a
+   * `TransactionMismatchError` if the transaction is not as `expect` says. Give `expect` before you fulfil an order. Memory
+   * is bounded. It also throws the signal's own reason, and what `references` throws.
    *
-   * @throws {ConfigurationError} if an option cannot work.
-   * @throws {ClosedError} if the client is closed. It also throws the signal's own reason, and what `references` throws.
+   * @throws {ConfigurationError} if an option is unknown or cannot work.
+   * @throws {ClosedError} if the client is closed.
    *
    * @example
    * ```ts
@@ -192,18 +207,17 @@ export class PaymentsClient {
     references: Iterable<string | ReconcileItem> | AsyncIterable<string | ReconcileItem>,
     options: ReconcileOptions = {},
   ): AsyncGenerator<ReconcileResult, void, void> {
-    return ofRead(() =>
-      reconcile(this.#waits, references, validateCallOptions(options), (reference, rest) =>
-        this.#wait(reference, rest),
+    return asRead(() =>
+      reconcile(this.#poller, references, validateCallOptions(options), (reference, rest) =>
+        this.#resolveWait(reference, rest),
       ),
     );
   }
 
   /**
-   * Exactly one verify, without retries, for engines that wait by themselves: ask again after
-   * `nextDelay` of `payment-collection-client/schedule`. The result is plain JSON; errors say `retryable`.
-   *
-   * @throws as {@link verify}
+   * Checks the status with exactly one request, for a job queue or a durable engine: check again after `nextDelay` of
+   * `payment-collection-client/schedule`. The result is plain JSON. It throws as {@link verify} does. An error is
+   * `retryable` if a later check can succeed.
    *
    * @example
    * ```ts
@@ -212,50 +226,40 @@ export class PaymentsClient {
    * ```
    */
   async check(reference: string, options: RequestOptions = {}): Promise<CheckResult> {
-    const once = { ...ofRead(() => validateCallOptions(options)), maxRetries: 0 };
+    const once = { ...asRead(() => validateCallOptions(options)), maxRetries: 0 };
     return toCheckResult(await this.#read({ reference }, once), this.#options.polling.rules);
   }
 
   /**
-   * Tells the client that something may have happened, as when a webhook came in: a wait on this reference asks again
-   * now. The hint is never believed, only verify is, so it may come from anyone: it costs at most one extra poll a
-   * second where somebody waits, and nothing where nobody does. It never throws.
+   * Makes a wait on this reference poll now, because a payment might have changed: a webhook arrived, for example. The
+   * notification itself is never believed, so anyone can send one. It causes at most one extra poll per second and
+   * reference, and none for a reference without a wait. It never throws.
    */
   notify(reference: string): void {
-    this.#waits.notify(reference);
+    this.#poller.notify(reference);
   }
 
-  /** Ends every wait with `ClosedError`. Whatever is called afterwards fails with it too. */
+  /** Ends every wait with `ClosedError`. Every later call fails with it too. */
   close(): void {
-    this.#waits.close();
+    this.#poller.close();
     this.#closing.abort(new ClosedError());
   }
 
-  /** {@link close}, at the end of the scope of `using payments = …`. */
+  /** Closes the client at the end of the scope of `using payments = …`. */
   [Symbol.dispose](): void {
     this.close();
   }
 
-  /** What a log shows of a client. */
+  /** What `JSON.stringify` shows of a client: never its key. */
   toJSON(): { mode: 'test' | 'unknown'; baseUrl: string } {
     return { mode: this.mode, baseUrl: this.#options.baseUrl };
   }
 
   static {
-    const inspected = function (this: PaymentsClient) {
+    const inspect = function (this: PaymentsClient) {
       return `PaymentsClient ${JSON.stringify(this)}`;
     };
-    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspected });
-  }
-
-  #wait(reference: string, options: WaitOptions) {
-    const { polling, redactReference: showReference } = this.#options;
-    return ofRead(() => resolveWait(reference, validateCallOptions(options), polling.rules, showReference));
-  }
-
-  async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
-    if (this.#waits.closed) throw new ClosedError('verify');
-    return await this.#send(prepareCall(this.#options, operations.verify, input, options));
+    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspect });
   }
 
   async #create<Input, Request extends CreateRequest, Result extends AnyTransaction>(
@@ -263,20 +267,30 @@ export class PaymentsClient {
     input: Input,
     options: CreateOptions,
   ): Promise<Result> {
-    if (this.#waits.closed) throw new ClosedError(operation.name);
+    if (this.#poller.closed) throw new ClosedError(operation.name);
     const { idempotencyKey: _, ...rest } = validateCallOptions(options);
     const key = givenKey(options, operation.name, this.#options.journal !== undefined);
     const call = prepareCall(this.#options, operation, input, rest);
     if (key === null) return (await this.#send(call)).result;
-    const surroundings = { client: this.#options, send: this.#send, closing: this.#closing.signal };
-    return await sendIdempotent(surroundings, key, { ...call, operation });
+    const deps = { client: this.#options, send: this.#send, closing: this.#closing.signal };
+    return await sendIdempotent(deps, key, { ...call, operation });
+  }
+
+  async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
+    if (this.#poller.closed) throw new ClosedError('verify');
+    return await this.#send(prepareCall(this.#options, operations.verify, input, options));
+  }
+
+  #resolveWait(reference: string, options: WaitOptions): ResolvedWait {
+    const { polling, redactReference } = this.#options;
+    return asRead(() => resolveWait(reference, validateCallOptions(options), polling.rules, redactReference));
   }
 }
 
-/** A wrong option of a read says nothing about the money, so its error names the read: its outcome is then `null`. */
-function ofRead<Result>(work: () => Result): Result {
+/** Names the read in the error of a wrong option, so that its `outcome` is `null`: it says nothing about the money. */
+function asRead<Result>(resolve: () => Result): Result {
   try {
-    return work();
+    return resolve();
   } catch (error) {
     if (!(error instanceof ConfigurationError) || error.operation !== undefined) throw error;
     throw new ConfigurationError(error.message, { operation: 'verify' });

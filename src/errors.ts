@@ -613,7 +613,7 @@ export interface WaitFacts {
  *
  * @example
  * ```ts
- * if (error instanceof WaitTimeoutError) await queueCheck(error.reference, error.startedAt);
+ * if (error instanceof WaitTimeoutError) await askAgainLater(error.reference, error.startedAt);
  * ```
  */
 export class WaitTimeoutError extends PaymentsError {

@@ -144,9 +144,9 @@ test.each([
   ['started.|checkout_url', 'Send the customer here'],
   ["{ |amount: '30.00'", 'at most two decimals'],
   ["|phone: '024", 'Sent as given'],
-  ['error.|outcome', 'What may have happened to the money'],
+  ['error.|outcome', 'What might have happened to the money'],
   ['final.|raw_status', 'as the service wrote it'],
-  ['|timeout: 5000', 'How long one try of a request may take'],
+  ['|timeout: 5000', 'How long one attempt can take'],
 ])('hovering %s says what it means', (at, prose) => {
   expect(editor.hover(at).prose).toContain(prose);
 });
