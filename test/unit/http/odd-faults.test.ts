@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { OutcomeUnknownError, PaymentsClient, PaymentsError } from '../../../src/index.ts';
+import { OutcomeUnknownError, PaymentsClient } from '../../../src/index.ts';
 import { API_KEY, answers, charge, failureOf } from '../../helpers/service.ts';
 
 const options = { apiKey: API_KEY, baseUrl: 'https://payments.example', maxRetries: 0 };
@@ -130,45 +130,4 @@ test('an abort by a listener of the request itself is no doubt: nothing was sent
     'changed my mind',
   );
   expect(sent).toBe(0);
-});
-
-test('the key of the last try is taken out of what the service says to the next', async () => {
-  const keys = ['live-OLD-secret-0123456789', 'live-NEW-secret-0123456789'];
-  let tries = 0;
-  const client = new PaymentsClient({
-    ...options,
-    maxRetries: 1,
-    apiKey: () => keys[tries] ?? '',
-    fetch: async () =>
-      tries++ === 0
-        ? Response.json({}, { status: 429 })
-        : Response.json({ message: `${keys[0]} was revoked, use ${keys[1]}` }, { status: 401 }),
-  });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
-  expect(failure).toBeInstanceOf(PaymentsError);
-  expect(failure).toMatchObject({ status: 401 });
-  for (const key of keys) expect(inspect(failure, { depth: 9 })).not.toContain(key);
-});
-
-test('the key of a request is taken out of its answer, however many keys came after it', async () => {
-  const answer = Promise.withResolvers<void>();
-  let given = 0;
-  const keys: string[] = [];
-  const client = new PaymentsClient({
-    ...options,
-    apiKey: () => `live-key-for-one-request-${++given}`,
-    fetch: async (_, { headers }) => {
-      const key = headers.authorization ?? '';
-      keys.push(key);
-      if (keys.length === 1) await answer.promise;
-      return Response.json({ message: `${key} is not known` }, { status: 401 });
-    },
-  });
-  const first = failureOf(client.chargeMobileMoney(charge));
-  for (let call = 0; call < 5; call++) await failureOf(client.chargeMobileMoney(charge));
-  answer.resolve();
-  const failure = await first;
-  expect(failure).toMatchObject({ status: 401 });
-  expect(inspect(failure, { depth: 9 })).not.toContain('live-key-for-one-request-1');
-  expect(keys).toHaveLength(6);
 });

@@ -93,21 +93,3 @@ test('leaves retryAfter out of an error without Retry-After', async () => {
   const failure = await chargeFailure(await startAnswering(429, ''));
   expect(failure).toMatchObject({ retryAfter: undefined, fieldErrors: [] });
 });
-
-test('what the service says about a phone number or an email is no phone number and no email, and is shown', async () => {
-  const errors = { phone: 'must have 10 digits', customer_email: 'is not an address' };
-  const failure = await chargeFailure(await startAnswering(422, JSON.stringify({ errors })));
-  expect(failure).toMatchObject({
-    fieldErrors: [
-      { field: 'phone', message: 'must have 10 digits' },
-      { field: 'customer_email', message: 'is not an address' },
-    ],
-    body: { errors },
-  });
-});
-
-test('an error body nested without end is shown to a depth that can be printed', async () => {
-  const body = `${'{"in":'.repeat(2_000)}1${'}'.repeat(2_000)}`;
-  const failure = await chargeFailure(await startAnswering(400, body));
-  expect(JSON.stringify(failure)).toContain('nested too deep to show');
-});

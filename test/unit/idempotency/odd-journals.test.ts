@@ -6,7 +6,6 @@ import {
   OutcomeUnknownError,
   type PaymentsEvent,
 } from '../../../src/index.ts';
-import { createJournal } from '../../../src/journal/index.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, answers, EMAIL, failureOf, json, PHONE, startService } from '../../helpers/service.ts';
 import { changed, sharedStore } from './journals.ts';
@@ -140,26 +139,4 @@ test('a record that cannot be read is never charged on, and never said to be no 
     expect(told).toMatchObject([{ type: 'journal', result: 'unresolved', idempotencyKey: KEY }]);
   }
   expect(service.requests).toHaveLength(1);
-});
-
-test('what a journal says of a key in an error shows the key without customer and phone', async () => {
-  const service = await serve();
-  const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
-  const shared = sharedStore();
-  shared.records.set(idempotencyKey, { version: '1', text: '{}', writtenAt: 0 });
-  const down = {
-    read: () => Promise.reject(new Error('down')),
-    write: () => Promise.reject(new Error('down')),
-  };
-  for (const journal of [shared.journal(), createJournal(down)]) {
-    const failure = await failureOf(charged(service.client({ journal }), { idempotencyKey }));
-    expect(String(failure)).toContain('idempotencyKey "order of [REDACTED], [REDACTED]"');
-    expectNoSecrets(failure, { key: API_KEY, phone: PHONE, email: EMAIL });
-  }
-  for (const asked of [
-    shared.journal().read(idempotencyKey),
-    shared.journal().resolve(idempotencyKey, 'not_charged'),
-    sharedStore().journal().resolve(idempotencyKey, 'not_charged'),
-  ])
-    expectNoSecrets(await failureOf(asked), { key: API_KEY, phone: PHONE, email: EMAIL });
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
+import { createJournal } from '../../../src/journal/index.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -147,4 +148,28 @@ test('neither events, log lines nor errors of a key show customer or API key, al
     .catch((error) => told.push(error));
   expect(told.length).toBeGreaterThan(6);
   for (const one of told) expectNoSecrets(one, secrets);
+});
+
+test('redacts customer and phone in the key that a journal error shows', async () => {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
+  const shared = sharedStore();
+  shared.records.set(idempotencyKey, { version: '1', text: '{}', writtenAt: 0 });
+  const down = {
+    read: () => Promise.reject(new Error('down')),
+    write: () => Promise.reject(new Error('down')),
+  };
+  for (const journal of [shared.journal(), createJournal(down)]) {
+    const failure = await failureOf(
+      service.client({ journal }).chargeMobileMoney(charge, { idempotencyKey }),
+    );
+    expect(String(failure)).toContain('idempotencyKey "order of [REDACTED], [REDACTED]"');
+    expectNoSecrets(failure, secrets);
+  }
+  for (const call of [
+    shared.journal().read(idempotencyKey),
+    shared.journal().resolve(idempotencyKey, 'not_charged'),
+    sharedStore().journal().resolve(idempotencyKey, 'not_charged'),
+  ])
+    expectNoSecrets(await failureOf(call), secrets);
 });

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type PaymentsEvent, WaitTimeoutError } from '../../../src/index.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
 import { API_KEY, EMAIL, failureOf } from '../../helpers/service.ts';
 
 beforeEach(() => {
@@ -41,4 +41,18 @@ test('a status that is a plain word is named as the service wrote it', async () 
   const failing = failureOf(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await failing).toMatchObject({ lastStatus: 'reversed' });
+});
+
+test('shows neither key nor email in the events and lines of a wait', async () => {
+  const told: unknown[] = [];
+  const tell = (what: unknown) => void told.push(what);
+  const { client } = scriptedService(inTurn('pending', brokenConnection(), 'success'), {
+    onEvent: tell,
+    logger: { debug: tell, info: tell, warn: tell, error: tell },
+  });
+  const wait = client.waitForFinalStatus('TXN-8f2c61d0');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await wait).toMatchObject({ status: 'success' });
+  expect(told).toContainEqual(expect.objectContaining({ type: 'wait', result: 'final' }));
+  for (const secret of [API_KEY, EMAIL]) expect(JSON.stringify(told)).not.toContain(secret);
 });
