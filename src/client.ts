@@ -4,11 +4,10 @@ import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
 import type { AnyTransaction } from './errors.ts';
 import { ClosedError, ConfigurationError } from './errors.ts';
-import type { CallResult } from './http/attempt.ts';
+import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { createSend, type Send } from './http/send.ts';
-import { type CreateRequest, givenKey } from './idempotency/fingerprint.ts';
-import { sendIdempotent } from './idempotency/send-idempotent.ts';
+import type { CreateRequest } from './idempotency/keyed-call.ts';
 import type {
   CreateOptions,
   KeyedOptions,
@@ -25,7 +24,7 @@ import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { type CheckResult, resolveWait, toCheckResult } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
-import { assertOptions, resolveOptions } from './resolve-options.ts';
+import { assertOptions, resolveIdempotencyKey, resolveOptions } from './resolve-options.ts';
 
 /**
  * The service, for one merchant. Make one client and keep it.
@@ -265,13 +264,31 @@ export class PaymentsClient {
   ): Promise<Result> {
     if (this.#waits.closed) throw new ClosedError(operation.name);
     const { idempotencyKey: _, ...rest } = assertOptions(options);
-    const key = givenKey(options, operation.name, this.#options.journal !== undefined);
+    const { journal, baseUrl, report, showReference } = this.#options;
+    const idempotencyKey = resolveIdempotencyKey(options, operation.name, journal !== undefined);
     const call = prepareCall(this.#options, operation, input, rest);
-    if (key === null) return (await this.#send(call)).result;
-    const surroundings = { client: this.#options, send: this.#send, closing: this.#closing.signal };
-    return await sendIdempotent(surroundings, key, { ...call, operation });
+    if (idempotencyKey === null) return (await this.#send(call)).result;
+    if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
+    const { request, body, signal, timeout } = call;
+    // The journal brings the protocol along, so that a client without a journal does not load it.
+    return await journal.protocol.send(journal, {
+      idempotencyKey,
+      operation,
+      request,
+      body,
+      signal,
+      closing: this.#closing.signal,
+      baseUrl,
+      report,
+      redactId: showReference,
+      resolveApiKey: (ending) => resolveApiKey(this.#options, operation.name, { signal: ending, timeout }),
+      send: (given) => this.#send({ ...call, ...given }),
+    });
   }
 }
+
+const NO_JOURNAL =
+  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
 
 /** A wrong option of a read says nothing about the money, so its error names the read: its outcome is then `null`. */
 function ofRead<Result>(work: () => Result): Result {

@@ -85,7 +85,7 @@ export type Fetch = (url: string, init: FetchInit) => Promise<FetchResponse>;
 export interface PaymentsClientOptions {
   /**
    * The merchant's secret key (SPEC.md, 5), or a function that gives it: asked for each request, so that a key can be
-   * rotated while the client is in use. A call with an `idempotencyKey` asks once more before it claims the key.
+   * rotated while the client is in use. A call with an `idempotencyKey` asks for it before it claims the key.
    *
    * @default the environment variable `PAYMENTS_API_KEY`
    * @example apiKey: () => secrets.get('payments-key')

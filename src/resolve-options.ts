@@ -108,6 +108,11 @@ function checkJournal(journal: Journal | undefined): void {
   const steps = ['claim', 'renew', 'complete', 'read'] as const;
   if (!steps.every((step) => typeof journal?.[step] === 'function'))
     throw new ConfigurationError('journal must be a journal, such as postgresJournal(pool).');
+  if (journal.protocol?.version !== 1 || typeof journal.protocol.send !== 'function')
+    throw new ConfigurationError(
+      'The journal has no protocol that this client knows. Wrap a journal as { ...journal }, or give it `protocol` of ' +
+        'payment-collection-client/journal, of the same version.',
+    );
   if (!(journal.lease >= 100 && journal.lease <= MAX_TIMEOUT_MS))
     throw new ConfigurationError(
       'The lease of the journal must be milliseconds, at least 100 and under 2^31.',
@@ -118,6 +123,29 @@ function checkJournal(journal: Journal | undefined): void {
 export function assertOptions<Options extends object>(options: Options): Options {
   if (isPlainObject(options)) return options;
   throw new ConfigurationError('The options of a call must be a plain object, such as { signal, timeout }.');
+}
+
+/**
+ * Returns the key that a call was given; `null` for none. A key that is missing by mistake would silently charge twice.
+ *
+ * @throws {ConfigurationError} if the call does not state which it means.
+ */
+export function resolveIdempotencyKey(
+  options: CreateOptions,
+  operation: OperationName,
+  hasJournal: boolean,
+): string | null {
+  const { idempotencyKey } = options;
+  if (idempotencyKey !== undefined) return idempotencyKey;
+  const hint = 'Nothing was sent. Give one, such as "order-17/1", or null for none on purpose.';
+  if (Object.hasOwn(options, 'idempotencyKey'))
+    throw new ConfigurationError(`${operation}: idempotencyKey is undefined. ${hint}`, { operation });
+  if (hasJournal && operation === 'chargeMobileMoney')
+    throw new ConfigurationError(
+      `${operation}: a client with a journal needs an idempotencyKey for each charge. ${hint}`,
+      { operation },
+    );
+  return null;
 }
 
 /** Checks a call's options and fills in the client's. */

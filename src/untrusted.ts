@@ -6,3 +6,8 @@ export function orUndefined<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
+
+/** Parses JSON, or returns `undefined` if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  return orUndefined(() => JSON.parse(text));
+}
