@@ -3,11 +3,10 @@ import type { CreateOperation } from './api/operations.ts';
 import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
-import type { CallResult } from './http/attempt.ts';
+import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
 import { createSend, type Send } from './http/send.ts';
-import { type CreateRequest, givenKey } from './idempotency/fingerprint.ts';
-import { sendIdempotent } from './idempotency/send-idempotent.ts';
+import type { CreateRequest } from './idempotency/keyed-call.ts';
 import type {
   CreateOptions,
   KeyedOptions,
@@ -25,7 +24,7 @@ import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { type CheckResult, resolveWait, toCheckResult } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
-import { resolveOptions, validateCallOptions } from './resolve-options.ts';
+import { resolveIdempotencyKey, resolveOptions, validateCallOptions } from './resolve-options.ts';
 
 /**
  * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
@@ -269,11 +268,26 @@ export class PaymentsClient {
   ): Promise<Result> {
     if (this.#poller.closed) throw new ClosedError(operation.name);
     const { idempotencyKey: _, ...rest } = validateCallOptions(options);
-    const key = givenKey(options, operation.name, this.#options.journal !== undefined);
+    const { journal, baseUrl, report, redactReference } = this.#options;
+    const idempotencyKey = resolveIdempotencyKey(options, operation.name, journal !== undefined);
     const call = prepareCall(this.#options, operation, input, rest);
-    if (key === null) return (await this.#send(call)).result;
-    const deps = { client: this.#options, send: this.#send, closing: this.#closing.signal };
-    return await sendIdempotent(deps, key, { ...call, operation });
+    if (idempotencyKey === null) return (await this.#send(call)).result;
+    if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
+    const { request, body, signal, timeout } = call;
+    // The journal brings the protocol along, so that a client without a journal does not load it.
+    return await journal.protocol.send(journal, {
+      idempotencyKey,
+      operation,
+      request,
+      body,
+      signal,
+      closing: this.#closing.signal,
+      baseUrl,
+      report,
+      redactId: redactReference,
+      resolveApiKey: (ending) => resolveApiKey(this.#options, operation.name, { signal: ending, timeout }),
+      send: (given) => this.#send({ ...call, ...given }),
+    });
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
@@ -286,6 +300,9 @@ export class PaymentsClient {
     return asRead(() => resolveWait(reference, validateCallOptions(options), polling.rules, redactReference));
   }
 }
+
+const NO_JOURNAL =
+  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
 
 /** Names the read in the error of a wrong option, so that its `outcome` is `null`: it says nothing about the money. */
 function asRead<Result>(resolve: () => Result): Result {

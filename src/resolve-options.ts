@@ -112,6 +112,38 @@ function validateJournal(journal: Journal): void {
     throw new ConfigurationError(
       'The lease of the journal must be milliseconds, at least 100 and under 2^31.',
     );
+  if (journal.protocol?.version !== 1 || typeof journal.protocol.send !== 'function')
+    throw new ConfigurationError(
+      'The journal has no protocol that this client knows. Wrap a journal as { ...journal }, or give it `protocol` of ' +
+        'payment-collection-client/journal, of the same version.',
+    );
+  if (!(journal.lease >= 100 && journal.lease <= MAX_TIMEOUT_MS))
+    throw new ConfigurationError(
+      'The lease of the journal must be milliseconds, at least 100 and under 2^31.',
+    );
+}
+
+/**
+ * Returns the key that a call was given; `null` for none. A key that is missing by mistake would silently charge twice.
+ *
+ * @throws {ConfigurationError} if the call does not state which it means.
+ */
+export function resolveIdempotencyKey(
+  options: CreateOptions,
+  operation: OperationName,
+  hasJournal: boolean,
+): string | null {
+  const { idempotencyKey } = options;
+  if (idempotencyKey !== undefined) return idempotencyKey;
+  const hint = 'Nothing was sent. Give one, such as "order-17/1", or null for none on purpose.';
+  if (Object.hasOwn(options, 'idempotencyKey'))
+    throw new ConfigurationError(`${operation}: idempotencyKey is undefined. ${hint}`, { operation });
+  if (hasJournal && operation === 'chargeMobileMoney')
+    throw new ConfigurationError(
+      `${operation}: a client with a journal needs an idempotencyKey for each charge. ${hint}`,
+      { operation },
+    );
+  return null;
 }
 
 /**

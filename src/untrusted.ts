@@ -15,3 +15,8 @@ export function isPlainObject(value: unknown): value is object {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
+
+/** Parses JSON, or returns `undefined` if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  return orUndefined(() => JSON.parse(text));
+}

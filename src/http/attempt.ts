@@ -56,7 +56,7 @@ export async function sendAttempt<Input, Request extends object, Result extends 
 ): Promise<CallResult<Result>> {
   const { operation, request, body, signal, timeout } = call;
   signal?.throwIfAborted();
-  const apiKey = await resolveApiKey(client, operation.name, call);
+  const apiKey = await resolveAttemptKey(client, call, attempt);
   rememberKey(apiKey, recent.apiKeys);
   if (body !== undefined) await flushSocketCloses();
   signal?.throwIfAborted();
@@ -150,6 +150,16 @@ function rememberKey(apiKey: string, recentKeys: string[]): void {
   if (recentKeys.includes(apiKey)) return;
   recentKeys.unshift(apiKey);
   recentKeys.splice(3);
+}
+
+/** A call with an `idempotencyKey` asked for the key of its first attempt before it claimed. */
+async function resolveAttemptKey<Input, Request extends object, Result>(
+  client: ResolvedOptions,
+  call: Call<Input, Request, Result>,
+  attempt: number,
+): Promise<string> {
+  const known = attempt === 1 ? call.apiKey : undefined;
+  return known ?? resolveApiKey(client, call.operation.name, call);
 }
 
 /** A key may come from anywhere and take its time, so it is bounded like a request. Nothing has been sent yet. */

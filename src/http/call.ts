@@ -14,6 +14,8 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
   body: string | undefined;
   /** The call's key as it may be printed, if it has one. */
   idempotencyKey?: string | undefined;
+  /** The API key of the first attempt, if the call has asked for it already. */
+  apiKey?: string | undefined;
   /** Called before each request leaves, with what it carries; if it throws, nothing is sent. */
   beforeSending?: ((sending: { apiKey: string; requestId: string }) => void) | undefined;
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import type { OperationName } from '../api/operations.ts';
 import { JournalError } from '../errors.ts';
 import type { Claim, ClaimResult, Journal } from '../journal/journal.ts';
 import type { ChargeIntent, Completion } from '../journal/record.ts';
@@ -14,81 +13,99 @@ import {
   type Timestamp,
   withTimeout,
 } from '../timing.ts';
-import type { KeyContext } from './send-idempotent.ts';
+import { type KeyContext, leaseExpiredError } from './key-errors.ts';
 
-/**
- * How long a journal is waited for that gives no answer, in milliseconds: a database that hangs must hold up neither a
- * charge that was not sent for ever, nor the result of one that was made.
- */
-export const JOURNAL_TIMEOUT = 15_000;
+/** What a key allows once no other call is charging under it. */
+type ClaimOutcome = Exclude<ClaimResult, { state: 'in_progress' }> | UnreadableRecord;
 
-/** After an abort, a journal that is about to answer is still waited for, so that the key is left free and not in doubt. */
-const ABORT_GRACE = 1_000;
+/** The journal has a record of the key that cannot be read: a charge might exist. */
+interface UnreadableRecord {
+  readonly state: 'unreadable';
+  readonly why: string;
+  readonly cause: Error | undefined;
+}
 
-/** How often the journal is asked whether another call has ended, in milliseconds. */
+export interface AcquiredClaim {
+  readonly outcome: ClaimOutcome;
+  /** Read before the journal wrote the claim, so the lease is never taken for longer than it is. */
+  readonly requestedAt: Timestamp;
+  /** Whether another call was charging under the key. */
+  readonly hasWaited: boolean;
+}
+
+/** Delays between two claims while another call is charging under the key, in milliseconds. */
 const MIN_POLL_DELAY = 25;
 const MAX_POLL_DELAY = 500;
 
-/** Where a key stands once no other call is charging under it. */
-export type ClaimOutcome = Exclude<ClaimResult, { state: 'in_progress' }> | UnreadableRecord;
-
 /**
- * Claims the key, or says why not. While another call is charging under it, its end is waited for: until the journal, or
- * our own clock, says that nobody was heard of for a whole lease.
+ * Claims the key, or returns why it must not be claimed. While another call is charging under the key, its end is waited
+ * for: until the journal, or this process's own clock, shows no heartbeat for a whole lease.
  */
 export async function acquireClaim(
   journal: Journal,
   key: string,
-  attempt: ChargeIntent,
-  { subject, signal, onWaiting }: { subject: KeyContext; signal: AbortSignal; onWaiting: () => void },
-): Promise<{ standing: ClaimOutcome; askedAt: Timestamp }> {
+  intent: ChargeIntent,
+  { context, signal, onWaiting }: { context: KeyContext; signal: AbortSignal; onWaiting: () => void },
+): Promise<AcquiredClaim> {
   let other: { version: string; since: Timestamp } | undefined;
-  for (let pause = MIN_POLL_DELAY; ; pause = Math.min(pause * 1.5, MAX_POLL_DELAY)) {
+  for (let delay = MIN_POLL_DELAY; ; delay = Math.min(delay * 1.5, MAX_POLL_DELAY)) {
     signal.throwIfAborted();
-    const askedAt = readClocks();
-    const standing = await tryClaim(journal, key, attempt, { subject, signal });
-    if (standing.state !== 'in_progress') return { standing, askedAt };
+    const requestedAt = readClocks();
+    const outcome = await tryClaim(journal, key, intent, { context, signal });
+    if (outcome.state !== 'in_progress') return { outcome, requestedAt, hasWaited: other !== undefined };
 
     if (!other) onWaiting();
-    if (other?.version !== standing.version) other = { version: standing.version, since: askedAt };
-    // The journal's clock may stand still, or have been set back.
+    if (other?.version !== outcome.version) other = { version: outcome.version, since: requestedAt };
+    // The journal's clock might stand still, or have been set back.
     else if (elapsedSince(other.since) > journal.lease)
-      return { standing: { state: 'unknown', reference: undefined }, askedAt };
-    await sleep(pause, signal);
+      return { outcome: { state: 'unknown', reference: undefined }, requestedAt, hasWaited: true };
+    await sleep(delay, signal);
   }
 }
 
-/** Asks once. A claim that comes too late for the caller is given back. */
+/**
+ * How long a step of the journal is waited for, in milliseconds. A database that hangs must not hold back the result of a
+ * charge that was made.
+ */
+export const JOURNAL_TIMEOUT = 15_000;
+
+/** How long a claim is waited for after the caller's abort, in milliseconds, so that it can still be released. */
+const ABORT_GRACE = 1_000;
+
+/** Claims once. A claim that is written too late for the caller is released. */
 async function tryClaim(
   journal: Journal,
   key: string,
-  attempt: ChargeIntent,
-  { subject, signal }: { subject: KeyContext; signal: AbortSignal },
+  intent: ChargeIntent,
+  { context, signal }: { context: KeyContext; signal: AbortSignal },
 ): Promise<ClaimResult | UnreadableRecord> {
-  const { operation } = attempt;
-  const standing = parseClaimResult(subject, async () => journal.claim(key, attempt));
+  const claiming = readClaimResult(context, async () => journal.claim(key, intent));
   try {
-    return await withTimeout(JOURNAL_TIMEOUT, signal, () => standing);
-  } catch (fault) {
-    if (!(fault instanceof CallerAborted || fault instanceof DeadlineExceeded)) throw fault;
-    const givenBack = releaseLateClaim(journal, standing);
-    if (fault instanceof DeadlineExceeded) {
-      const message = `${operation}: The journal did not answer within ${JOURNAL_TIMEOUT} ms. Nothing was sent.`;
+    return await withTimeout(JOURNAL_TIMEOUT, signal, () => claiming);
+  } catch (error) {
+    if (!(error instanceof CallerAborted || error instanceof DeadlineExceeded)) throw error;
+    const releasing = releaseLateClaim(journal, claiming);
+    if (error instanceof DeadlineExceeded) {
+      const { operation } = context;
+      const message = `${operation}: The journal did not respond within ${JOURNAL_TIMEOUT} ms. Nothing was sent.`;
       throw new JournalError(message, { operation, retryable: true });
     }
-    await withTimeout(ABORT_GRACE, undefined, () => givenBack).catch(() => {});
-    throw fault.reason;
+    await withTimeout(ABORT_GRACE, undefined, () => releasing).catch(() => {});
+    throw error.reason;
   }
 }
 
-/** Nothing was sent under the claim, and nothing will be. Where that cannot be recorded, the key stays in doubt. */
+/**
+ * Completes a claim under which nothing was sent, nor will be. A crash before that leaves `begun`: the key stays
+ * unresolved although there is no charge.
+ */
 async function releaseLateClaim(
   journal: Journal,
-  standing: Promise<ClaimResult | UnreadableRecord>,
+  claiming: Promise<ClaimResult | UnreadableRecord>,
 ): Promise<void> {
   try {
-    const late = await standing;
-    if (late.state === 'begun') await journal.complete(late.claim, { state: 'not_sent' });
+    const late = await claiming;
+    if (late.state === 'claimed') await journal.complete(late.claim, { state: 'not_sent' });
   } catch {}
 }
 
@@ -96,12 +113,12 @@ const reference = z.string();
 const claimSchema = z.object({
   key: z.string(),
   version: z.string(),
-  attempt: z.object({ fingerprint: z.string() }),
+  intent: z.object({ fingerprint: z.string() }),
 });
 
-/** A journal may be anybody's: what it says decides about a charge, so it has to be one of these. */
-const standingSchema = z.discriminatedUnion('state', [
-  z.object({ state: z.literal('begun'), claim: claimSchema }),
+/** A journal can be anyone's code, and its result decides about a charge: nothing else is accepted. */
+const claimResultSchema = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('claimed'), claim: claimSchema }),
   z.object({ state: z.literal('in_progress'), version: z.string() }),
   z.object({ state: z.literal('completed'), result: z.object({ reference }) }),
   z.object({ state: z.literal('unknown'), reference: z.optional(reference) }),
@@ -109,38 +126,30 @@ const standingSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('other_service'), service: z.string() }),
 ]);
 
-/** The journal was asked, and what it holds of the key is not understood: it may tell of a charge. */
-interface UnreadableRecord {
-  readonly state: 'unreadable';
-  readonly why: string;
-  readonly cause: Error | undefined;
-}
-
-/** Whatever else a journal throws leaves as a JournalError: nothing is sent where it cannot be recorded. */
-async function parseClaimResult(
-  subject: KeyContext,
-  begin: () => Promise<ClaimResult>,
+/** @throws {JournalError} whatever else the journal throws: nothing is sent if it cannot be recorded. */
+async function readClaimResult(
+  context: KeyContext,
+  claim: () => Promise<ClaimResult>,
 ): Promise<ClaimResult | UnreadableRecord> {
-  const answered = (standing: ClaimResult) =>
-    standingSchema.safeParse(standing).success
-      ? standing
-      : unreadable('The journal gave an answer that is none.');
-  return begin().then(answered, (fault: unknown) => {
-    if (fault instanceof JournalError && fault.outcome === 'unknown')
-      return unreadable(messageOf(fault), causeOf(fault));
-    throw toJournalError(subject, fault);
-  });
+  let result: ClaimResult;
+  try {
+    result = await claim();
+  } catch (error) {
+    if (error instanceof JournalError && error.outcome === 'unknown')
+      return { state: 'unreadable', why: messageOf(error), cause: causeOf(error) };
+    throw toJournalError(context, error);
+  }
+  if (claimResultSchema.safeParse(result).success) return result;
+  return { state: 'unreadable', why: 'The journal returned no valid ClaimResult.', cause: undefined };
 }
 
-const unreadable = (why: string, cause?: Error): UnreadableRecord => ({ state: 'unreadable', why, cause });
-
-function toJournalError({ operation, key }: KeyContext, fault: unknown): JournalError {
-  const own = fault instanceof JournalError;
-  const said = own ? messageOf(fault) : 'The journal failed.';
-  return new JournalError(`${operation}, idempotencyKey ${key}: ${said} Nothing was sent.`, {
+function toJournalError({ operation, quotedKey }: KeyContext, error: unknown): JournalError {
+  const isOwn = error instanceof JournalError;
+  const message = isOwn ? messageOf(error) : 'The journal failed.';
+  return new JournalError(`${operation}, idempotencyKey ${quotedKey}: ${message} Nothing was sent.`, {
     operation,
-    retryable: own ? fault.retryable : true,
-    cause: own ? causeOf(fault) : sanitizeError(fault, redactUnknownSecrets),
+    retryable: isOwn ? error.retryable : true,
+    cause: isOwn ? causeOf(error) : sanitizeError(error, redactUnknownSecrets),
   });
 }
 
@@ -149,15 +158,9 @@ const messageOf = ({ message }: JournalError) => message.replace(/ Nothing was s
 const causeOf = ({ cause }: JournalError) =>
   cause === undefined ? undefined : sanitizeError(cause, redactUnknownSecrets);
 
-/** Pauses between the tries to record how a charge ended, in milliseconds. */
-const RETRY_DELAYS = [100, 200, 400, 800, 1600];
-
-/** How long a renewal under way is waited for before the end is recorded, in milliseconds. */
-const RENEWAL_TIMEOUT = 5_000;
-
 /**
- * A claim while its charge is under way: it is renewed, so that others wait instead of taking its process for dead. Once
- * a whole lease has passed without that, somebody may have settled the key: nothing is sent on it any more.
+ * A claim while its request is in flight. A heartbeat renews it three times per lease, so that other processes wait. Once
+ * a whole lease has passed without a renewal, a person might have resolved the key: nothing more is sent under it.
  */
 export class ClaimLease {
   readonly #journal: Journal;
@@ -167,11 +170,11 @@ export class ClaimLease {
   #expired = false;
   #renewal: Promise<void> | undefined;
 
-  /** `heardOf`: a moment before the claim was written. */
-  constructor(journal: Journal, claim: Claim, heardOf: Timestamp) {
+  /** `requestedAt`: read before the claim was written. */
+  constructor(journal: Journal, claim: Claim, requestedAt: Timestamp) {
     this.#journal = journal;
     this.#claim = claim;
-    this.#renewedAt = heardOf;
+    this.#renewedAt = requestedAt;
     this.#heartbeat = setInterval(() => {
       this.#renewal ??= this.#renew().finally(() => {
         this.#renewal = undefined;
@@ -179,45 +182,51 @@ export class ClaimLease {
     }, journal.lease / 3);
   }
 
-  /** @throws JournalError where the claim may have passed to somebody else */
-  assertHeld(operation: OperationName): void {
-    if (!this.#expired && elapsedSince(this.#renewedAt) < this.#journal.lease) return;
-    const message = `${operation}: This process was held up, or its journal out of reach, for too long after it had claimed the key. Nothing was sent.`;
-    throw new JournalError(message, { operation, retryable: true });
-  }
-
-  /** Records how the charge ended. `lost`: somebody else had settled the key. `failed`: it could not be recorded. */
-  async end(ending: Completion): Promise<'recorded' | 'lost' | 'failed'> {
-    clearInterval(this.#heartbeat);
-    try {
-      return await withTimeout(JOURNAL_TIMEOUT, undefined, () => this.#record(ending));
-    } catch {
-      return 'failed';
-    }
-  }
-
-  async #record(ending: Completion): Promise<'recorded' | 'lost' | 'failed'> {
-    const renewal = this.#renewal ?? Promise.resolve();
-    await withTimeout(RENEWAL_TIMEOUT, undefined, () => renewal).catch(() => {});
-    for (const pause of [0, ...RETRY_DELAYS]) {
-      if (pause > 0) await sleep(pause, undefined);
-      try {
-        return (await this.#journal.complete(this.#claim, ending)) ? 'recorded' : 'lost';
-      } catch {}
-    }
-    return 'failed';
-  }
-
+  /** A renewal that fails is tried again at the next heartbeat. */
   async #renew(): Promise<void> {
-    const asked = readClocks();
+    const requestedAt = readClocks();
     try {
       const renewed = await this.#journal.renew(this.#claim);
       if (renewed) {
         this.#claim = renewed;
-        this.#renewedAt = asked;
+        this.#renewedAt = requestedAt;
       } else {
         this.#expired = true;
       }
     } catch {}
   }
+
+  /** @throws {JournalError} if the lease expired or the claim was lost. */
+  assertHeld(context: KeyContext): void {
+    if (this.#expired || elapsedSince(this.#renewedAt) >= this.#journal.lease)
+      throw leaseExpiredError(context);
+  }
+
+  /** Records the outcome. `lost`: the key was resolved meanwhile. `failed`: the journal could not record it. */
+  async complete(completion: Completion): Promise<'recorded' | 'lost' | 'failed'> {
+    clearInterval(this.#heartbeat);
+    try {
+      return await withTimeout(JOURNAL_TIMEOUT, undefined, () => this.#record(completion));
+    } catch {
+      return 'failed';
+    }
+  }
+
+  async #record(completion: Completion): Promise<'recorded' | 'lost' | 'failed'> {
+    const renewal = this.#renewal ?? Promise.resolve();
+    await withTimeout(RENEWAL_TIMEOUT, undefined, () => renewal).catch(() => {});
+    for (const delay of [0, ...RETRY_DELAYS]) {
+      if (delay > 0) await sleep(delay, undefined);
+      try {
+        return (await this.#journal.complete(this.#claim, completion)) ? 'recorded' : 'lost';
+      } catch {}
+    }
+    return 'failed';
+  }
 }
+
+/** How long a renewal in flight is waited for before the outcome is recorded, in milliseconds. */
+const RENEWAL_TIMEOUT = 5_000;
+
+/** Delays before the retries of recording an outcome, in milliseconds. */
+const RETRY_DELAYS = [100, 200, 400, 800, 1600];

@@ -1,207 +1,186 @@
-import * as z from 'zod/mini';
-import type { OperationName } from '../api/operations.ts';
-import {
-  type AnyTransaction,
-  ClosedError,
-  ConfigurationError,
-  howToResolve,
-  IdempotencyConflictError,
-  OutcomeUnknownError,
-  PaymentsError,
-  quotedKey,
-} from '../errors.ts';
-import type { JournalEvent, Report } from '../events.ts';
-import type { CallResult } from '../http/attempt.ts';
-import { resolveApiKey } from '../http/attempt.ts';
-import { stringField } from '../http/call.ts';
-import type { Send } from '../http/send.ts';
-import type { Claim, Journal } from '../journal/journal.ts';
+/**
+ * The at-most-once protocol: one charge at most for each `idempotencyKey`, through a crash at any time. The service has
+ * no idempotency key, so the journal decides whether a request is sent.
+ *
+ * 1. Claim: the journal records `begun` before anything is sent (claim.ts, `acquireClaim`).
+ * 2. Heartbeat: while the request is in flight, the claim is renewed (claim.ts, `ClaimLease`).
+ * 3. Send: only under a claim whose lease has not expired.
+ * 4. Complete: the outcome is recorded before the caller gets it.
+ *
+ * If the record leaves the outcome unknown, nothing is sent until a person resolves the key. The states, and what a crash
+ * leaves at each step, are drawn in docs/reference/idempotency-states.md.
+ */
+
+import { type AnyTransaction, ClosedError, PaymentsError } from '../errors.ts';
+import type { JournalEvent } from '../events.ts';
+import type { Claim, Journal, Protocol } from '../journal/journal.ts';
 import type { Completion } from '../journal/record.ts';
-import type { Mode, ResolvedOptions } from '../options.ts';
-import { createRedact } from '../redact.ts';
+import { reportWarnings } from '../journal/warnings.ts';
+import type { Mode } from '../options.ts';
 import { detectMode } from '../resolve-options.ts';
-import type { Timestamp } from '../timing.ts';
 import { linkSignals, withTimeout } from '../timing.ts';
 import { orUndefined } from '../untrusted.ts';
-import { acquireClaim, ClaimLease, JOURNAL_TIMEOUT } from './claim.ts';
+import { type AcquiredClaim, acquireClaim, ClaimLease, JOURNAL_TIMEOUT } from './claim.ts';
+import { createIntent, digestService, validateIdempotencyKey } from './fingerprint.ts';
 import {
-  type CreateCall,
-  type CreateRequest,
-  createIntent,
-  serviceDigest,
-  validateIdempotencyKey,
-} from './fingerprint.ts';
+  conflictError,
+  createKeyContext,
+  type KeyContext,
+  modeChangedError,
+  otherServiceError,
+  resolvedMeanwhileError,
+  unreadableRecordError,
+  unreadableResultError,
+  unresolvedKeyError,
+} from './key-errors.ts';
+import type { CreateRequest, KeyedCall } from './keyed-call.ts';
 import { parseStoredResult, toStoredResult } from './stored-result.ts';
 
-const NO_JOURNAL =
-  'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
-
-export interface IdempotencyDeps {
-  client: ResolvedOptions;
-  send: Send;
-  /** Ends the wait for another call when the client is closed. */
-  closing: AbortSignal;
-}
-
 /**
- * Sends a call at most once for each key, through a crash at any instant: the intent is recorded before anything is
- * sent, and how it ended afterwards. Where the record leaves any doubt, nothing is sent.
+ * The at-most-once protocol, for a journal that {@link createJournal} did not make: the client charges by the protocol
+ * of its journal.
+ *
+ * @example
+ * ```ts
+ * class TracedJournal implements Journal {
+ *   readonly protocol = protocol;
+ *   // lease, claim, renew, complete, read and resolve
+ * }
+ * ```
  */
-export async function sendIdempotent<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  { client, send, closing }: IdempotencyDeps,
-  idempotencyKey: string,
-  call: CreateCall<Input, Request, Result>,
+export const protocol: Protocol = { version: 1, send: sendIdempotent };
+
+/** Sends a call at most once for its key, replays its recorded result, or throws if the outcome is unknown. */
+async function sendIdempotent<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  journal: Journal,
+  call: KeyedCall<Input, Request, Result>,
 ): Promise<Result> {
-  const { operation, request } = call;
-  const { name } = operation;
-  const { journal, report } = client;
-  if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: name });
-  const key = validateIdempotencyKey(idempotencyKey, name);
-  const redact = createRedact([], stringField(request, 'phone'), stringField(request, 'customer_email'));
-  const print = (id: string) => client.redactReference(redact.id(id));
-  const redactedKey = print(key);
-  const subject = { operation: name, idempotencyKey: redactedKey, key: quotedKey(redactedKey), print };
-  const emit = (result: JournalEvent['result'], reference?: string) =>
-    report({
+  validateIdempotencyKey(call.idempotencyKey, call.operation.name);
+  const context = createKeyContext(call);
+  const emit: Emit = (result, reference) =>
+    call.report({
       type: 'journal',
-      operation: name,
-      idempotencyKey: redactedKey,
+      operation: context.operation,
+      idempotencyKey: context.redactedKey,
       result,
-      ...(reference ? { reference: print(reference) } : {}),
+      ...(reference ? { reference: context.redactId(reference) } : {}),
     });
 
-  const { signal, release } = linkSignals(call.signal, closing, () => new ClosedError(name));
-  const onWaiting = () => emit('waiting');
-  const claiming = async () => {
-    // The journal belongs to one mode, and only the API key tells the mode.
-    const mode = detectMode(await resolveApiKey(client, name, { signal, timeout: call.timeout }));
-    const attempt = await createIntent(key, call, await serviceDigest(client.baseUrl, mode));
-    const found = await acquireClaim(journal, key, attempt, { subject, signal, onWaiting });
-    return { mode, ...found };
-  };
-  const { mode, standing, askedAt: asked } = await claiming().finally(release);
-  reportWarnings(journal, report);
-  switch (standing.state) {
-    case 'begun':
-      return sendWithClaim({ journal, send, subject, tell: emit, mode }, standing.claim, asked, call);
+  // A crash up to here leaves the record as it was: nothing was sent, and the next call decides anew.
+  const { outcome, mode, ...acquired } = await claimKey(journal, call, context, () => emit('waiting'));
+  reportWarnings(journal, call.report);
+  switch (outcome.state) {
+    case 'claimed':
+      return sendUnderClaim(journal, call, { ...acquired, claim: outcome.claim, mode, context, emit });
     case 'completed': {
-      const { reference } = standing.result;
-      const result = parseStoredResult(call, standing.result);
-      if (!result) throw unreadableResultError(subject, reference);
+      const { reference } = outcome.result;
+      const result = parseStoredResult(call, outcome.result);
+      if (!result) throw unreadableResultError(context, reference);
       emit('replayed', reference);
       return result;
     }
     case 'unknown':
-      emit('unresolved', standing.reference);
-      throw unresolvedKeyError(subject, standing.reference);
+      emit('unresolved', outcome.reference);
+      throw unresolvedKeyError(context, outcome.reference);
     case 'unreadable':
       emit('unresolved');
-      throw unreadableRecordError(subject, standing.why, standing.cause);
+      throw unreadableRecordError(context, outcome.why, outcome.cause);
     case 'conflict':
-      throw conflictError(subject);
-    case 'other_service':
-      throw await otherService(subject, client.baseUrl, mode, standing.service);
+      throw conflictError(context);
+    case 'other_service': {
+      const otherMode = mode === 'test' ? 'unknown' : 'test';
+      const isOtherMode = outcome.service === (await digestService(call.baseUrl, otherMode));
+      throw otherServiceError(context, mode, isOtherMode);
+    }
   }
 }
 
-function unreadableResultError(
-  { operation, idempotencyKey, key, print }: KeyContext,
-  reference: string,
-): OutcomeUnknownError {
-  const redactedKey = print(reference);
-  return new OutcomeUnknownError(
-    `${operation}: the journal holds ${redactedKey} for idempotencyKey ${key}, but the rest of its record cannot be ` +
-      `read. Nothing was sent now. Do not charge again: verify ${redactedKey}.`,
-    { operation, cause: undefined, reference, shown: redactedKey, idempotencyKey },
-  );
-}
+type Emit = (result: JournalEvent['result'], reference?: string) => void;
 
-function conflictError({ operation, idempotencyKey, key }: KeyContext): IdempotencyConflictError {
-  return new IdempotencyConflictError(
-    `${operation}: key ${key} was used with other input and may have charged. Nothing was sent. One key per charge. ` +
-      `${howToResolve(operation, idempotencyKey, undefined)}`,
-    { operation, idempotencyKey },
-  );
-}
-
-/** Its own digest tells no more than that it is another one; that of the other mode may tell why. */
-async function otherService(
-  { operation }: KeyContext,
-  baseUrl: string,
-  mode: Mode,
-  service: string,
-): Promise<ConfigurationError> {
-  const other = mode === 'test' ? 'unknown' : 'test';
-  const isOtherMode = service === (await serviceDigest(baseUrl, other));
-  const keys =
-    mode === 'test' ? 'keys other than sk_test_…, and this is a test key' : 'test keys, and this is none';
-  const owner = isOtherMode ? keys : 'another base URL or mode than that of this client';
-  return new ConfigurationError(
-    `${operation}: the journal belongs to ${owner}. Nothing was sent. Give each service and mode a journal of its own ` +
-      '(table, file or prefix).',
-    { operation },
-  );
-}
-
-interface Surroundings {
-  journal: Journal;
-  send: Send;
-  subject: KeyContext;
-  tell: (result: JournalEvent['result'], reference?: string) => void;
+interface ClaimedKey extends AcquiredClaim {
   /** The mode that the claim is for. */
-  mode: Mode;
+  readonly mode: Mode;
+  /** For the first attempt, unless another call was waited for: the key might have been rotated meanwhile. */
+  readonly apiKey: string | undefined;
 }
 
-/** Sends under a claim, and records how it ended before the caller hears of it. */
-async function sendWithClaim<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  { journal, send, subject, tell, mode }: Surroundings,
-  claim: Claim,
-  claimedAt: Timestamp,
-  call: CreateCall<Input, Request, Result>,
-): Promise<Result> {
-  const { name } = call.operation;
-  const held = new ClaimLease(journal, claim, claimedAt);
-  let answer: CallResult<Result>;
+/** A journal belongs to one mode, and only the API key shows the mode: so the key is asked for before the claim. */
+async function claimKey<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  journal: Journal,
+  call: KeyedCall<Input, Request, Result>,
+  context: KeyContext,
+  onWaiting: () => void,
+): Promise<ClaimedKey> {
+  const { signal, release } = linkSignals(
+    call.signal,
+    call.closing,
+    () => new ClosedError(context.operation),
+  );
   try {
-    const beforeSending: typeof call.beforeSending = ({ apiKey }) => {
-      held.assertHeld(name);
-      if (detectMode(apiKey) !== mode) throw modeChanged(subject);
-    };
-    answer = await send({ ...call, idempotencyKey: subject.idempotencyKey, beforeSending });
+    const apiKey = await call.resolveApiKey(signal);
+    const mode = detectMode(apiKey);
+    const intent = await createIntent(call, await digestService(call.baseUrl, mode));
+    const acquired = await acquireClaim(journal, call.idempotencyKey, intent, { context, signal, onWaiting });
+    return { ...acquired, mode, apiKey: acquired.hasWaited ? undefined : apiKey };
+  } finally {
+    release();
+  }
+}
+
+interface HeldKey extends Pick<ClaimedKey, 'mode' | 'apiKey' | 'requestedAt'> {
+  readonly claim: Claim;
+  readonly context: KeyContext;
+  readonly emit: Emit;
+}
+
+/**
+ * Sends under a claim and records the outcome before the caller gets it. A crash from here on, until `complete` is
+ * written, leaves `begun`: after the lease it reads as `unknown`, because the request might have been sent.
+ */
+async function sendUnderClaim<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  journal: Journal,
+  call: KeyedCall<Input, Request, Result>,
+  { claim, requestedAt, mode, apiKey, context, emit }: HeldKey,
+): Promise<Result> {
+  const lease = new ClaimLease(journal, claim, requestedAt);
+  let response: Awaited<ReturnType<typeof call.send>>;
+  try {
+    response = await call.send({
+      idempotencyKey: context.redactedKey,
+      apiKey,
+      beforeSending(attempt) {
+        lease.assertHeld(context);
+        if (detectMode(attempt.apiKey) !== mode) throw modeChangedError(context);
+      },
+    });
   } catch (error) {
-    const recorded = await held.end(completionForError(error, call.signal));
-    if (recorded === 'failed') tell('not_recorded');
+    // A crash before this is written leaves `begun`, also if no charge exists: unresolved, and never charged twice.
+    const recorded = await lease.complete(completionForError(error, call.signal));
+    if (recorded === 'failed') emit('not_recorded');
     throw error;
   }
 
-  const { result, redact } = answer;
+  // The service made the charge. Whatever fails from here on, the caller gets its result, and the claim is completed.
+  const { result, redact } = response;
   const { reference } = result;
-  // Whatever fails here, a charge was made: the caller gets its result, and the claim comes to an end.
-  const kept = orUndefined(() => toStoredResult(call, result, redact()));
-  // A result that could not be given again is left to whoever looks: the key can then be settled.
-  const recorded = await held.end(
-    kept ? { state: 'completed', result: kept } : { state: 'unknown', reference },
-  );
-  if (recorded === 'failed') tell('not_recorded', reference);
+  const stored = orUndefined(() => toStoredResult(call, result, redact()));
+  // A result that cannot be replayed whole leaves the key unresolved, with its reference.
+  const completion: Completion = stored
+    ? { state: 'completed', result: stored }
+    : { state: 'unknown', reference };
+  // A crash before this is written leaves `begun`, with a charge. A crash after it: the next call replays the result.
+  const recorded = await lease.complete(completion);
+  if (recorded === 'failed') emit('not_recorded', reference);
   if (recorded === 'lost' && !(await isRecordedAs(journal, claim.key, reference))) {
-    tell('unresolved', reference);
-    throw resolvedOtherwise(subject, reference);
+    emit('unresolved', reference);
+    throw resolvedMeanwhileError(context, reference);
   }
   return result;
 }
 
-/** A charge of one mode must not be recorded in the journal of the other. */
-function modeChanged({ operation, key }: KeyContext): ConfigurationError {
-  return new ConfigurationError(
-    `${operation}: apiKey gave a key of another mode (test or not) than when idempotencyKey ${key} was claimed. ` +
-      'Nothing was sent. Use one client and one journal for each mode.',
-    { operation },
-  );
-}
-
-/** Only what proves that no charge exists lets the key be used again. */
+/** Only a proof that no charge exists lets the key be used again. */
 function completionForError(error: unknown, signal: AbortSignal | undefined): Completion {
-  // Where a request had left, an abort is an OutcomeUnknownError instead.
+  // If a request had been sent, an abort is an OutcomeUnknownError instead.
   if (signal?.aborted && Object.is(error, signal.reason)) return { state: 'not_sent' };
   if (!(error instanceof PaymentsError)) return { state: 'unknown' };
   if (error.outcome === 'not_sent' || error.outcome === 'rejected') return { state: error.outcome };
@@ -209,7 +188,7 @@ function completionForError(error: unknown, signal: AbortSignal | undefined): Co
   return { state: 'unknown', reference };
 }
 
-/** Whether somebody recorded the same charge meanwhile. */
+/** Whether a person resolved the key with this same charge while it was in flight. */
 async function isRecordedAs(journal: Journal, key: string, reference: string): Promise<boolean> {
   try {
     const entry = await withTimeout(JOURNAL_TIMEOUT, undefined, async () => journal.read(key));
@@ -218,75 +197,3 @@ async function isRecordedAs(journal: Journal, key: string, reference: string): P
     return false;
   }
 }
-
-/** The call that an error is about. */
-export interface KeyContext {
-  readonly operation: OperationName;
-  /** As it may be printed. */
-  readonly idempotencyKey: string;
-  /** The same as a message shows it: quoted, and not too long. */
-  readonly key: string;
-  /** A reference or another id as it may be printed. */
-  readonly print: (id: string) => string;
-}
-
-/** What the record of a key leaves open, and how somebody closes it. */
-function unresolvedKeyError(
-  { operation, idempotencyKey, key, print }: KeyContext,
-  reference?: string,
-): OutcomeUnknownError {
-  const shown = reference && print(reference);
-  return new OutcomeUnknownError(
-    `${operation}: an earlier call under idempotencyKey ${key} ${mayHave(operation)}. Nothing was sent. ` +
-      howToResolve(operation, idempotencyKey, shown),
-    { operation, cause: undefined, reference, shown, idempotencyKey },
-  );
-}
-
-/** The charge was made, and somebody resolved its key otherwise before its response came. */
-function resolvedOtherwise(
-  { operation, idempotencyKey, key, print }: KeyContext,
-  reference: string,
-): OutcomeUnknownError {
-  const shown = print(reference);
-  return new OutcomeUnknownError(
-    `${operation}: the service made ${shown}, but idempotencyKey ${key} was resolved otherwise meanwhile. Two ` +
-      `charges may exist: verify ${shown}, and compare it with journal.read.`,
-    { operation, cause: undefined, reference, shown, idempotencyKey },
-  );
-}
-
-/** There is a record, and nobody can say what it tells of. Nor can it be resolved by a process that cannot read it. */
-function unreadableRecordError(
-  { operation, idempotencyKey, key }: KeyContext,
-  why: string,
-  cause: Error | undefined,
-): OutcomeUnknownError {
-  return new OutcomeUnknownError(
-    `${operation}, idempotencyKey ${key}: ${why} Nothing was sent. An earlier call ${mayHave(operation)}: look it up ` +
-      'at the service.',
-    { operation, cause, idempotencyKey },
-  );
-}
-
-function mayHave(operation: OperationName): string {
-  return operation === 'initialize' ? 'may have started a payment' : 'may have charged';
-}
-
-const warningsSchema = z.array(z.object({ setting: z.string(), value: z.string(), message: z.string() }));
-
-const asked = new WeakSet<Journal>();
-
-/** Reports how a journal could lose records, once for each. Nobody waits for it, and it fails no charge. */
-function reportWarnings(journal: Journal, report: Report): void {
-  if (typeof journal.warnings !== 'function' || asked.has(journal)) return;
-  asked.add(journal);
-  warningsOf(journal).then(
-    (warnings) => {
-      for (const warning of warnings) report({ type: 'journal_warning', ...warning });
-    },
-    () => {},
-  );
-}
-
-const warningsOf = async (journal: Journal) => warningsSchema.parse(await journal.warnings?.());

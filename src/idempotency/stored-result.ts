@@ -1,66 +1,72 @@
 import type { CreateOperation } from '../api/operations.ts';
 import type { AnyTransaction } from '../errors.ts';
-import { stringField } from '../http/call.ts';
 import type { Redact } from '../redact.ts';
 
+/** What decides how a result is stored and replayed. */
+interface StoredCall<Input, Request extends object, Result> {
+  readonly operation: CreateOperation<Input, Request, Result>;
+  readonly request: Request;
+}
+
 /**
- * What a later call needs of a result, or `undefined` if that cannot be kept. The service may repeat phone and email in
- * its message, in other fields and in the address of the checkout page. What tells the transaction is kept as it is. The
- * message is not kept: it tells of a prompt that a replay does not send.
+ * Returns what a replay needs of a result, or `undefined` if that must not be stored. The service might repeat phone and
+ * email in its message, in other fields and in the checkout URL, so these are redacted. What identifies the transaction
+ * is stored unchanged. The message is left out: it announces a prompt that a replay does not send.
  */
 export function toStoredResult<Input, Request extends object, Result>(
-  call: { operation: CreateOperation<Input, Request, Result>; request: Request },
+  call: StoredCall<Input, Request, Result>,
   result: AnyTransaction,
   redact: Redact,
 ): { reference: string } | undefined {
   const { reference, amount, currency, ...others } = result;
   const isCharge = call.operation.name === 'chargeMobileMoney';
   const status = isCharge && 'status' in others ? { status: others.status } : {};
-  const page = isCharge ? {} : { checkout_url: checkoutUrlWithoutSecrets(others, redact) };
-  const foreign = {
+  const page = isCharge ? {} : { checkout_url: storableCheckoutUrl(others, redact) };
+  const unchecked = {
     raw_status: undefined,
     ...others,
     replayed: undefined,
     ...(isCharge ? { message: undefined } : { checkout_url: undefined }),
   };
-  const clean = Object(redact.body({ text: '', json: truncateJson(foreign) }));
-  const kept = { ...clean, ...page, reference, amount, currency, ...status };
-  return parseStoredResult(call, kept) && kept;
+  const redacted = Object(redact.body({ text: '', json: truncateJson(unchecked) }));
+  const stored = { ...redacted, ...page, reference, amount, currency, ...status };
+  return parseStoredResult(call, stored) && stored;
 }
 
 /**
- * The address of a checkout page; `undefined` if it holds the customer's own email or a key. It must not be stored then,
- * and would not lead to the page without them. An email of another (`/@shop`, the address of a help desk) belongs to it.
- */
-function checkoutUrlWithoutSecrets(result: object, redact: Redact): string | undefined {
-  const address = stringField(result, 'checkout_url') ?? '';
-  return address.length > MAX_STORED_CHARS || redact.own(address) !== address ? undefined : address;
-}
-
-/**
- * A recorded result as a replay; `undefined` if it is none of this operation, or not of the amount and currency that
- * are asked for.
+ * Returns a stored result as a replay; `undefined` if it is not one of this operation, or not of the requested amount and
+ * currency.
  */
 export function parseStoredResult<Input, Request extends object, Result>(
-  { operation, request }: { operation: CreateOperation<Input, Request, Result>; request: Request },
-  recorded: object,
+  { operation, request }: StoredCall<Input, Request, Result>,
+  stored: object,
 ): Result | undefined {
-  const result = operation.storedOutput.safeParse(recorded);
+  const result = operation.storedOutput.safeParse(stored);
   if (!result.success || operation.findMismatches(result.data, request).length > 0) return undefined;
   return result.data;
 }
 
-/** So much of an answer's text is kept, in characters: all of it has to be searched for what must not be stored. */
+/**
+ * Returns the address of a checkout page; `undefined` if it holds the customer's own email or an API key. It must not be
+ * stored then, and would not open the page without them. Another email (`/@shop`, a help desk) is part of the address.
+ */
+function storableCheckoutUrl(result: object, redact: Redact): string | undefined {
+  const address = 'checkout_url' in result ? result.checkout_url : undefined;
+  if (typeof address !== 'string' || address.length > MAX_STORED_CHARS) return undefined;
+  return redact.own(address) === address ? address : undefined;
+}
+
+/** How much text of a result is stored, in characters: all of it is searched for what must not be stored. */
 const MAX_STORED_CHARS = 16 * 1024;
-/** As many levels as are searched. */
+/** How many levels of a result are stored: as many as are searched. */
 const MAX_DEPTH = 16;
+/** What each value costs besides its text, in characters: many short ones take long too. */
+const PER_VALUE_COST = 4;
 const TOO_DEEP = '[nested too deep to show]';
 const TOO_LONG = '[too long to keep]';
-/** Of each value besides its text: many short ones take long too. */
-const PER_VALUE_COST = 4;
 
 /**
- * As much of it as is kept, the first fields first. Text is kept whole or not at all: in half of it, half an email or
+ * Returns as much of a result as is stored, the first fields first. Text is stored whole or not at all: half an email or
  * half a key would not be found.
  */
 function truncateJson(whole: object): unknown {
@@ -71,24 +77,24 @@ function truncateJson(whole: object): unknown {
     return fits;
   };
 
-  const part = (value: unknown, depth: number): unknown => {
+  const truncate = (value: unknown, depth: number): unknown => {
     if (typeof value === 'string') return [value, TOO_LONG].find(consume);
     if (typeof value !== 'object' || value === null) return consume(String(value)) ? value : undefined;
     if (depth === MAX_DEPTH) return [TOO_DEEP].find(consume);
     if (!consume('')) return undefined;
-    return Array.isArray(value) ? items(value, depth + 1) : fields(value, depth + 1);
+    return Array.isArray(value) ? truncateItems(value, depth + 1) : truncateFields(value, depth + 1);
   };
 
-  const items = (list: unknown[], depth: number): unknown[] =>
-    list.map((item) => part(item, depth)).filter((item) => item !== undefined);
+  const truncateItems = (list: unknown[], depth: number): unknown[] =>
+    list.map((item) => truncate(item, depth)).filter((item) => item !== undefined);
 
-  const fields = (object: object, depth: number): object => {
+  const truncateFields = (object: object, depth: number): object => {
     const kept = Object.entries(object).flatMap(([name, value]) => {
-      const item = value !== undefined && consume(name) ? part(value, depth) : undefined;
+      const item = value !== undefined && consume(name) ? truncate(value, depth) : undefined;
       return item === undefined ? [] : [[name, item]];
     });
     return Object.fromEntries(kept);
   };
 
-  return part(whole, 0);
+  return truncate(whole, 0);
 }

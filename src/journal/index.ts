@@ -5,15 +5,9 @@
  * @module payment-collection-client/journal
  */
 
-export {
-  type Claim,
-  type ClaimResult as Standing,
-  createJournal,
-  type Journal,
-  type JournalEntry,
-  type JournalOptions,
-  type JournalWarning,
-} from './journal.ts';
+export { protocol } from '../idempotency/send-idempotent.ts';
+export { createJournal, type JournalOptions } from './create-journal.ts';
+export type { Claim, ClaimResult, Journal, JournalEntry, JournalWarning, Protocol } from './journal.ts';
 export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
-export type { ChargeIntent as Attempt, Completion as Ending, JournalRecord, Resolution } from './record.ts';
+export type { ChargeIntent, Completion, JournalRecord, Resolution } from './record.ts';
 export type { JournalStore, RecordChange, StoredRecord } from './store.ts';

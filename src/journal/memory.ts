@@ -1,10 +1,11 @@
-import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
+import type { Journal } from './journal.ts';
 import type { JournalStore } from './store.ts';
 
 /** What {@link memoryJournal} takes. */
 export interface MemoryJournalOptions extends JournalOptions {
   /**
-   * Where the records are kept. Journals over one store are like processes over one database.
+   * The records. Journals over one store are like processes over one database.
    *
    * @default a new {@link memoryStore}
    */
@@ -12,8 +13,8 @@ export interface MemoryJournalOptions extends JournalOptions {
 }
 
 /**
- * A journal in this process's memory, for tests, and against two calls at once. **It does not outlive the process**, so
- * it is no protection against a crash: for that, take `payment-collection-client/journal/sqlite`, `/postgres` or
+ * Makes a journal in this process's memory, for tests, and against two calls at once. **It does not survive the
+ * process**, so it is no protection against a crash: for that, use `payment-collection-client/journal/sqlite`, `/postgres` or
  * `/redis`.
  *
  * @example const payments = new PaymentsClient({ journal: memoryJournal() });
@@ -26,14 +27,14 @@ export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
 interface Entry {
   version: string;
   text: string;
-  /** By the clock on the wall, which the lease goes by. */
+  /** By the wall clock, which the lease goes by. */
   writtenAt: number;
-  /** By the monotonic clock, which nobody can set. */
-  keptUntil: number;
+  /** By the monotonic clock, which cannot be set. */
+  expiresAt: number;
 }
 
 /**
- * Records in memory, for several journals of one test: each is like a process of its own over one database.
+ * Makes a store in memory, for several journals of one test: each is like a process of its own over one database.
  *
  * @example
  * ```ts
@@ -43,31 +44,31 @@ interface Entry {
  */
 export function memoryStore(): JournalStore {
   const records = new Map<string, Entry>();
-  let sweep = records.entries();
+  let cursor = records.entries();
 
   const readLive = (key: string): Entry | undefined => {
-    const kept = records.get(key);
-    return kept && kept.keptUntil > performance.now() ? kept : undefined;
+    const entry = records.get(key);
+    return entry && entry.expiresAt > performance.now() ? entry : undefined;
   };
-  // Two looks for each write: what is dropped is found sooner than new records come.
+  // Two entries for each write: expired ones are found faster than new ones are added.
   const evictExpired = () => {
     const now = performance.now();
-    for (let looks = 0; looks < 2; looks++) {
-      const next = sweep.next();
-      if (next.done) sweep = records.entries();
-      else if (next.value[1].keptUntil <= now) records.delete(next.value[0]);
+    for (let count = 0; count < 2; count++) {
+      const next = cursor.next();
+      if (next.done) cursor = records.entries();
+      else if (next.value[1].expiresAt <= now) records.delete(next.value[0]);
     }
   };
 
   return {
     async read(key) {
-      const kept = readLive(key);
-      return kept ? { version: kept.version, text: kept.text, age: Date.now() - kept.writtenAt } : null;
+      const entry = readLive(key);
+      return entry ? { version: entry.version, text: entry.text, age: Date.now() - entry.writtenAt } : null;
     },
-    async write(key, { expected, version, text, ttl: keepFor }) {
+    async write(key, { expected, version, text, ttl }) {
       if ((readLive(key)?.version ?? null) !== expected) return false;
-      const keptUntil = performance.now() + (keepFor ?? Number.POSITIVE_INFINITY);
-      records.set(key, { version, text, writtenAt: Date.now(), keptUntil });
+      const expiresAt = performance.now() + (ttl ?? Number.POSITIVE_INFINITY);
+      records.set(key, { version, text, writtenAt: Date.now(), expiresAt });
       evictExpired();
       return true;
     },

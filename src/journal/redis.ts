@@ -5,12 +5,13 @@
  */
 
 import { ConfigurationError, JournalError } from '../errors.ts';
-import type { JournalWarning } from './journal.ts';
-import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
+import type { Journal, JournalWarning } from './journal.ts';
+import { MAX_CLOCK_STEP, RETENTION_MARGIN } from './retention.ts';
 import type { JournalStore } from './store.ts';
-import { LONGEST_STEP, MARGIN } from './store.ts';
 
-export type { Journal, JournalOptions } from './journal.ts';
+export type { JournalOptions } from './create-journal.ts';
+export type { Journal } from './journal.ts';
 
 /** What is used of `Redis` of `ioredis`. */
 export interface IoRedisClient {
@@ -33,10 +34,11 @@ export interface RedisJournalOptions extends JournalOptions {
 }
 
 /**
- * A journal in Redis 5 or later, through your own `ioredis` or `redis` client. Each of its steps is one atomic script.
+ * Makes a journal in Redis 5 or later, through your own `ioredis` or `redis` client. Each of its steps is one atomic
+ * script.
  *
- * **Its promise is as good as Redis keeps what it was told.** Set `appendonly yes` and `appendfsync always`: a record then
- * outlives a crash of Redis and of the machine. With `everysec` Redis answers before it has written. A crash of Redis
+ * **Its promise is only as good as the durability of Redis.** Set `appendonly yes` and `appendfsync always`: a record then
+ * survives a crash of Redis and of the machine. With `everysec` Redis replies before it has written. A crash of Redis
  * alone, or of the machine, can then lose the last second or more, and with it the knowledge of a charge: the key counts
  * as new, and the customer can be charged twice. With a slow disk it is more than a second. Without an append-only file
  * any restart can lose it. A failover to a replica can lose what the replica had not received. `maxmemory-policy` must
@@ -45,11 +47,11 @@ export interface RedisJournalOptions extends JournalOptions {
  * If Redis permits `CONFIG GET`, the journal reads these settings once. The client then reports each that is not
  * sufficient as a `journal_warning`, to `onEvent` and `logger`. Many managed services forbid it: check there yourself.
  *
- * While Redis is away, both clients keep commands until it is back, and a charge waits as long: set
- * `maxRetriesPerRequest` of `ioredis`, or `disableOfflineQueue` of `redis`, to have it fail instead, with nothing sent.
- * Give the journal a connection of its own, not one on which you use `WATCH` and `MULTI`.
+ * While Redis is unreachable, both clients queue commands until it is back, and a charge waits as long. To have the charge
+ * fail instead, with nothing sent, set `maxRetriesPerRequest` of `ioredis`, or `disableOfflineQueue` of `redis`. Give the
+ * journal a connection of its own, not one on which you use `WATCH` and `MULTI`.
  *
- * @throws ConfigurationError where an option cannot work
+ * @throws {ConfigurationError} if an option cannot work.
  *
  * @example
  * ```ts
@@ -71,8 +73,8 @@ export function redisJournal(
 }
 
 /**
- * Version, text, and how long ago it was written, in milliseconds by the clock of Redis. Whatever is there without all of
- * them was not left so by the journal, and is given as a record that cannot be read.
+ * Returns version, text, and the age in milliseconds by the clock of Redis. A value without all of them is not the journal's
+ * own, and is returned as a record that cannot be read.
  */
 const READ = `
 local kind = redis.call('TYPE', KEYS[1]).ok
@@ -85,7 +87,7 @@ local now = redis.call('TIME')
 found[3] = tostring(now[1] * 1000 + math.floor(now[2] / 1000) - written_at)
 return found`;
 
-/** A key is new where there is nothing at all, and not where a record has lost its version. */
+/** A key is new only if there is nothing at all: a record that has lost its version is not new. */
 const WRITE = `
 local kind = redis.call('TYPE', KEYS[1]).ok
 if ARGV[1] == '' then
@@ -99,29 +101,30 @@ redis.call('PERSIST', KEYS[1])
 return 1`;
 
 /**
- * Records how far the counted time is, and when the record of a key may go; gives the counted time, and ten keys whose
- * records may go by it. An expiry of Redis itself would go by its clock, which may be wrong.
+ * Counts the time, and stores when the record of a key expires. Returns the counted time, and ten keys whose records have
+ * expired by it. Redis's own expiry goes by its clock, which might be wrong.
  */
-const COUNT = `
+const COUNT_TIME = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local found = redis.call('HMGET', KEYS[1], 'counted', 'told_at')
 local counted = tonumber(found[1] or '') or 0
-counted = counted + math.min(now - (tonumber(found[2] or '') or now), ${LONGEST_STEP})
+counted = counted + math.min(now - (tonumber(found[2] or '') or now), ${MAX_CLOCK_STEP})
 local text = string.format('%.0f', counted)
 redis.call('HSET', KEYS[1], 'counted', text, 'told_at', string.format('%.0f', now))
 local kept_until = string.format('%.0f', counted + tonumber(ARGV[2]))
 redis.call('ZADD', KEYS[2], kept_until, ARGV[1])
 return {text, kept_until, unpack(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', text, 'LIMIT', 0, 10))}`;
 
-/** What the list of keys says may be out of date: the record itself decides. */
-const DROP = `
+/** The list of keys can be out of date: the record itself decides. */
+const DELETE_EXPIRED = `
 if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return 0 end
 local kept_until = tonumber(redis.call('HGET', KEYS[1], 'kept_until') or '')
 if kept_until and kept_until <= tonumber(ARGV[1]) then redis.call('DEL', KEYS[1]) end
 return 1`;
 
-const FORGET = `
+/** Takes keys whose records have expired off the list. */
+const FORGET_KEYS = `
 for index = 2, #ARGV do
   local kept_until = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[index]) or '')
   if kept_until and kept_until <= tonumber(ARGV[1]) then redis.call('ZREM', KEYS[1], ARGV[index]) end
@@ -140,56 +143,60 @@ function redisStore(command: Command, prefix: string): JournalStore {
       return { version: String(version), text: String(text), age: Number(age) };
     },
 
-    async write(key, { expected, version, text, ttl: keepFor }) {
-      // Where it cannot be counted, the record is kept for ever.
+    async write(key, { expected, version, text, ttl }) {
+      // If the time cannot be counted, the record is kept for ever.
       const time =
-        keepFor === null ? undefined : await count(command, prefix, key, keepFor).catch(() => undefined);
-      const parts = [expected ?? '', version, text, time?.keptUntil ?? ''];
-      const written = parseWriteReply(await command('EVAL', WRITE, '1', prefix + key, ...parts));
-      // Nobody waits for it.
-      if (time && time.old.length > 0) drop(command, prefix, time).catch(() => {});
-      return written;
+        ttl === null ? undefined : await countTime(command, prefix, key, ttl).catch(() => undefined);
+      const values = [expected ?? '', version, text, time?.keptUntil ?? ''];
+      const isWritten = parseWriteReply(await command('EVAL', WRITE, '1', prefix + key, ...values));
+      // In the background: the write does not wait for it.
+      if (time && time.expiredKeys.length > 0) deleteExpired(command, prefix, time).catch(() => {});
+      return isWritten;
     },
   };
 }
 
-interface Counted {
+interface CountedTime {
   readonly now: string;
   readonly keptUntil: string;
-  /** Keys whose records may go. */
-  readonly old: string[];
+  /** Keys whose records can be deleted. */
+  readonly expiredKeys: string[];
 }
 
 /** In a cluster both are on one node. No idempotency key has a control character, so none has these names. */
-const timeOf = (prefix: string) => `${prefix}\t{retention}:time`;
-const keysOf = (prefix: string) => `${prefix}\t{retention}:keys`;
+const timeName = (prefix: string) => `${prefix}\t{retention}:time`;
+const keysName = (prefix: string) => `${prefix}\t{retention}:keys`;
 
-async function count(
+async function countTime(
   command: Command,
   prefix: string,
   key: string,
-  keepFor: number,
-): Promise<Counted | undefined> {
-  const names = [timeOf(prefix), keysOf(prefix)];
-  const counted = await command('EVAL', COUNT, '2', ...names, key, String(keepFor + MARGIN));
-  if (!Array.isArray(counted)) return undefined;
-  const [now = '', keptUntil = '', ...old] = counted.map(String);
-  return { now, keptUntil, old };
+  ttl: number,
+): Promise<CountedTime | undefined> {
+  const names = [timeName(prefix), keysName(prefix)];
+  const reply = await command('EVAL', COUNT_TIME, '2', ...names, key, String(ttl + RETENTION_MARGIN));
+  if (!Array.isArray(reply)) return undefined;
+  const [now = '', keptUntil = '', ...expiredKeys] = reply.map(String);
+  return { now, keptUntil, expiredKeys };
 }
 
-async function drop(command: Command, prefix: string, { now, old }: Counted): Promise<void> {
-  await Promise.all(old.map((key) => command('EVAL', DROP, '1', prefix + key, now)));
-  await command('EVAL', FORGET, '1', keysOf(prefix), now, ...old);
+async function deleteExpired(
+  command: Command,
+  prefix: string,
+  { now, expiredKeys }: CountedTime,
+): Promise<void> {
+  await Promise.all(expiredKeys.map((key) => command('EVAL', DELETE_EXPIRED, '1', prefix + key, now)));
+  await command('EVAL', FORGET_KEYS, '1', keysName(prefix), now, ...expiredKeys);
 }
 
-/** A client may be set to give numbers as text. */
-function parseWriteReply(answer: unknown): boolean {
-  const said = String(answer);
-  if (said === '1' || said === '0') return said === '1';
+/** A client can be set to return numbers as text. */
+function parseWriteReply(reply: unknown): boolean {
+  const text = String(reply);
+  if (text === '1' || text === '0') return text === '1';
   throw multiError();
 }
 
-/** Its answer to anything is then `QUEUED`. */
+/** Inside a MULTI, Redis replies `QUEUED` to any command. */
 function multiError(): JournalError {
   const message = "The journal's client is inside a MULTI: give it a connection of its own.";
   return new JournalError(message, { retryable: true });
@@ -204,43 +211,42 @@ function toCommand(client: IoRedisClient | NodeRedisClient): Command {
 }
 
 /**
- * The settings of Redis with which a record could be lost. What Redis does not tell is no warning: managed services often
- * forbid CONFIG.
+ * Returns the settings of Redis with which a record could be lost. A setting that cannot be read is not a warning: managed
+ * services often forbid CONFIG.
  */
 export async function durabilityWarnings(
   command: (...args: string[]) => Promise<unknown>,
 ): Promise<JournalWarning[]> {
   const read = async (setting: string) => {
     const reply = await command('CONFIG', 'GET', setting).catch(() => undefined);
-    const value = valueFrom(reply, setting);
+    const value = parseSetting(reply, setting);
     return value === undefined ? [] : [{ setting, value }];
   };
   const [appendonly, appendfsync, policy] = await Promise.all(
     ['appendonly', 'appendfsync', 'maxmemory-policy'].map(read),
   );
-  const warnings = [
-    ...warn(
+  return [
+    ...warnIf(
       appendonly,
       (value) => value !== 'yes',
       'any restart of Redis can lose the record of a charge',
       'yes',
     ),
-    ...warn(
-      // Without the file it has no effect.
+    ...warnIf(
+      // Without the append-only file it has no effect.
       appendonly?.some(({ value }) => value !== 'yes') ? [] : appendfsync,
       (value) => value !== 'always',
       'a crash of Redis or of the machine can lose the record of a charge',
       'always',
     ),
-    // The others drop keys with an expiry only, which no record has.
-    ...warn(
+    // The other policies drop only keys with an expiry, which no record has.
+    ...warnIf(
       policy,
       (value) => value.startsWith('allkeys-'),
       'Redis drops records when its memory is full',
       'noeviction',
     ),
   ];
-  return warnings;
 }
 
 interface Setting {
@@ -248,7 +254,7 @@ interface Setting {
   readonly value: string;
 }
 
-function warn(
+function warnIf(
   settings: Setting[] | undefined,
   isInsufficient: (value: string) => boolean,
   loss: string,
@@ -263,8 +269,8 @@ function warn(
     }));
 }
 
-/** Clients give a list of names and values, or a map of them. */
-function valueFrom(reply: unknown, setting: string): string | undefined {
+/** Clients return a list of names and values, or a map of them. */
+function parseSetting(reply: unknown, setting: string): string | undefined {
   const value = Array.isArray(reply)
     ? reply[reply.indexOf(setting) + 1]
     : reply instanceof Map

@@ -5,11 +5,13 @@
  */
 
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { assertOptions, createJournal, type Journal, type JournalOptions } from './journal.ts';
+import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
+import type { Journal } from './journal.ts';
+import { MAX_CLOCK_STEP, MIN_CLOCK_STEP, RETENTION_MARGIN } from './retention.ts';
 import type { JournalStore, StoredRecord } from './store.ts';
-import { LONGEST_STEP, MARGIN, SHORTEST_STEP } from './store.ts';
 
-export type { Journal, JournalOptions } from './journal.ts';
+export type { JournalOptions } from './create-journal.ts';
+export type { Journal } from './journal.ts';
 
 /** What is used of `DatabaseSync` of `node:sqlite`. */
 export interface SqliteDatabase {
@@ -23,7 +25,7 @@ export interface SqliteDatabase {
 /** What {@link sqliteJournal} takes besides the database. */
 export interface SqliteJournalOptions extends JournalOptions {
   /**
-   * The table, made where it is not there yet, as is a second one of this name and `_clock`: its one row is the time
+   * The table. It is made if it does not exist, and so is a second one of this name and `_clock`: its one row is the time
    * that `retention` is measured with.
    *
    * @default 'payments_journal'
@@ -32,12 +34,12 @@ export interface SqliteJournalOptions extends JournalOptions {
 }
 
 /**
- * A journal in a SQLite database, through `node:sqlite`; several processes may share the file. Give it a connection of
- * its own: it sets WAL mode and `synchronous = FULL`, so that a record outlives a crash of the machine. Inside a
+ * Makes a journal in a SQLite database, through `node:sqlite`. Several processes can share the file. Give it a connection
+ * of its own: it sets WAL mode and `synchronous = FULL`, so that a record survives a crash of the machine. Inside a
  * transaction of yours on the same connection, `read` and `resolve` are part of that, and charging is refused: what is
  * recorded there could be rolled back after the charge.
  *
- * @throws ConfigurationError where an option cannot work
+ * @throws {ConfigurationError} if an option cannot work.
  *
  * @example
  * ```ts
@@ -58,29 +60,29 @@ export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOp
 
 function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
   let cached: Statements | undefined;
-  const prepared = () => {
+  const prepare = () => {
     if (cached) return cached;
-    const isSet = enableDurability(database);
-    const made = statements(database, table);
-    // In a transaction of somebody else's the settings have to wait, and the table may be rolled back.
-    if (isSet) cached = made;
-    return made;
+    const isDurable = enableDurability(database);
+    const statements = prepareStatements(database, table);
+    // Inside a transaction of the merchant the settings have to wait, and the table might be rolled back.
+    if (isDurable) cached = statements;
+    return statements;
   };
 
   return {
     read(key) {
-      return retryWhileBusy(() => storedRecord(prepared().read.get(key), Date.now()));
+      return retryWhileBusy(() => toStoredRecord(prepare().read.get(key), Date.now()));
     },
 
-    write(key, { expected, version, text, ttl: keepFor, mustCommit: binding }) {
+    write(key, { expected, version, text, ttl, mustCommit }) {
       return retryWhileBusy(() => {
-        const { tick, insert, update, drop: deleteExpired } = prepared();
-        return inTransaction(database, binding, () => {
+        const { countTime, deleteExpired, insert, update } = prepare();
+        return runInTransaction(database, mustCommit, () => {
           const now = Date.now();
-          const written = [now, key, version, text, keepFor === null ? null : keepFor + MARGIN];
-          tick.run(now);
+          const values = [now, key, version, text, ttl === null ? null : ttl + RETENTION_MARGIN];
+          countTime.run(now);
           deleteExpired.run(now, key);
-          const { changes } = expected === null ? insert.run(...written) : update.run(...written, expected);
+          const { changes } = expected === null ? insert.run(...values) : update.run(...values, expected);
           return Number(changes) === 1;
         });
       });
@@ -88,9 +90,10 @@ function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
   };
 }
 
-type Statements = ReturnType<typeof statements>;
+type Statements = ReturnType<typeof prepareStatements>;
 
-function statements(database: SqliteDatabase, name: string) {
+/** Makes the tables if they do not exist. */
+function prepareStatements(database: SqliteDatabase, name: string) {
   const [table, clock] = [`"${name}"`, `"${name}_clock"`];
   database.exec(`
     CREATE TABLE IF NOT EXISTS ${table} (
@@ -107,14 +110,14 @@ function statements(database: SqliteDatabase, name: string) {
       told_at INTEGER NOT NULL
     ) STRICT;
   `);
-  const counted = `(SELECT counted + min(?1 - told_at, ${LONGEST_STEP}) FROM ${clock})`;
+  const counted = `(SELECT counted + min(?1 - told_at, ${MAX_CLOCK_STEP}) FROM ${clock})`;
   return {
     read: database.prepare(`SELECT version, record, written_at FROM ${table} WHERE key = ?`),
     // The first write starts the clock.
-    tick: database.prepare(
+    countTime: database.prepare(
       `INSERT INTO ${clock} (id, counted, told_at) VALUES (1, 0, ?1)
-      ON CONFLICT (id) DO UPDATE SET counted = counted + min(?1 - told_at, ${LONGEST_STEP}), told_at = ?1
-      WHERE abs(?1 - told_at) >= ${SHORTEST_STEP}`,
+      ON CONFLICT (id) DO UPDATE SET counted = counted + min(?1 - told_at, ${MAX_CLOCK_STEP}), told_at = ?1
+      WHERE abs(?1 - told_at) >= ${MIN_CLOCK_STEP}`,
     ),
     insert: database.prepare(
       `INSERT INTO ${table} (key, version, record, written_at, kept_until)
@@ -127,22 +130,33 @@ function statements(database: SqliteDatabase, name: string) {
       `UPDATE ${table} SET version = ?3, record = ?4, written_at = ?1, kept_until = ${counted} + ?5
       WHERE key = ?2 AND version = ?6`,
     ),
-    // Each write drops more than it adds, and never so much that it takes long.
-    drop: database.prepare(
+    // Each write deletes more than it adds, and never so much that it takes long.
+    deleteExpired: database.prepare(
       `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE kept_until <= ${counted} AND key <> ?2 LIMIT 10)`,
     ),
   };
 }
 
-/** Whether it could be set: not in the middle of a transaction. */
+function toStoredRecord(row: unknown, now: number): StoredRecord | null {
+  if (row === undefined || row === null) return null;
+  if (Array.isArray(row)) {
+    const message =
+      'The database returns rows as arrays, so no record can be read: open it without returnArrays.';
+    throw new JournalError(message, { outcome: 'unknown' });
+  }
+  const { version, record, written_at } = Object(row);
+  return { version: String(version), text: String(record), age: now - Number(written_at) };
+}
+
+/** Returns `false` if a transaction is open: it cannot be set then. */
 function enableDurability(database: SqliteDatabase): boolean {
   return runUnlessInTransaction(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
 }
 
-/** A transaction of its own: where one is open already, what is written could still be rolled back. */
-function inTransaction<T>(database: SqliteDatabase, binding: boolean, work: () => T): T {
+/** Runs work in a transaction of its own: what is written in one that is open already could still be rolled back. */
+function runInTransaction<T>(database: SqliteDatabase, mustCommit: boolean, work: () => T): T {
   if (!runUnlessInTransaction(() => database.exec('BEGIN IMMEDIATE'))) {
-    if (!binding) return work();
+    if (!mustCommit) return work();
     throw new JournalError(
       'The connection of the journal is inside a transaction, which could be rolled back after the charge: give the ' +
         'journal a connection of its own.',
@@ -153,55 +167,44 @@ function inTransaction<T>(database: SqliteDatabase, binding: boolean, work: () =
     const result = work();
     database.exec('COMMIT');
     return result;
-  } catch (fault) {
+  } catch (error) {
     try {
       database.exec('ROLLBACK');
     } catch {}
-    throw fault;
+    throw error;
   }
 }
 
-/** `false` where SQLite says that it cannot be done because a transaction is open. */
+/** Returns `false` if SQLite refuses the work because a transaction is open. */
 function runUnlessInTransaction(work: () => void): boolean {
   try {
     work();
     return true;
-  } catch (fault) {
-    if (/(?:within|inside) a transaction/i.test(String(fault))) return false;
-    throw fault;
+  } catch (error) {
+    if (/(?:within|inside) a transaction/i.test(String(error))) return false;
+    throw error;
   }
 }
 
-/** How long others are waited for that hold the file, in milliseconds. */
+/** How long a lock of another process on the file is waited for, in milliseconds. */
 const BUSY_TIMEOUT = 5_000;
 
-/** Another process may hold the file for a moment. To wait inside SQLite would stop this whole process. */
+/** Retries while another process has locked the file. SQLite's own wait would block this whole process. */
 async function retryWhileBusy<T>(work: () => T): Promise<T> {
-  const since = performance.now();
-  for (let pause = 1; ; pause = Math.min(2 * pause, 50)) {
+  const startedAt = performance.now();
+  for (let delay = 1; ; delay = Math.min(2 * delay, 50)) {
     try {
       return work();
-    } catch (fault) {
-      if (!isBusy(fault) || performance.now() - since > BUSY_TIMEOUT) throw fault;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - startedAt > BUSY_TIMEOUT) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await new Promise((resolve) => setTimeout(resolve, delay));
   }
 }
 
 /** SQLITE_BUSY and SQLITE_LOCKED, in the lowest byte of an extended code. */
-function isBusy(fault: unknown): boolean {
-  const { errcode, message } = Object(fault);
+function isBusy(error: unknown): boolean {
+  const { errcode, message } = Object(error);
   if (typeof errcode === 'number') return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
   return /database(?: table)? is locked/.test(String(message));
-}
-
-function storedRecord(row: unknown, now: number): StoredRecord | null {
-  if (row === undefined || row === null) return null;
-  if (Array.isArray(row)) {
-    const message =
-      'The database gives rows as arrays, so that no record can be read: open it without returnArrays.';
-    throw new JournalError(message, { outcome: 'unknown' });
-  }
-  const { version, record, written_at } = Object(row);
-  return { version: String(version), text: String(record), age: now - Number(written_at) };
 }

@@ -1,4 +1,4 @@
-/** A record as it is kept. */
+/** A record as a store keeps it. */
 export interface StoredRecord {
   /** Of the write that left it so. */
   readonly version: string;
@@ -9,26 +9,26 @@ export interface StoredRecord {
 
 /** One write. */
 export interface RecordChange {
-  /** The version that has to be there still, or `null` where there has to be no record. */
+  /** The version that the record must have, or `null` if there must be no record. */
   readonly expected: string | null;
   /** Of this write. No two are alike. */
   readonly version: string;
   readonly text: string;
   /**
-   * After so many milliseconds the record may be dropped; `null`: never. A store may keep it for longer, or for ever. It
-   * must not drop a record, nor hide it, because a clock that may be set has jumped ahead: the key would count as new.
+   * After how many milliseconds the record can be dropped; `null`: never. A store can keep it for longer, or for ever. It
+   * must not drop a record, nor hide it, because a clock that can be set has jumped ahead: the key would count as new.
    */
   readonly ttl: number | null;
   /**
-   * Whether something is sent, or answered, on the strength of this write: it must not be part of a transaction of
-   * somebody else's that could still be rolled back. Only `resolve` is not binding.
+   * Whether a request, or a result for the caller, depends on this write: it must not be part of another transaction that
+   * could still be rolled back. `false` for `resolve` only.
    */
   readonly mustCommit: boolean;
 }
 
 /**
- * All that a database has to do for a journal: give back a record, and replace it only where nobody else did. Give it
- * to {@link createJournal}, and run `journalConformance` of `payment-collection-client/testing` against that.
+ * All that a database has to do for a journal: return a record, and replace it by compare-and-swap. Give it to
+ * {@link createJournal}, and run `journalConformance` of `payment-collection-client/testing` against that.
  *
  * @example
  * ```ts
@@ -39,28 +39,11 @@ export interface RecordChange {
  * ```
  */
 export interface JournalStore {
-  /** The record of a key, or `null`. It has to see every write that has been answered, also another process's. */
+  /** Returns the record of a key, or `null`. It must see every write that has resolved, also another process's. */
   read(key: string): Promise<StoredRecord | null>;
   /**
-   * Writes in one atomic step, and only where `change.expected` holds: `true` where it did. It resolves once the record
-   * would outlive a crash of the process and of the machine.
+   * Writes in one atomic step, and only if `change.expected` holds: `true` if it did. It resolves once the record would
+   * survive a crash of the process and of the machine.
    */
   write(key: string, change: RecordChange): Promise<boolean>;
 }
-
-/**
- * The time that `retention` is measured with. Any clock may be wrong for a while: the machine's, the database server's,
- * or that of one process among several. So a store on a database counts the time itself, beside its records: each write
- * adds what the clock says has passed since it was last asked, at most {@link LONGEST_STEP}, or takes away what the clock
- * went back. The counted time is then never ahead of the clock, whatever the clock did in between, and is ahead of the
- * true time by one step at most for each jump. Long pauses count for less than they were, so a record is dropped late.
- */
-
-/** As much as counts at once, in milliseconds: a day. */
-export const LONGEST_STEP = 24 * 60 * 60 * 1000;
-
-/** A record is kept for this much longer than its `retention`, in milliseconds, so that a few jumps drop nothing. */
-export const MARGIN = 7 * LONGEST_STEP;
-
-/** The counted time is recorded no more often than this, in milliseconds. */
-export const SHORTEST_STEP = 60_000;

@@ -176,8 +176,8 @@ export async function expectSingleWinner(
   attempt = charge,
 ): Promise<void> {
   const all = await Promise.all([...handles, ...handles, ...handles].map((one) => one.claim(key, attempt)));
-  const begun = all.filter(({ state }) => state === 'begun').length;
+  const begun = all.filter(({ state }) => state === 'claimed').length;
   assert(begun === 1, `${begun} of ${all.length} that ${when} got the claim, instead of one`);
-  const others = all.filter(({ state }) => state !== 'begun' && state !== 'in_progress');
+  const others = all.filter(({ state }) => state !== 'claimed' && state !== 'in_progress');
   assert(others.length === 0, `somebody who ${when} was told ${others[0]?.state} instead of in_progress`);
 }

@@ -149,5 +149,5 @@ async function ends(journal: Journal, claim: Claim, ending: Completion): Promise
 async function isLost(journal: Journal, claim: Claim, when: string): Promise<void> {
   assert((await journal.renew(claim)) === null, `renew says that the claim holds, though ${when}`);
   assert(!(await journal.complete(claim, completed)), `end says that it was recorded, though ${when}`);
-  assert((await journal.claim(claim.key, charge)).state !== 'begun', 'a lost claim freed the key');
+  assert((await journal.claim(claim.key, charge)).state !== 'claimed', 'a lost claim freed the key');
 }

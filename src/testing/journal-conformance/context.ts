@@ -1,5 +1,6 @@
 import { JournalError } from '../../errors.ts';
-import type { Claim, ClaimResult, Journal, JournalOptions } from '../../journal/journal.ts';
+import type { JournalOptions } from '../../journal/create-journal.ts';
+import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
 import type { OpenJournal } from './index.ts';
 
@@ -78,7 +79,7 @@ export async function expectClaim(
   when = '',
 ): Promise<Claim> {
   const standing = await journal.claim(key, attempt);
-  assert(standing.state === 'begun', `begin${when} gave ${standing.state}, but nobody else had a claim`);
+  assert(standing.state === 'claimed', `begin${when} gave ${standing.state}, but nobody else had a claim`);
   return standing.claim;
 }
 
@@ -111,7 +112,7 @@ export async function expectUnknownAfterLease(journal: Journal, key: string, whe
     standing = await journal.claim(key, charge);
   }
   const { state } = standing;
-  assert(state !== 'begun', `${when}, and the charge could be sent once more`);
+  assert(state !== 'claimed', `${when}, and the charge could be sent once more`);
   assert(state === 'unknown', `${when}, and the key is ${state} instead of unknown, long after the lease`);
   const entry = await journal.read(key);
   assert(

@@ -1,4 +1,5 @@
-import type { Journal, JournalOptions } from '../../journal/journal.ts';
+import type { JournalOptions } from '../../journal/create-journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import { claimCases } from './claims.ts';
 import { endingCases } from './completions.ts';
 import { ConformanceContext } from './context.ts';

@@ -46,7 +46,7 @@ export class Fate {
       claim: async (key, attempt) => {
         this.past('before begin');
         const standing = await this.#after('during begin', () => journal.claim(key, attempt));
-        if (standing.state === 'begun') {
+        if (standing.state === 'claimed') {
           await this.#heldUp();
           this.past('after begin');
         }

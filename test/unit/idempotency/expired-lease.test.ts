@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
-import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
+import { JournalError, OutcomeUnknownError, type PaymentsClientOptions } from '../../../src/index.ts';
 import type { Resolution } from '../../../src/journal/index.ts';
 import { clockJumps } from '../../helpers/fake-clock.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
 import { fakeClocks, pass, turns, until } from './clocks.ts';
 import { heldService } from './held-service.ts';
 import { changed, sharedStore } from './journals.ts';
-import { charged, KEY } from './keyed-calls.ts';
+import { charged, KEY, refusedConnection } from './keyed-calls.ts';
 
 const LEASE = 10_000;
 
@@ -23,13 +23,34 @@ const jumps: [string, (by: number) => void][] = [
 
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 
-/** A key is asked for before the claim, and again before each request: `then` comes with the second. */
-function onceClaimed(then: () => unknown): () => Promise<string> {
-  let asked = 0;
-  return async () => {
-    if (++asked === 2) await then();
-    return 'sk_live_4vK9qLm2Xw7RtZ';
+/** Runs `work` between claim and request: the first attempt gets no connection, and the retry asks for the key. */
+function betweenClaimAndRequest(work: () => unknown): PaymentsClientOptions {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  let keys = 0;
+  let attempts = 0;
+  return {
+    apiKey: async () => {
+      if (++keys === 2) await work();
+      return 'sk_live_4vK9qLm2Xw7RtZ';
+    },
+    fetch: (url, init) => (++attempts === 1 ? refusedConnection(url) : fetch(url, init)),
+    maxRetries: 1,
   };
+}
+
+/** Holds a call between claim and request, from `reached` on until `release`. */
+function holdBeforeRequest() {
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const options = betweenClaimAndRequest(() => {
+    reached.resolve();
+    return released.promise;
+  });
+  // The retry waits for a fake timer.
+  const reach = async () => {
+    await Promise.all([reached.promise, pass(100, 10)]);
+  };
+  return { options, reach, release: released.resolve };
 }
 
 describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jump) => {
@@ -56,8 +77,8 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('while it got its API key: it sends nothing', async () => {
     const shared = sharedStore();
     const service = await serve();
-    const apiKey = onceClaimed(() => jump(LEASE));
-    const failure = await failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
+    const options = betweenClaimAndRequest(() => jump(LEASE));
+    const failure = await failureOf(charged(service.client({ journal: shared.journal(), ...options })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
     expect(service.requests).toEqual([]);
   });
@@ -76,8 +97,8 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('for less than a lease: it sends', async () => {
     const shared = sharedStore();
     const service = await serve();
-    const apiKey = onceClaimed(() => jump(LEASE - 5_000));
-    await charged(service.client({ journal: shared.journal(), apiKey }));
+    const options = betweenClaimAndRequest(() => jump(LEASE - 5_000));
+    await charged(service.client({ journal: shared.journal(), ...options }));
     expect(service.requests).toHaveLength(1);
   });
 });
@@ -86,20 +107,15 @@ test('a claim that cannot be renewed for a lease, or that was settled, sends not
   fakeClocks();
   const shared = sharedStore();
   const service = await serve();
-  const asked = Promise.withResolvers<void>();
-  const key = Promise.withResolvers<void>();
-  const apiKey = onceClaimed(() => {
-    asked.resolve();
-    return key.promise;
-  });
-  const call = failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
-  await asked.promise;
+  const { options, reach, release } = holdBeforeRequest();
+  const call = failureOf(charged(service.client({ journal: shared.journal(), ...options })));
+  await reach();
   // Somebody settles it by a clock that runs ahead, and its next renewal learns of that.
   shared.setClock(() => Date.now() + LEASE);
   await shared.journal().resolve(KEY, 'not_charged');
   vi.advanceTimersByTime(4_000);
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-  key.resolve();
+  release();
   expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
   expect(service.requests).toEqual([]);
   expect(shared.states(KEY)).toEqual(['begun', 'not_charged']);
@@ -123,14 +139,9 @@ test('counts the lease from when a renewal was requested, not from its response'
       return renewed;
     },
   });
-  const asked = Promise.withResolvers<void>();
-  const key = Promise.withResolvers<void>();
-  const apiKey = onceClaimed(() => {
-    asked.resolve();
-    return key.promise;
-  });
-  const call = failureOf(charged(service.client({ journal: slow, apiKey })));
-  await asked.promise;
+  const { options, reach, release } = holdBeforeRequest();
+  const call = failureOf(charged(service.client({ journal: slow, ...options })));
+  await reach();
   await pass(4_000);
   await written.promise;
   await pass(5_000);
@@ -139,7 +150,7 @@ test('counts the lease from when a renewal was requested, not from its response'
   // 14 s after the claim and 10.7 s after the one renewal, the lease has expired: a person resolves the key.
   await shared.journal().resolve(KEY, 'not_charged');
   await charged(service.client({ journal: shared.journal(), apiKey: 'sk_live_4vK9qLm2Xw7RtZ' }));
-  key.resolve();
+  release();
   await turns();
   await pass(6_000);
   expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });

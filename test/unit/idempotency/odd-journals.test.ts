@@ -52,8 +52,8 @@ const nonsense: [string, unknown][] = [
   ['true', true],
   ['no state', {}],
   ['a state that there is not', { state: 'paid' }],
-  ['a claim that is none', { state: 'begun' }],
-  ['a claim for nothing', { state: 'begun', claim: {} }],
+  ['a claim that is none', { state: 'claimed' }],
+  ['a claim for nothing', { state: 'claimed', claim: {} }],
   ['a result that is none', { state: 'completed', result: null }],
   ['a result without a reference', { state: 'completed', result: { status: 'success' } }],
   ['something in progress without a version', { state: 'in_progress' }],
@@ -133,8 +133,8 @@ test('a record that cannot be read is never charged on, and never said to be no 
     const failure = await failureOf(charged(service.client({ journal: shared.journal(), onEvent })));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
-    expect(String(failure)).toContain('a newer version of this package may have written it');
-    expect(String(failure)).toContain('Nothing was sent. An earlier call may have charged');
+    expect(String(failure)).toContain('a newer version of this package might have written it');
+    expect(String(failure)).toContain('Nothing was sent. An earlier call might have charged');
     expect(failure).toMatchObject({ idempotencyKey: KEY });
     expect(told).toMatchObject([{ type: 'journal', result: 'unresolved', idempotencyKey: KEY }]);
   }

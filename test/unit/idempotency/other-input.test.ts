@@ -180,7 +180,7 @@ test('the message says what to look at before anything else is charged, and show
   const message = failure instanceof Error ? failure.message : '';
   for (const part of [
     'other input',
-    'may have charged',
+    'might have charged',
     'Nothing was sent',
     'One key per charge',
     'journal.resolve(',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
-import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { type Claim, createJournal, type Journal, type JournalStore } from '../../../src/journal/index.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
 import { kinds, sharedStore } from './journals.ts';
 import { charged, KEY, keyed, posts } from './keyed-calls.ts';
@@ -164,24 +164,45 @@ test.each([
 });
 
 describe('an apiKey function', () => {
-  test('whose key changes its mode after the claim sends nothing, and frees the key', async () => {
+  test('is called once for the claim and the first attempt', async () => {
     const shared = sharedStore();
     const service = await serve();
+    let calls = 0;
+    const apiKey = () => [TEST_KEY, LIVE_KEY][calls++] ?? LIVE_KEY;
+    await charged(service.client({ journal: shared.journal(), apiKey }));
+    expect(calls).toBe(1);
+    expect(service.requests).toMatchObject([{ headers: { authorization: `Bearer ${TEST_KEY}` } }]);
+  });
+
+  test('is called again after the wait for another call, and must keep its mode', async () => {
+    const shared = sharedStore();
+    const service = await serve();
+    const other = shared.journal();
     const keys = [TEST_KEY, LIVE_KEY];
-    const client = service.client({ journal: shared.journal(), apiKey: () => keys.shift() ?? LIVE_KEY });
-    const failure = await failureOf(charged(client));
+    const held = Promise.withResolvers<Claim>();
+    const claim: Journal['claim'] = async (key, intent) => {
+      const first = await other.claim(key, intent);
+      const second = await other.claim(key, intent);
+      journal.claim = other.claim;
+      if (first.state === 'claimed') held.resolve(first.claim);
+      return second;
+    };
+    const journal = { ...shared.journal(), claim };
+    const call = failureOf(charged(service.client({ journal, apiKey: () => keys.shift() ?? LIVE_KEY })));
+    expect(await other.complete(await held.promise, { state: 'not_sent' })).toBe(true);
+    const failure = await call;
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({ outcome: 'not_sent', operation: 'chargeMobileMoney' });
     expect(String(failure)).toContain('another mode');
     expect(Object(failure).message.length).toBeLessThanOrEqual(200);
     expect(service.requests).toEqual([]);
-    expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
+    expect(shared.states(KEY)).toEqual(['begun', 'not_sent', 'begun', 'not_sent']);
   });
 
   test('whose key changes its mode before a retry sends no second request', async () => {
     const shared = sharedStore();
     const service = await startService((response) => json(response, 429, {}));
-    const keys = [TEST_KEY, TEST_KEY];
+    const keys = [TEST_KEY];
     const client = service.client({
       journal: shared.journal(),
       apiKey: () => keys.shift() ?? LIVE_KEY,

@@ -158,7 +158,7 @@ describe('what is said of a charge in doubt', () => {
     const { failure } = await telling('chargeMobileMoney', 'TXN-seen');
     for (const part of [
       'idempotencyKey "order-17"',
-      'may have charged',
+      'might have charged',
       'Nothing was sent',
       'Verify TXN-seen',
       'journal.resolve("order-17", { reference } or \'not_charged\')',

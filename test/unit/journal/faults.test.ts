@@ -64,7 +64,7 @@ describe('a database that is out of reach', () => {
     const service = await counting();
     for (const journal of await reached()) {
       const payments = service.client({ journal });
-      const claim = { key: 'order-17', version: 'any', attempt };
+      const claim = { key: 'order-17', version: 'any', intent: attempt };
       const failures = [
         await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
         await failureOf(journal.claim('order-17', attempt)),
@@ -116,7 +116,7 @@ describe('a write that failed', () => {
     await begunClaim(journal, 'first');
     next('lost');
     expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({ retryable: true });
-    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
   });
 
   test.each(['answer lost', 'done twice'] as const)('counts where it was made: %s', async (fate) => {
@@ -219,7 +219,7 @@ describe('a record that is not understood', () => {
       await failureOf(unread.resolve('order-17', 'not_charged')),
     ]) {
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
-      expect(String(failure)).toContain('a newer version of this package may have written it');
+      expect(String(failure)).toContain('a newer version of this package might have written it');
     }
     expect(service.requests).toEqual([]);
     expect(await store.read('order-17')).toMatchObject({ text });

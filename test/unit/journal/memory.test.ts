@@ -11,7 +11,7 @@ describe('a journal in memory keeps what every journal has to', () => {
 
 test('memoryJournal keeps its records to itself unless it is given a store', async () => {
   await begunClaim(memoryJournal(), 'order-17');
-  expect(await memoryJournal().claim('order-17', attempt)).toMatchObject({ state: 'begun' });
+  expect(await memoryJournal().claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
   const store = memoryStore();
   await begunClaim(memoryJournal({ store }), 'order-17');
   expect(await memoryJournal({ store }).claim('order-17', attempt)).toMatchObject({ state: 'in_progress' });

@@ -263,7 +263,7 @@ describe('through a Client', () => {
     const beginning = journal.claim(key, attempt);
     await waitingForLock(client);
     await client.query('COMMIT');
-    expect(await beginning).toMatchObject({ state: 'begun' });
+    expect(await beginning).toMatchObject({ state: 'claimed' });
   });
 
   test.each([

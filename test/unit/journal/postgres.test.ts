@@ -81,7 +81,7 @@ test.each([
   };
   await vi.waitFor(isBlocked, { timeout: 20_000 });
   await other.query('COMMIT');
-  expect(await standing).toMatchObject({ state: 'begun' });
+  expect(await standing).toMatchObject({ state: 'claimed' });
 });
 
 describe('migrate', () => {
@@ -214,7 +214,7 @@ test('what was dropped is deleted, a little at a time, and its key is new; what 
   await later(30_000);
   expect(await journal.read('old 29')).toMatchObject({ state: 'rejected' });
   expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
-    state: 'begun',
+    state: 'claimed',
   });
   expect(await rows('old %')).toBe(20);
   await begunClaim(journal, 'new 1');

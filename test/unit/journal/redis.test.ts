@@ -74,7 +74,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client);
     const key = `under ${options}`;
     const all = await Promise.all(Array.from({ length: 10 }, () => journal.claim(key, attempt)));
-    expect(all.filter(({ state }) => state === 'begun')).toHaveLength(1);
+    expect(all.filter(({ state }) => state === 'claimed')).toHaveLength(1);
     expect(all.filter(({ state }) => state === 'in_progress')).toHaveLength(9);
     expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
   });
@@ -145,7 +145,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(await names('unknown *')).toBe(30);
     expect(await journal.complete(begunAgain, { state: 'unknown' })).toBe(true);
     expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
-      state: 'begun',
+      state: 'claimed',
     });
   });
 

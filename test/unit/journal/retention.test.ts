@@ -60,7 +60,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     await pass(journal, MARGIN);
     expect(await journal.read('order-17')).toBeNull();
     expect(await journal.claim('order-17', { ...attempt, fingerprint: 'other' })).toMatchObject({
-      state: 'begun',
+      state: 'claimed',
     });
   });
 
@@ -102,7 +102,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'unknown' });
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
     await journal.resolve('order-17', 'not_charged');
-    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
+    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
   });
 });
 

@@ -40,9 +40,9 @@ test('of several processes on one file, one gets each key, and its record holds'
   const journal = sqliteJournal(database);
   for (let index = 0; index < KEYS; index++) {
     const states = said.map((states) => states[index]);
-    expect(states.filter((state) => state === 'begun')).toHaveLength(1);
-    expect(states.filter((state) => !['begun', 'in_progress', 'completed'].includes(state))).toEqual([]);
-    const owner = names[states.indexOf('begun')];
+    expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
+    expect(states.filter((state) => !['claimed', 'in_progress', 'completed'].includes(state))).toEqual([]);
+    const owner = names[states.indexOf('claimed')];
     expect(await journal.read(`order-${index}`)).toMatchObject({
       state: 'completed',
       result: { reference: `TXN-${owner}-${index}` },

@@ -68,7 +68,7 @@ test('a file that somebody else holds is waited for, while this process goes on'
     turns++;
   }
   other.exec('COMMIT');
-  expect(await beginning).toMatchObject({ state: 'begun' });
+  expect(await beginning).toMatchObject({ state: 'claimed' });
 });
 
 test('inside a transaction of the merchant on its connection, charging is refused and nothing is recorded', async () => {
@@ -120,7 +120,7 @@ test('a table that was made in a transaction that is rolled back is made again',
   database.exec('BEGIN');
   expect(await journal.read('order-17')).toBeNull();
   database.exec('ROLLBACK');
-  expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'begun' });
+  expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
 });
 

@@ -92,7 +92,7 @@ export const wrongStores: Wrong[] = [
       },
     })),
     found: DURING,
-    says: 'begin gave begun while it was renewed',
+    says: 'begin gave claimed while it was renewed',
   },
   {
     what: 'keeps its records in the handle',
@@ -139,7 +139,7 @@ export const wrongStores: Wrong[] = [
       });
     })(),
     found: OUTLIVES,
-    says: 'begin gave begun instead of completed',
+    says: 'begin gave claimed instead of completed',
   },
   {
     what: 'has no age',
@@ -196,7 +196,7 @@ export const wrongStores: Wrong[] = [
       }),
     }),
     found: NEVER,
-    says: 'begin gave begun instead of unknown',
+    says: 'begin gave claimed instead of unknown',
   },
   {
     what: 'drops at the first date it was given',
@@ -209,6 +209,6 @@ export const wrongStores: Wrong[] = [
       }),
     }),
     found: NEVER,
-    says: 'begin gave begun instead of unknown: it was begun again',
+    says: 'begin gave claimed instead of unknown: it was begun again',
   },
 ];

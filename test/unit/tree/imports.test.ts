@@ -7,10 +7,11 @@ const layers: [string, RegExp][] = [
   ['values and time', /^(?:version|max-timeout|untrusted|loopback|timing|schedule)\./],
   ['API', /^api\//],
   ['errors and events', /^(?:errors|events|decoded-text|redact|sanitize-error|unknown-option)\./],
-  ['journal', /^journal\//],
+  ['journal interface', /^(?:journal\/(?:journal|record|store|warnings)|idempotency\/keyed-call)\./],
   ['options', /^(?:options|resolve-options)\./],
+  ['at-most-once protocol', /^idempotency\//],
+  ['journal', /^journal\//],
   ['HTTP', /^http\//],
-  ['idempotency', /^idempotency\//],
   ['polling', /^polling\//],
   ['client', /^client\./],
   ['index', /^index\./],
@@ -35,6 +36,20 @@ test('every source file has a layer', () => {
 
 test('imports point down only', () => {
   expect(imports.filter(({ file, imported }) => layerOf(imported) > layerOf(file))).toEqual([]);
+});
+
+test('the client reaches protocol and journals by their types only', () => {
+  const values = globSync('{client,index,options,resolve-options,{http,polling}/*}.ts', {
+    cwd: 'src',
+  }).flatMap((file) =>
+    [
+      ...readFileSync(join('src', file), 'utf8').matchAll(
+        /^(?:im|ex)port (?!type )[^;]*? from '(\.[^']+)'/gm,
+      ),
+    ].map(([, path = '']) => normalize(join(dirname(file), path))),
+  );
+  expect(values.length).toBeGreaterThan(60);
+  expect(values.filter((imported) => /^(?:idempotency|journal)\//.test(imported))).toEqual([]);
 });
 
 test('the mock builds on operations and contract, not on the client it tests', () => {

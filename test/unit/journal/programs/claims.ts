@@ -24,7 +24,7 @@ const first = (name.charCodeAt(0) * 13) % keys.length;
 for (const index of [...keys.slice(first), ...keys.slice(0, first)]) {
   const standing = await journal.claim(`order-${index}`, attempt);
   states[index] = standing.state;
-  if (standing.state !== 'begun') continue;
+  if (standing.state !== 'claimed') continue;
   const renewed = await journal.renew(standing.claim);
   const ending = { state: 'completed', result: { reference: `TXN-${name}-${index}` } } as const;
   if (!renewed || !(await journal.complete(renewed, ending))) throw new Error('a claim was lost');

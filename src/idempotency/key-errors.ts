@@ -1,0 +1,136 @@
+import type { OperationName } from '../api/operations.ts';
+import {
+  type AnyTransaction,
+  ConfigurationError,
+  howToResolve,
+  IdempotencyConflictError,
+  JournalError,
+  OutcomeUnknownError,
+  quotedKey,
+} from '../errors.ts';
+import type { Mode } from '../options.ts';
+import { createRedact } from '../redact.ts';
+import type { CreateRequest, KeyedCall } from './keyed-call.ts';
+
+/** The call that an error or event is about, with its key redacted once. */
+export interface KeyContext {
+  readonly operation: OperationName;
+  /** For errors and events. */
+  readonly redactedKey: string;
+  /** For messages: redacted, quoted, and short enough to leave room for what to do. */
+  readonly quotedKey: string;
+  /** Redacts a reference or another id. */
+  readonly redactId: (id: string) => string;
+}
+
+/** Redacts what this call was given: the API key, the customer's phone and email. */
+export function createKeyContext<Input, Request extends CreateRequest, Result extends AnyTransaction>({
+  idempotencyKey,
+  operation,
+  request,
+  redactId: redactApiKey,
+}: KeyedCall<Input, Request, Result>): KeyContext {
+  const redact = createRedact([], request.phone, request.customer_email);
+  const redactId = (id: string) => redactApiKey(redact.id(id));
+  const redactedKey = redactId(idempotencyKey);
+  return { operation: operation.name, redactedKey, quotedKey: quotedKey(redactedKey), redactId };
+}
+
+/** The record of the key leaves the outcome unknown. */
+export function unresolvedKeyError(
+  { operation, redactedKey, quotedKey, redactId }: KeyContext,
+  reference?: string,
+): OutcomeUnknownError {
+  const shown = reference && redactId(reference);
+  return new OutcomeUnknownError(
+    `${operation}: an earlier call under idempotencyKey ${quotedKey} ${mightHave(operation)}. Nothing was sent. ` +
+      howToResolve(operation, redactedKey, shown),
+    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
+  );
+}
+
+/** The record of the key cannot be read, so this process cannot resolve the key either. */
+export function unreadableRecordError(
+  { operation, redactedKey, quotedKey }: KeyContext,
+  why: string,
+  cause: Error | undefined,
+): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `${operation}, idempotencyKey ${quotedKey}: ${why} Nothing was sent. An earlier call ${mightHave(operation)}: find ` +
+      'it at the service.',
+    { operation, cause, idempotencyKey: redactedKey },
+  );
+}
+
+function mightHave(operation: OperationName): string {
+  return operation === 'initialize' ? 'might have started a payment' : 'might have charged';
+}
+
+/** The charge is recorded, but its result cannot be replayed. */
+export function unreadableResultError(
+  { operation, redactedKey, quotedKey, redactId }: KeyContext,
+  reference: string,
+): OutcomeUnknownError {
+  const shown = redactId(reference);
+  return new OutcomeUnknownError(
+    `${operation}: the journal holds ${shown} for idempotencyKey ${quotedKey}, but the rest of its record cannot be ` +
+      `read. Nothing was sent now. Do not charge again: verify ${shown}.`,
+    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
+  );
+}
+
+/** The key was resolved with another result while its charge was in flight. */
+export function resolvedMeanwhileError(
+  { operation, redactedKey, quotedKey, redactId }: KeyContext,
+  reference: string,
+): OutcomeUnknownError {
+  const shown = redactId(reference);
+  return new OutcomeUnknownError(
+    `${operation}: the service made ${shown}, but idempotencyKey ${quotedKey} was resolved otherwise meanwhile. Two ` +
+      `charges might exist: verify ${shown}, and compare it with journal.read.`,
+    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
+  );
+}
+
+/** The key was used with other input, and a charge of that call might exist. */
+export function conflictError({ operation, redactedKey, quotedKey }: KeyContext): IdempotencyConflictError {
+  return new IdempotencyConflictError(
+    `${operation}: key ${quotedKey} was used with other input and might have charged. Nothing was sent. One key per ` +
+      `charge. ${howToResolve(operation, redactedKey, undefined)}`,
+    { operation, idempotencyKey: redactedKey },
+  );
+}
+
+/** The journal belongs to another base URL or mode: `isOtherMode` if only the mode differs. */
+export function otherServiceError(
+  { operation }: KeyContext,
+  mode: Mode,
+  isOtherMode: boolean,
+): ConfigurationError {
+  const keys =
+    mode === 'test' ? 'keys other than sk_test_…, and this is a test key' : 'test keys, and this is none';
+  const owner = isOtherMode ? keys : 'another base URL or mode than that of this client';
+  return new ConfigurationError(
+    `${operation}: the journal belongs to ${owner}. Nothing was sent. Give each service and mode a journal of its own ` +
+      '(table, file or prefix).',
+    { operation },
+  );
+}
+
+/** A charge of one mode must not be recorded in the journal of the other. */
+export function modeChangedError({ operation, quotedKey }: KeyContext): ConfigurationError {
+  return new ConfigurationError(
+    `${operation}: apiKey gave a key of another mode (test or not) than when idempotencyKey ${quotedKey} was claimed. ` +
+      'Nothing was sent. Use one client and one journal for each mode.',
+    { operation },
+  );
+}
+
+/** Another process might have resolved the key by now, so a request could charge a second time. */
+export function leaseExpiredError({ operation }: KeyContext): JournalError {
+  return new JournalError(
+    `${operation}: the lease of the key expired before the request: this process or its journal was blocked for too ` +
+      'long. Nothing was sent. Call again.',
+    { operation, retryable: true },
+  );
+}
