@@ -26,7 +26,7 @@ const faults = faultsOf(tried);
 const titleOf = ({ page, heading }: Block) => `${page}, ${heading}`;
 const storiesOf = (block: Block) => stories[titleOf(block)] ?? [nothingHappens];
 
-const STEPS = /\b(?:fulfil|release|parkForReview|tellTheCustomer|askAgainLater)(?=\()/g;
+const STEPS = /\b(?:fulfil|release|holdForReview|showPaymentFailed|retryLater|checkLater)(?=\()/g;
 const WAITS = /\b(?:waitForFinalStatus|watch|reconcile)\(/;
 const BRINGS_ITS_OWN_SERVICE = /\b(?:setupServer|startSandbox)\(/;
 

@@ -33,9 +33,10 @@ export interface Names {
   app: { post(path: string, ...handlers: Handler[]): void };
   fulfil(order: Order): Promise<void>;
   release(order: Order): Promise<void>;
-  parkForReview(order: Order, error: Error): Promise<void>;
-  tellTheCustomer(order: Order, message: string): Promise<void>;
-  askAgainLater(order: Order, reference?: string): Promise<void>;
+  holdForReview(order: Order, error: Error): Promise<void>;
+  showPaymentFailed(order: Order): Promise<void>;
+  retryLater(order: Order): Promise<void>;
+  checkLater(order: Order, reference: string): Promise<void>;
 }
 
 /** Each name once, for the compiler and for the run. */
@@ -51,9 +52,10 @@ export const assumedNames = [
   'app',
   'fulfil',
   'release',
-  'parkForReview',
-  'tellTheCustomer',
-  'askAgainLater',
+  'holdForReview',
+  'showPaymentFailed',
+  'retryLater',
+  'checkLater',
 ] as const satisfies (keyof Names)[];
 
 /** What a block did, for the test to see. */
@@ -91,9 +93,10 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },
     fulfil: tell('fulfil'),
     release: tell('release'),
-    parkForReview: tell('parkForReview'),
-    tellTheCustomer: async (order: Order) => tell('tellTheCustomer')(order),
-    askAgainLater: tell('askAgainLater'),
+    holdForReview: tell('holdForReview'),
+    showPaymentFailed: tell('showPaymentFailed'),
+    retryLater: tell('retryLater'),
+    checkLater: tell('checkLater'),
   };
   return {
     names,

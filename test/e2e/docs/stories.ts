@@ -27,19 +27,19 @@ const accepted: Story = { where: 'the charge is accepted', charges: 1 };
 const refusal: Story = {
   where: 'the service refuses the charge',
   arrange: ({ mock }) => mock.fault('chargeMobileMoney', refused),
-  told: ['tellTheCustomer order-17'],
+  told: ['showPaymentFailed order-17'],
   charges: 0,
 };
 const inDoubt: Story = {
   where: 'the answer to the charge is lost',
   arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
-  told: ['parkForReview order-17 OutcomeUnknownError'],
+  told: ['holdForReview order-17 OutcomeUnknownError'],
   charges: 1,
 };
 const rateLimited: Story = {
   where: 'the service is busy for a minute',
   arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
-  told: ['askAgainLater order-17'],
+  told: ['retryLater order-17'],
   charges: 0,
 };
 
@@ -55,12 +55,12 @@ const declined: Story = {
 };
 const silent: Story = {
   where: 'the customer does nothing',
-  told: ['askAgainLater order-17 TXN-000001'],
+  told: ['checkLater order-17 TXN-000001'],
 };
 
 /** By page and heading. Every step of the shop that a block shows has to be taken in one of its stories. */
 export const stories: Record<string, readonly Story[]> = {
-  'README.md, Ten lines': [
+  'README.md, Charge a customer': [
     {
       where: 'the customer approves',
       arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
@@ -74,12 +74,12 @@ export const stories: Record<string, readonly Story[]> = {
       charges: 1,
     },
   ],
-  'README.md, When a call fails': [accepted, refusal, inDoubt],
-  'README.md, Waiting': [approved, declined, silent],
-  'README.md, At most one charge': [accepted],
-  'docs/order-workflows.md, At most one charge': [{ ...accepted, where: 'the key is used twice' }],
-  'docs/order-workflows.md, The four journals': [nothingHappens],
-  'docs/order-workflows.md, Waiting on an engine': [
+  'README.md, Handle errors': [accepted, refusal, inDoubt],
+  'README.md, Wait for the final status': [approved, declined, silent],
+  'README.md, Charge at most once': [accepted],
+  'docs/order-workflows.md, Charge at most once': [{ ...accepted, where: 'the key is used twice' }],
+  'docs/order-workflows.md, Choose a journal': [nothingHappens],
+  'docs/order-workflows.md, Wait on an engine': [
     { where: 'the payment is pending', printed: [expect.stringMatching(/^\{ delay: \d+ \}$/)] },
     {
       where: 'the customer has approved',
@@ -92,14 +92,15 @@ export const stories: Record<string, readonly Story[]> = {
       printed: ['{ delay: 5000 }'],
     },
   ],
-  'docs/outcomes.md, Outcomes, and what to do on each': [
+  'docs/outcomes.md, Handle errors': [
     accepted,
     refusal,
     rateLimited,
-    { ...inDoubt, printed: [expect.stringMatching(/^in doubt undefined ConnectionError/)] },
+    { ...inDoubt, printed: [expect.stringMatching(/^outcome unknown undefined ConnectionError/)] },
   ],
-  'docs/waiting.md, Which deadline, and what to do when it passes': [approved, declined, silent],
-  'docs/waiting.md, After a restart': [
+  'docs/waiting.md, Wait for the final status': [{ ...approved, told: [], printed: ["'success'"] }],
+  'docs/waiting.md, Choose a deadline, and handle its end': [approved, declined, silent],
+  'docs/waiting.md, Continue after a restart': [
     {
       where: 'the customer has approved',
       arrange: ({ mock, names }) => mock.approve(names.reference),
@@ -108,7 +109,9 @@ export const stories: Record<string, readonly Story[]> = {
     {
       where: 'the service refuses to say',
       arrange: ({ mock }) => mock.fault('verify', { kind: 'status', status: 401 }),
-      printed: [expect.stringMatching(/^TXN-000001: nothing was learned, it stays open AuthenticationError/)],
+      printed: [
+        expect.stringMatching(/^TXN-000001: the check failed, the order stays open AuthenticationError/),
+      ],
     },
     {
       where: 'the customer has paid another amount',
@@ -116,10 +119,10 @@ export const stories: Record<string, readonly Story[]> = {
         mock.approve(names.reference);
         mock.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
       },
-      told: ['parkForReview order-17 TransactionMismatchError'],
+      told: ['holdForReview order-17 TransactionMismatchError'],
     },
   ],
-  'docs/waiting.md, Webhooks are hints': [
+  'docs/waiting.md, Handle webhooks': [
     {
       where: 'a webhook comes in',
       arrange: ({ names }) => void vi.spyOn(names.payments, 'notify'),
