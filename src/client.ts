@@ -21,9 +21,10 @@ import type {
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
+import { type CheckResult, toCheckResult } from './polling/check.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
-import { type CheckResult, resolveWait, toCheckResult } from './polling/resolve-wait.ts';
+import { resolveWait } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
 import { assertOptions, resolveOptions } from './resolve-options.ts';
 
@@ -50,15 +51,9 @@ export class PaymentsClient {
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
     this.#send = createSend(this.#options, this.#closing.signal, (retryAfter, reference) =>
-      this.#waits.rateLimited(retryAfter, reference),
+      this.#waits.onRateLimited(retryAfter, reference),
     );
-    this.#waits = new Poller(
-      // Where it throws at once, that is the poll's fault too.
-      async (reference, once) =>
-        this.#send(prepareCall(this.#options, operations.verify, { reference }, { ...once, maxRetries: 0 })),
-      this.#options.polling,
-      this.#options.report,
-    );
+    this.#waits = new Poller(this.#options, this.#send, this.#closing.signal);
   }
 
   /** `test` for a key of the shape `sk_test_…`. SPEC.md, 5, shows no live key, so anything else is `unknown`. */
@@ -151,8 +146,8 @@ export class PaymentsClient {
    * ```
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
-    return new Promise((resolve, reject) => {
-      this.#waits.add(this.#wait(reference, options), resolve, reject);
+    return new Promise((resolve) => {
+      this.#waits.add(resolveWait(reference, options, this.#options.polling.rules), resolve);
     });
   }
 
@@ -168,7 +163,7 @@ export class PaymentsClient {
    * ```
    */
   watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
-    return watch(this.#waits, this.#wait(reference, options));
+    return watch(this.#waits, resolveWait(reference, options, this.#options.polling.rules));
   }
 
   /**
@@ -192,11 +187,8 @@ export class PaymentsClient {
     references: Iterable<string | ReconcileItem> | AsyncIterable<string | ReconcileItem>,
     options: ReconcileOptions = {},
   ): AsyncGenerator<ReconcileResult, void, void> {
-    return ofRead(() =>
-      reconcile(this.#waits, references, assertOptions(options), (reference, rest) =>
-        this.#wait(reference, rest),
-      ),
-    );
+    const { rules } = this.#options.polling;
+    return ofRead(() => reconcile(this.#waits, references, options, rules, this.#closing.signal));
   }
 
   /**
@@ -227,7 +219,6 @@ export class PaymentsClient {
 
   /** Ends every wait with `ClosedError`. Whatever is called afterwards fails with it too. */
   close(): void {
-    this.#waits.close();
     this.#closing.abort(new ClosedError());
   }
 
@@ -248,13 +239,8 @@ export class PaymentsClient {
     Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspected });
   }
 
-  #wait(reference: string, options: WaitOptions) {
-    const { polling, showReference } = this.#options;
-    return ofRead(() => resolveWait(reference, assertOptions(options), polling.rules, showReference));
-  }
-
   async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
-    if (this.#waits.closed) throw new ClosedError('verify');
+    if (this.#closing.signal.aborted) throw new ClosedError('verify');
     return await this.#send(prepareCall(this.#options, operations.verify, input, options));
   }
 
@@ -263,7 +249,7 @@ export class PaymentsClient {
     input: Input,
     options: CreateOptions,
   ): Promise<Result> {
-    if (this.#waits.closed) throw new ClosedError(operation.name);
+    if (this.#closing.signal.aborted) throw new ClosedError(operation.name);
     const { idempotencyKey: _, ...rest } = assertOptions(options);
     const key = givenKey(options, operation.name, this.#options.journal !== undefined);
     const call = prepareCall(this.#options, operation, input, rest);

@@ -96,6 +96,6 @@ export type {
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
+export type { CheckResult as Check } from './polling/check.ts';
 export type { ReconcileResult as Reconciled } from './polling/reconcile.ts';
-export type { CheckResult as Check } from './polling/resolve-wait.ts';
 export type { Schedule } from './schedule.ts';

@@ -2,12 +2,13 @@ import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema, Network } from '../api/input.ts';
 import { DEFAULT_CURRENCY } from '../api/operations.ts';
 import { transactionStatuses } from '../api/transaction.ts';
+import { defaultFinalStatuses } from '../schedule.ts';
 
 /** A status that SPEC.md, 3, shows. */
 export type KnownStatus = (typeof transactionStatuses)[number];
 
 /** A status that ends a payment. */
-export type FinalStatus = 'success' | 'failed' | 'abandoned';
+export type FinalStatus = (typeof defaultFinalStatuses)[number];
 
 /** A transaction as the service holds it. Times are epoch milliseconds. */
 export interface Entry {
@@ -237,5 +238,5 @@ export class Ledger {
 const numbered = (count: number) => `TXN-${String(count).padStart(6, '0')}`;
 
 export function isFinal(status: KnownStatus): status is FinalStatus {
-  return status === 'success' || status === 'failed' || status === 'abandoned';
+  return defaultFinalStatuses.some((final) => final === status);
 }

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { verify } from '../../../src/api/operations.ts';
 import { PaymentsClient, type Transaction } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
@@ -69,4 +70,14 @@ test("a list of finalStatuses that changes later changes no wait, the client's n
   waits.push(wait(client, {}));
   const statuses = (await settled(Promise.all(waits))).map(({ status }) => status);
   expect(statuses).toEqual(['success', 'success', 'success']);
+});
+
+test('validates a reference once for each wait, not at each poll', async () => {
+  const validate = vi.spyOn(verify.input, 'safeParse');
+  const { client, seen } = scriptedService(inTurn('pending', 'pending', 'pending', 'success'));
+  const headers = { 'X-Shop': 'accra' };
+  await settled(client.waitForFinalStatus(REFERENCE, { headers }));
+  expect(seen.map((request) => request.headers.get('x-shop'))).toEqual(Array(4).fill('accra'));
+  expect(validate).toHaveBeenCalledTimes(1);
+  validate.mockRestore();
 });
