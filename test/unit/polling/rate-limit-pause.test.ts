@@ -13,15 +13,15 @@ const refusal = (retryAfter?: string) =>
   new Response('', { status: 429, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } });
 
 interface Limit {
-  /** The request that is refused first, from the eighth second on. */
+  /** The first request that is refused, after the eighth second. */
   first(reference: string): boolean;
   answer(): Response;
-  /** How long everything is refused from then on, in milliseconds. */
+  /** How long every request is refused from then on, in milliseconds. */
   lasts: number;
   count?: number;
 }
 
-/** Many waits, and a service that limits the key: once it has refused one request, it refuses all for a while. */
+/** Many waits, and a service that limits the key: after it refused one request, it refuses all for a while. */
 async function limitedByKey({ first, answer, lasts, count = 200 }: Limit) {
   const began = performance.now();
   let refusedAt: number | undefined;
@@ -54,7 +54,7 @@ test.each([
   await vi.advanceTimersByTimeAsync(pause + 6 * SECOND);
   const [probe, next, ...others] = after().map(({ at }) => at - refusedAt());
   expect(probe).toBe(Math.min(1_000, pause / 2));
-  // A date has whole seconds. The probe was refused too, so the pause is counted from there.
+  // A date has whole seconds. The probe was refused too, so the pause counts from the probe.
   expect(next).toBeGreaterThan(pause - SECOND);
   expect(next).toBeLessThanOrEqual(pause + SECOND + 100);
   expect(others.length).toBeGreaterThan(50);
@@ -94,7 +94,7 @@ test('pauses every wait after a 429 to a charge whose outcome is unknown', async
   client.close();
 });
 
-test('after a pause the rate is half of what it was, then grows, then is whole again', async () => {
+test('halves the rate after a pause, then recovers to the full rate', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: (path) => path === 'charge-mobile-money',
     answer: () => refusal('10'),
@@ -117,7 +117,7 @@ test('after a pause the rate is half of what it was, then grows, then is whole a
   client.close();
 });
 
-test('requests that were under way together and are refused together halve the rate once', async () => {
+test('halves the rate once if requests in flight together are refused', async () => {
   const began = performance.now();
   const { client, seen } = scriptedService(
     () => (performance.now() - began < 450 ? refusal('0') : 'pending'),
@@ -134,7 +134,7 @@ test('requests that were under way together and are refused together halve the r
   client.close();
 });
 
-test('a service that refuses again and again is asked ever more slowly, and never given up', async () => {
+test('slows down each time the service refuses, and never gives up', async () => {
   const { client, seen } = scriptedService(() => refusal('5'));
   for (const reference of references(100)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(5 * MINUTE);
@@ -146,7 +146,7 @@ test('a service that refuses again and again is asked ever more slowly, and neve
   client.close();
 });
 
-test('a service that has refused for long is asked at the full rate soon after it stops', async () => {
+test('recovers the full rate soon after a long refusal ends', async () => {
   const began = performance.now();
   const { client, seen } = scriptedService(() =>
     performance.now() - began < 2 * MINUTE ? refusal('1') : 'pending',
@@ -158,7 +158,7 @@ test('a service that has refused for long is asked at the full rate soon after i
   client.close();
 });
 
-test('no hint gets through a pause', async () => {
+test('sends no poll for notify during a pause', async () => {
   const { client, after } = await limitedByKey({
     first: isWaitedFor,
     answer: () => refusal('10'),
@@ -181,7 +181,7 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
   });
   for (const expected of [30_000, 1_000])
     expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({ retryAfter: expected });
-  // The second charge is the only request since the first was refused.
+  // The second charge is the only request since the first one was refused.
   const sent = after().length;
   await vi.advanceTimersByTimeAsync(30 * SECOND - 1);
   expect(after()).toHaveLength(sent);
@@ -190,7 +190,7 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
   client.close();
 });
 
-test('keeps a pause when its probe is answered with 503', async () => {
+test('keeps a pause if its probe gets a 503', async () => {
   let requests = 0;
   const { client, seen } = scriptedService(
     () => (++requests === 1 ? refusal('30') : new Response('', { status: 503 })),
@@ -204,7 +204,7 @@ test('keeps a pause when its probe is answered with 503', async () => {
   client.close();
 });
 
-test('a wait that begins in a pause is asked for after it', async () => {
+test('polls after the pause for a wait that starts during it', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: isWaitedFor,
     answer: () => refusal('10'),
@@ -218,7 +218,7 @@ test('a wait that begins in a pause is asked for after it', async () => {
   client.close();
 });
 
-test('an absurd Retry-After of a 503 holds back the polls of its reference for a minute, not for ever', async () => {
+test('limits an absurd Retry-After of a 503 to a minute', async () => {
   const busy = new Response('', { status: 503, headers: { 'retry-after': '99999999' } });
   const { client, seen } = scriptedService(inTurn(busy, 'success'));
   timed(client.waitForFinalStatus(REFERENCE));
@@ -226,7 +226,7 @@ test('an absurd Retry-After of a 503 holds back the polls of its reference for a
   expect(seen.map(({ at }) => at)).toEqual([0, MINUTE]);
 });
 
-test('Retry-After of a 503 or of a 200 holds back the polls of that reference, and no others', async () => {
+test('holds back only the polls of the reference whose Retry-After it was', async () => {
   const later = { headers: { 'retry-after': '20' } };
   const { client, seen } = scriptedService((reference) =>
     reference === 'TXN-other' ? 'pending' : new Response('', { status: 503, ...later }),

@@ -124,7 +124,7 @@ function world() {
   return { run, client, seen, ends, wrongs, listeners };
 }
 
-test('in any order of waits, aborts, hints, answers and faults, every promise about a wait holds', async () => {
+test('keeps limits, deadlines and cleanup in any order of steps (property)', async () => {
   let requests = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {

@@ -10,8 +10,8 @@ const REFERENCE = 'TXN-8f2c61d0';
 const TIMEOUT = 4_000;
 
 /**
- * A process that waits, and is stopped as soon as it has sent its first check, until its deadline has passed. Its first
- * check is answered with `first`, or not at all; those after the stop with `then`.
+ * Runs a process that waits, and stops it from its first check until its deadline has passed. The service responds to
+ * the first check with `first`, or not at all, and to the checks after the stop with `then`.
  */
 async function frozen(first: string | undefined, then: string) {
   let stopped = false;
@@ -24,7 +24,7 @@ async function frozen(first: string | undefined, then: string) {
     if (status !== undefined) json(response, 200, answers.verify({ reference: REFERENCE, status }));
     began.resolve();
   });
-  // A charge in the future counts as one now: so does the deadline, however long the process takes to start.
+  // A startedAt in the future counts as now, and so does the deadline, however long the process takes to start.
   const startedAt = String(Date.now() + 600_000);
   const args = [program, service.baseUrl, REFERENCE, startedAt, String(TIMEOUT)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -39,7 +39,7 @@ async function frozen(first: string | undefined, then: string) {
   return { end, asked };
 }
 
-test('checks once more after a SIGSTOP over the deadline, and believes it', async () => {
+test('checks once more after a SIGSTOP over the deadline, and uses the result', async () => {
   const [paid, lost, pending] = await Promise.all([
     frozen('pending', 'success'),
     frozen(undefined, 'success'),
