@@ -77,9 +77,9 @@ test.each(['poll', 'wait', 'response', 'request'] as const)(
     expect(ends.every(({ at }) => at === 0)).toBe(true);
     expect(ends[2]).toMatchObject({ error: { code: 'closed' } });
     expect(vi.getTimerCount()).toBe(0);
-    const asked = seen.length;
+    const sent = seen.length;
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
-    expect(seen).toHaveLength(asked);
+    expect(seen).toHaveLength(sent);
   },
 );
 

@@ -103,9 +103,9 @@ test('polls once if the deadline comes before the first check', async () => {
 });
 
 test('polls once after a deadline that passed while the thread was busy', async () => {
-  const answer = Promise.withResolvers<string>();
+  const response = Promise.withResolvers<string>();
   const { client, seen } = scriptedService(
-    (reference) => (reference === 'TXN-slow' ? answer.promise : 'pending'),
+    (reference) => (reference === 'TXN-slow' ? response.promise : 'pending'),
     {
       polling: { maxConcurrency: 1 },
     },
@@ -114,7 +114,7 @@ test('polls once after a deadline that passed while the thread was busy', async 
   const queued = timed(client.waitForFinalStatus('TXN-queued', { timeout: 5_000 }));
   await vi.advanceTimersByTimeAsync(1_000);
   clockJumps(10_000);
-  answer.resolve('success');
+  response.resolve('success');
   await microtasks();
   await slow;
   expect(await settled(queued)).toMatchObject({ at: 11_005, error: { code: 'wait_timeout', attempts: 1 } });

@@ -44,7 +44,7 @@ test.each(cases)(
     const { client, seen } = scriptedService(say, { polling });
     const abort = new AbortController();
     const before = new AbortController();
-    const asked = () => seen.filter(({ reference }) => reference === REFERENCE).length;
+    const sent = () => seen.filter(({ reference }) => reference === REFERENCE).length;
     const first = timed(client.waitForFinalStatus('TXN-first', { timeout: 2_001, signal: before.signal }));
     const wait = timed(
       client.waitForFinalStatus(REFERENCE, {
@@ -59,8 +59,8 @@ test.each(cases)(
     await microtasks();
     expect(listeners(abort.signal)).toBe(0);
     expect(await wait).toMatchObject({ at: 2_000, error: expect.any(Error) });
-    const askedByThen = asked();
-    expect(askedByThen === 0).toBe(where === 'in the queue');
+    const sentBefore = sent();
+    expect(sentBefore === 0).toBe(where === 'in the queue');
 
     // The slot is free now: no request must leave for a wait that has ended.
     before.abort();
@@ -68,7 +68,7 @@ test.each(cases)(
     await first;
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
-    expect(asked()).toBe(askedByThen);
+    expect(sent()).toBe(sentBefore);
     expect([listeners(abort.signal), listeners(before.signal)]).toEqual([0, 0]);
   },
 );
@@ -108,13 +108,13 @@ test('sends no request after an abort before the first request', async () => {
 });
 
 test('ignores a response that arrives after the end of the wait', async () => {
-  const answers: ((status: string) => void)[] = [];
-  const { client, seen } = scriptedService(() => new Promise((resolve) => answers.push(resolve)));
+  const responses: ((status: string) => void)[] = [];
+  const { client, seen } = scriptedService(() => new Promise((resolve) => responses.push(resolve)));
   const abort = new AbortController();
   const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(100);
   abort.abort();
-  for (const answer of answers) answer('pending');
+  for (const respond of responses) respond('pending');
   expect(await wait).toMatchObject({ at: 100, value: undefined });
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen).toHaveLength(1);

@@ -9,7 +9,7 @@ interface Item extends HeapItem {
 
 const due = fc.oneof(
   fc.integer({ min: -5, max: 5 }),
-  fc.double({ noNaN: true }).map((moment) => moment + 0),
+  fc.double({ noNaN: true }).map((time) => time + 0),
   fc.constantFrom(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
 );
 
@@ -31,11 +31,11 @@ function underTest() {
     heap.remove(item);
     inside.delete(item);
   };
-  const run = ([name, id, moment]: Step) => {
+  const run = ([name, id, time]: Step) => {
     if (name === 'take') return remove(heap.first);
     const item = items[id];
     if (name === 'remove' || !item) return remove(item);
-    heap.upsert(item, moment);
+    heap.upsert(item, time);
     inside.add(item);
   };
   return { heap, items, inside, run, remove };

@@ -60,23 +60,23 @@ test('keeps a notify in flight if the poll fails', async () => {
 test('makes one extra poll a second if notify never stops', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   timed(client.waitForFinalStatus(REFERENCE));
-  for (let moment = 0; moment < 20_000; moment += 10) {
+  for (let time = 0; time < 20_000; time += 10) {
     client.notify(REFERENCE);
     await vi.advanceTimersByTimeAsync(10);
   }
-  const moments = momentsOf(seen);
-  for (const [index, moment] of moments.entries()) {
-    expect(moment - (moments[index - 1] ?? -SECOND)).toBeGreaterThanOrEqual(index === 1 ? 0 : 1_000);
+  const times = momentsOf(seen);
+  for (const [index, time] of times.entries()) {
+    expect(time - (times[index - 1] ?? -SECOND)).toBeGreaterThanOrEqual(index === 1 ? 0 : 1_000);
   }
-  expect(moments.length).toBeGreaterThanOrEqual(20);
-  expect(moments.length).toBeLessThanOrEqual(22);
+  expect(times.length).toBeGreaterThanOrEqual(20);
+  expect(times.length).toBeLessThanOrEqual(22);
   client.close();
 });
 
 test('makes one poll after another if notify never stops and polls are slow', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { latency: 400 });
   timed(client.waitForFinalStatus(REFERENCE));
-  for (let moment = 0; moment < 20_000; moment += 10) {
+  for (let time = 0; time < 20_000; time += 10) {
     client.notify(REFERENCE);
     await vi.advanceTimersByTimeAsync(10);
   }
@@ -86,7 +86,7 @@ test('makes one poll after another if notify never stops and polls are slow', as
 
 const garbage: unknown[] = [
   '',
-  'TXN-nobody',
+  'TXN-unknown',
   'TXN-8f2c61d0 ',
   '__proto__',
   'constructor',
@@ -96,7 +96,7 @@ const garbage: unknown[] = [
   Number.NaN,
   42,
   7n,
-  Symbol('hint'),
+  Symbol('notify'),
   {},
   [],
   () => {},
@@ -168,7 +168,7 @@ test('keeps the limits for the polls that it brings forward', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
   const references = Array.from({ length: 300 }, (_, index) => `TXN-${index}`);
   for (const reference of references) timed(client.waitForFinalStatus(reference));
-  for (let moment = 0; moment < 10_000; moment += 50) {
+  for (let time = 0; time < 10_000; time += 50) {
     for (const reference of references) client.notify(reference);
     await vi.advanceTimersByTimeAsync(50);
   }

@@ -140,10 +140,10 @@ test('reports the last value and aborts the check; p-wait-for does neither', asy
 });
 
 test('recovers its rate gradually after a 429; auth-oauth-device at once', async () => {
-  const began = performance.now();
+  const start = performance.now();
   const slowDown = () => new Response('', { status: 429, headers: { 'retry-after': '1' } });
   const { client, seen } = scriptedService(() =>
-    performance.now() - began < SECOND ? slowDown() : 'pending',
+    performance.now() - start < SECOND ? slowDown() : 'pending',
   );
   for (let count = 0; count < 500; count++) timed(client.waitForFinalStatus(`TXN-${count}`));
   await vi.advanceTimersByTimeAsync(3 * SECOND);

@@ -11,21 +11,21 @@ const missing = () => new Response('', { status: 404 });
 const DAY = 24 * 60 * MINUTE;
 
 /** A service whose response depends on the time, not on the count of requests. */
-function byTheClock(say: (moment: number) => Said, options = {}) {
-  const began = performance.now();
-  return scriptedService(() => say(performance.now() - began), options);
+function byTheClock(say: (time: number) => Said, options = {}) {
+  const start = performance.now();
+  return scriptedService(() => say(performance.now() - start), options);
 }
 
 test('resolves with success after 404 for eight seconds', async () => {
-  const { client, seen } = byTheClock((moment) => (moment <= 8_000 ? missing() : 'success'));
+  const { client, seen } = byTheClock((time) => (time <= 8_000 ? missing() : 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
 test('keeps a wait through repeated 404s from one lagging replica', async () => {
   let poll = 0;
-  const { client, seen } = byTheClock((moment) => {
-    if (moment > 5 * MINUTE) return 'success';
+  const { client, seen } = byTheClock((time) => {
+    if (time > 5 * MINUTE) return 'success';
     return poll++ % 2 === 0 ? missing() : 'pending';
   });
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
@@ -33,15 +33,15 @@ test('keeps a wait through repeated 404s from one lagging replica', async () => 
 });
 
 test('tolerates ten seconds of 404 after the transaction was seen', async () => {
-  const { client } = byTheClock((moment) => {
-    if (moment < MINUTE) return 'pending';
-    return moment < MINUTE + 8_000 ? missing() : 'success';
+  const { client } = byTheClock((time) => {
+    if (time < MINUTE) return 'pending';
+    return time < MINUTE + 8_000 ? missing() : 'success';
   });
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
 });
 
 test('rejects with NotFoundError if 404 lasts, and reports the last status', async () => {
-  const { client } = byTheClock((moment) => (moment < MINUTE ? 'pending' : missing()));
+  const { client } = byTheClock((time) => (time < MINUTE ? 'pending' : missing()));
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE)));
   expect(end.error).toBeInstanceOf(NotFoundError);
   expect(end.at).toBeLessThan(MINUTE + 30_000);
@@ -49,7 +49,7 @@ test('rejects with NotFoundError if 404 lasts, and reports the last status', asy
 
 test('resolves with success after every temporary error in turn', async () => {
   const statuses = [408, 425, 429, 500, 501, 502, 503, 504, 599];
-  const faults: Said[] = [
+  const errors: Said[] = [
     ...statuses.map((status) => new Response('<html>', { status })),
     new Response('{"status":true,"da', { status: 200 }),
     new Response(null, { status: 204 }),
@@ -60,9 +60,9 @@ test('resolves with success after every temporary error in turn', async () => {
     new TypeError('fetch failed'),
     new Error('no more sockets'),
   ];
-  const { client, seen } = scriptedService(inTurn(...faults, 'success'));
+  const { client, seen } = scriptedService(inTurn(...errors, 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
-  expect(seen).toHaveLength(faults.length + 1);
+  expect(seen).toHaveLength(errors.length + 1);
 });
 
 test.each([402, 403, 405, 409, 410, 418, 422, 451])('ends a wait at once after %d', async (status) => {
@@ -171,12 +171,12 @@ test('checks each reference once after the machine slept for an hour', async () 
 });
 
 test('accepts a response in flight after the machine slept over the deadline', async () => {
-  const answer = Promise.withResolvers<string>();
-  const { client, seen } = scriptedService(() => answer.promise);
+  const response = Promise.withResolvers<string>();
+  const { client, seen } = scriptedService(() => response.promise);
   const wait = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
   clockJumps(60 * MINUTE);
-  answer.resolve('success');
+  response.resolve('success');
   expect((await settled(wait)).value?.status).toBe('success');
   expect(seen).toHaveLength(1);
 });

@@ -15,14 +15,14 @@ const TIMEOUT = 4_000;
  */
 async function frozen(first: string | undefined, then: string) {
   let stopped = false;
-  const asked = { before: 0, after: 0 };
-  const began = Promise.withResolvers<void>();
+  const sent = { before: 0, after: 0 };
+  const start = Promise.withResolvers<void>();
   const service = await startService((response) => {
-    if (stopped) asked.after++;
-    else asked.before++;
+    if (stopped) sent.after++;
+    else sent.before++;
     const status = stopped ? then : first;
     if (status !== undefined) json(response, 200, answers.verify({ reference: REFERENCE, status }));
-    began.resolve();
+    start.resolve();
   });
   // A startedAt in the future counts as now, and so does the deadline, however long the process takes to start.
   const startedAt = String(Date.now() + 600_000);
@@ -30,13 +30,13 @@ async function frozen(first: string | undefined, then: string) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const output = text(child.stdout);
-  await began.promise;
+  await start.promise;
   child.kill('SIGSTOP');
   stopped = true;
   await passed(TIMEOUT + 1_500);
   child.kill('SIGCONT');
   const end: unknown = JSON.parse(await output);
-  return { end, asked };
+  return { end, sent };
 }
 
 test('checks once more after a SIGSTOP over the deadline, and uses the result', async () => {
@@ -47,7 +47,7 @@ test('checks once more after a SIGSTOP over the deadline, and uses the result', 
   ]);
   expect(paid.end).toEqual({ status: 'success' });
   expect(lost.end).toEqual({ status: 'success' });
-  const attempts = pending.asked.before + 1;
+  const attempts = pending.sent.before + 1;
   expect(pending.end).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending', attempts });
-  expect([paid, lost, pending].map(({ asked }) => asked.after)).toEqual([1, 1, 1]);
+  expect([paid, lost, pending].map(({ sent }) => sent.after)).toEqual([1, 1, 1]);
 });

@@ -7,7 +7,10 @@ import { API_KEY, EMAIL } from '../../helpers/service.ts';
 
 useFakeClock();
 
-function listening(say: (reference: string, count: number) => Said | Promise<Said>, options = {}) {
+function createListeningClient(
+  say: (reference: string, count: number) => Said | Promise<Said>,
+  options = {},
+) {
   const events: PaymentsEvent[] = [];
   const lines: string[] = [];
   const line = (text: string) => lines.push(text);
@@ -122,7 +125,9 @@ test('calls no onPoll after its wait ended, even during the same poll', async ()
 });
 
 test('reports attempt, status or error, lag and delay in a poll event', async () => {
-  const { client, polls } = listening(inTurn('pending', brokenConnection(), 'on_hold', 'success'));
+  const { client, polls } = createListeningClient(
+    inTurn('pending', brokenConnection(), 'on_hold', 'success'),
+  );
   await settled(client.waitForFinalStatus(REFERENCE));
   const base = { type: 'poll', reference: REFERENCE, lag: 0 };
   expect(polls()).toEqual([
@@ -134,7 +139,7 @@ test('reports attempt, status or error, lag and delay in a poll event', async ()
 });
 
 test('reports no further poll in the last poll event before the deadline', async () => {
-  const { client, polls } = listening(inTurn('pending'));
+  const { client, polls } = createListeningClient(inTurn('pending'));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(polls().map(({ delay }) => delay === null)).toEqual([...Array(12).fill(false), true]);
 });
@@ -143,20 +148,20 @@ test.each<[WaitEvent['result'], Said, Partial<WaitEvent>]>([
   ['final', 'failed', { status: 'failed', attempts: 1, elapsed: 0 }],
   ['timeout', 'pending', { status: 'pending', attempts: 13, elapsed: MINUTE }],
   ['failed', new Response('', { status: 401 }), { attempts: 1, elapsed: 0 }],
-])('reports in a wait event that the wait ended: %s', async (result, said, facts) => {
-  const { client, ends } = listening(inTurn(said));
+])('reports in a wait event that the wait ended: %s', async (result, response, facts) => {
+  const { client, ends } = createListeningClient(inTurn(response));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(ends()).toEqual([{ type: 'wait', reference: REFERENCE, result, ...facts }]);
 });
 
 test('reports a transaction mismatch as a failed wait', async () => {
-  const { client, ends } = listening(inTurn('success'));
+  const { client, ends } = createListeningClient(inTurn('success'));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { expect: { amount: 1 } })));
   expect(ends()).toMatchObject([{ result: 'failed', status: 'success' }]);
 });
 
 test.each(['aborted', 'closed'] as const)('reports in a wait event that the wait was %s', async (result) => {
-  const { client, ends } = listening(inTurn('pending'));
+  const { client, ends } = createListeningClient(inTurn('pending'));
   const abort = new AbortController();
   const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -169,7 +174,7 @@ test.each(['aborted', 'closed'] as const)('reports in a wait event that the wait
 });
 
 test('reports no poll for a request that is aborted with its last wait', async () => {
-  const { client, polls, ends } = listening(() => new Promise(() => {}));
+  const { client, polls, ends } = createListeningClient(() => new Promise(() => {}));
   const abort = new AbortController();
   const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -180,7 +185,9 @@ test('reports no poll for a request that is aborted with its last wait', async (
 });
 
 test('shows neither the API key nor an email address in events and log lines', async () => {
-  const { client, lines, polls, ends } = listening(inTurn('pending', brokenConnection(), 'success'));
+  const { client, lines, polls, ends } = createListeningClient(
+    inTurn('pending', brokenConnection(), 'success'),
+  );
   await settled(client.waitForFinalStatus(REFERENCE));
   const told = JSON.stringify([lines, polls(), ends()]);
   expect(lines.some((line) => line.includes(`wait ${REFERENCE}, poll 1: pending, next in 8000 ms`))).toBe(

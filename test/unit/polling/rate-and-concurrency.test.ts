@@ -8,11 +8,11 @@ useFakeClock();
 const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
 /** Returns the largest number of times in any window of that length, its end excluded. */
-function mostWithin(moments: number[], length: number): number {
+function mostWithin(times: number[], length: number): number {
   let most = 0;
   let first = 0;
-  for (const [last, moment] of moments.entries()) {
-    while ((moments[first] ?? moment) <= moment - length) first++;
+  for (const [last, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - length) first++;
     most = Math.max(most, last - first + 1);
   }
   return most;
@@ -22,10 +22,10 @@ test('keeps 50 polls a second and 5 in a tenth of one with 10,000 waits', async 
   const { client, seen } = scriptedService(inTurn('pending'));
   for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(30 * SECOND);
-  const moments = seen.map(({ at }) => at);
-  expect(mostWithin(moments, 1_000)).toBe(50);
-  expect(mostWithin(moments, 100)).toBe(5);
-  expect(moments).toHaveLength(30 * 50 + 5);
+  const times = seen.map(({ at }) => at);
+  expect(mostWithin(times, 1_000)).toBe(50);
+  expect(mostWithin(times, 100)).toBe(5);
+  expect(times).toHaveLength(30 * 50 + 5);
   client.close();
 });
 
@@ -43,10 +43,10 @@ test.each([
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: most } });
   for (const reference of references(2_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(5 * SECOND);
-  const moments = seen.map(({ at }) => at);
-  expect(mostWithin(moments, 1_000)).toBeLessThanOrEqual(most);
-  expect(mostWithin(moments, 1)).toBe(burst);
-  expect(moments.length).toBeGreaterThan(5 * most * 0.93);
+  const times = seen.map(({ at }) => at);
+  expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(most);
+  expect(mostWithin(times, 1)).toBe(burst);
+  expect(times.length).toBeGreaterThan(5 * most * 0.93);
   client.close();
 });
 
@@ -56,10 +56,10 @@ test.each([10, 20, 70, 1_000])('spreads %d a second evenly over tenths of a seco
   });
   for (const reference of references(5_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * SECOND - 1);
-  const moments = seen.map(({ at }) => at);
-  expect(mostWithin(moments, 1_000)).toBe(most);
-  expect(mostWithin(moments, 100)).toBe(most / 10);
-  expect(moments).toHaveLength(2 * most);
+  const times = seen.map(({ at }) => at);
+  expect(mostWithin(times, 1_000)).toBe(most);
+  expect(mostWithin(times, 100)).toBe(most / 10);
+  expect(times).toHaveLength(2 * most);
   client.close();
 });
 

@@ -15,20 +15,20 @@ const refusal = (retryAfter?: string) =>
 interface Limit {
   /** The first request that is refused, after the eighth second. */
   first(reference: string): boolean;
-  answer(): Response;
+  refuse(): Response;
   /** How long every request is refused from then on, in milliseconds. */
   lasts: number;
   count?: number;
 }
 
 /** Many waits, and a service that limits the key: after it refused one request, it refuses all for a while. */
-async function limitedByKey({ first, answer, lasts, count = 200 }: Limit) {
-  const began = performance.now();
+async function limitedByKey({ first, refuse, lasts, count = 200 }: Limit) {
+  const start = performance.now();
   let refusedAt: number | undefined;
   const say = (reference: string): Said => {
-    const now = performance.now() - began;
+    const now = performance.now() - start;
     if (refusedAt === undefined && now >= 8 * SECOND && first(reference)) refusedAt = now;
-    return refusedAt !== undefined && now < refusedAt + lasts ? answer() : 'pending';
+    return refusedAt !== undefined && now < refusedAt + lasts ? refuse() : 'pending';
   };
   const { client, seen } = scriptedService(say, { maxRetries: 0 });
   for (const reference of references(count)) timed(client.waitForFinalStatus(reference, { minDelay: 2_000 }));
@@ -49,8 +49,8 @@ test.each([
   ['in the past', () => refusal(new Date(Date.now() - MINUTE).toUTCString()), 1_000],
   ['absurd', () => refusal('99999999999'), 60_000],
   ['a date in another century', () => refusal('Fri, 31 Dec 2999 23:59:59 GMT'), 60_000],
-])('pauses every wait but one probe after a 429, Retry-After %s', async (_, answer, pause) => {
-  const { client, after, refusedAt } = await limitedByKey({ first: isWaitedFor, answer, lasts: pause });
+])('pauses every wait but one probe after a 429, Retry-After %s', async (_, refuse, pause) => {
+  const { client, after, refusedAt } = await limitedByKey({ first: isWaitedFor, refuse, lasts: pause });
   await vi.advanceTimersByTimeAsync(pause + 6 * SECOND);
   const [probe, next, ...others] = after().map(({ at }) => at - refusedAt());
   expect(probe).toBe(Math.min(1_000, pause / 2));
@@ -68,7 +68,7 @@ test.each<[string, (client: PaymentsClient) => Promise<unknown>, string, number]
 ])('pauses every wait after a 429 to %s', async (_, call, path, probes) => {
   const { client, after } = await limitedByKey({
     first: (reference) => reference === path,
-    answer: () => refusal('8'),
+    refuse: () => refusal('8'),
     lasts: 7 * SECOND,
   });
   expect(await failureOf(call(client))).toMatchObject({ code: 'rate_limited', retryAfter: 8_000 });
@@ -82,7 +82,7 @@ test.each<[string, (client: PaymentsClient) => Promise<unknown>, string, number]
 test('pauses every wait after a 429 to a charge whose outcome is unknown', async () => {
   const { client, after } = await limitedByKey({
     first: (reference) => reference === 'charge-mobile-money',
-    answer: () => Response.json({ reference: REFERENCE }, { status: 429, headers: { 'retry-after': '8' } }),
+    refuse: () => Response.json({ reference: REFERENCE }, { status: 429, headers: { 'retry-after': '8' } }),
     lasts: 7 * SECOND,
   });
   const failure = await failureOf(client.chargeMobileMoney(charge));
@@ -97,7 +97,7 @@ test('pauses every wait after a 429 to a charge whose outcome is unknown', async
 test('halves the rate after a pause, then recovers to the full rate', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: (path) => path === 'charge-mobile-money',
-    answer: () => refusal('10'),
+    refuse: () => refusal('10'),
     lasts: SECOND,
     count: 1_000,
   });
@@ -118,9 +118,9 @@ test('halves the rate after a pause, then recovers to the full rate', async () =
 });
 
 test('halves the rate once if requests in flight together are refused', async () => {
-  const began = performance.now();
+  const start = performance.now();
   const { client, seen } = scriptedService(
-    () => (performance.now() - began < 450 ? refusal('0') : 'pending'),
+    () => (performance.now() - start < 450 ? refusal('0') : 'pending'),
     { latency: 300, polling: { maxRequestsPerSecond: 100 } },
   );
   for (const reference of references(500)) timed(client.waitForFinalStatus(reference));
@@ -147,9 +147,9 @@ test('slows down each time the service refuses, and never gives up', async () =>
 });
 
 test('recovers the full rate soon after a long refusal ends', async () => {
-  const began = performance.now();
+  const start = performance.now();
   const { client, seen } = scriptedService(() =>
-    performance.now() - began < 2 * MINUTE ? refusal('1') : 'pending',
+    performance.now() - start < 2 * MINUTE ? refusal('1') : 'pending',
   );
   for (const reference of references(1_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * MINUTE + 23 * SECOND);
@@ -161,10 +161,10 @@ test('recovers the full rate soon after a long refusal ends', async () => {
 test('sends no poll for notify during a pause', async () => {
   const { client, after } = await limitedByKey({
     first: isWaitedFor,
-    answer: () => refusal('10'),
+    refuse: () => refusal('10'),
     lasts: 11 * SECOND,
   });
-  for (let moment = 0; moment < 9_500; moment += 100) {
+  for (let time = 0; time < 9_500; time += 100) {
     for (const reference of references(200)) client.notify(reference);
     await vi.advanceTimersByTimeAsync(100);
   }
@@ -176,7 +176,7 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
   const retryAfter = ['30', '1'];
   const { client, after } = await limitedByKey({
     first: (path) => path === 'charge-mobile-money',
-    answer: () => refusal(retryAfter.shift()),
+    refuse: () => refusal(retryAfter.shift()),
     lasts: SECOND,
   });
   for (const expected of [30_000, 1_000])
@@ -207,7 +207,7 @@ test('keeps a pause if its probe gets a 503', async () => {
 test('polls after the pause for a wait that starts during it', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: isWaitedFor,
-    answer: () => refusal('10'),
+    refuse: () => refusal('10'),
     lasts: 10 * SECOND,
   });
   await vi.advanceTimersByTimeAsync(2 * SECOND);

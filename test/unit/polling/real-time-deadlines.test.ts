@@ -11,19 +11,19 @@ import { answers, json, type Respond, startService } from '../../helpers/service
 const TOLERANCE = 500;
 
 /** Returns how many milliseconds after `time` a promise settles, and its error. */
-async function lateness(promise: Promise<unknown>, moment: number) {
+async function lateness(promise: Promise<unknown>, time: number) {
   const error: unknown = await promise.then(
     () => undefined,
     (reason) => reason,
   );
-  return { late: performance.now() - moment, error };
+  return { late: performance.now() - time, error };
 }
 
 /** Returns the same for a bare timer: the delay that the machine and the thread add. */
 async function lateTimer(timeout: number): Promise<number> {
-  const began = performance.now();
+  const start = performance.now();
   await passed(timeout);
-  return performance.now() - began - timeout;
+  return performance.now() - start - timeout;
 }
 
 const pending: Respond = (response, { path }) => {
@@ -39,10 +39,10 @@ test.each<[where: string, Respond]>([
   const service = await startService(respond);
   const timeout = 600;
   const machine = lateTimer(timeout);
-  const began = performance.now();
+  const start = performance.now();
   const { late, error } = await lateness(
     service.client().waitForFinalStatus(REFERENCE, { timeout }),
-    began + timeout,
+    start + timeout,
   );
   expect(error).toBeInstanceOf(WaitTimeoutError);
   expect(late).toBeGreaterThan(-1);

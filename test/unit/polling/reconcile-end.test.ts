@@ -32,12 +32,12 @@ test('closes the source and leaves nothing after break', async () => {
     for await (const { reference } of client.reconcile(source, { signal })) if (reference === 'TXN-7') break;
   })();
   await settled(reading, SECOND);
-  const asked = seen.length;
+  const sent = seen.length;
   expect(state.closed).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
 });
 
 test('rejects with the reason of an abort, closes the source, leaves nothing', async () => {
@@ -48,7 +48,7 @@ test('rejects with the reason of an abort, closes the source, leaves nothing', a
   await vi.advanceTimersByTimeAsync(2_010);
   const reason = new Error('the night is over');
   abort.abort(reason);
-  const asked = seen.length;
+  const sent = seen.length;
   const { list, error } = await done;
   expect(error).toBe(reason);
   expect(list.length).toBeGreaterThan(90);
@@ -56,7 +56,7 @@ test('rejects with the reason of an abort, closes the source, leaves nothing', a
   expect(vi.getTimerCount()).toBe(0);
   expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
   await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
 });
 
 test('sends no request after an abort while the reader is busy', async () => {
@@ -72,11 +72,11 @@ test('sends no request after an abort while the reader is busy', async () => {
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
   await microtasks();
-  const asked = seen.length;
+  const sent = seen.length;
   expect(read).toHaveLength(10);
-  expect(asked).toBeGreaterThan(10);
+  expect(sent).toBeGreaterThan(10);
   await vi.advanceTimersByTimeAsync(9 * SECOND);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
   await expect(settled(reading)).rejects.toThrow('aborted');
 });
 
@@ -100,11 +100,11 @@ test('ends on close while the source yields nothing', async () => {
   expect(error).toMatchObject({ code: 'closed' });
 });
 
-const enough = new Error('enough');
+const thrown = new Error('thrown by the reader');
 
 test.each([
   ['return', (results: AsyncGenerator<Reconciled, void>) => results.return()],
-  ['throw', (results: AsyncGenerator<Reconciled, void>) => results.throw(enough)],
+  ['throw', (results: AsyncGenerator<Reconciled, void>) => results.throw(thrown)],
 ])('ends at once on %s while it waits for a result and for the source', async (_, leave) => {
   const { client, seen } = scriptedService(() => new Promise(() => {}));
   const { signal } = new AbortController();
@@ -117,7 +117,7 @@ test.each([
   expect(seen.every((request) => request.signal.aborted)).toBe(true);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(await pending).toEqual({ done: true, value: undefined });
-  expect([enough, { done: true, value: undefined }]).toContainEqual(await left);
+  expect([thrown, { done: true, value: undefined }]).toContainEqual(await left);
   expect(seen).toHaveLength(3);
 });
 
@@ -127,13 +127,13 @@ test('ends on close with ClosedError, not with an error for each reference', asy
   const done = all(client.reconcile(source));
   await vi.advanceTimersByTimeAsync(2_010);
   client.close();
-  const asked = seen.length;
+  const sent = seen.length;
   const { list, error } = await done;
   expect(error).toMatchObject({ code: 'closed' });
   expect(list.every((result) => result.error === undefined)).toBe(true);
   expect(state.closed).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
 });
 
 test.each([

@@ -107,8 +107,8 @@ test('checks 8 s after startedAt, and at once when that has passed', async () =>
   ];
   const { list } = await settled(all(client.reconcile(items)));
   expect(list.map(({ transaction }) => transaction?.status)).toEqual(Array(3).fill('success'));
-  const moments = Object.fromEntries(seen.map(({ reference, at }) => [reference, at]));
-  expect(moments).toMatchObject({ 'TXN-old': 0, 'TXN-unknown': 0, 'TXN-new': 6 * SECOND });
+  const times = Object.fromEntries(seen.map(({ reference, at }) => [reference, at]));
+  expect(times).toMatchObject({ 'TXN-old': 0, 'TXN-unknown': 0, 'TXN-new': 6 * SECOND });
 });
 
 test('retries a temporary error for a payment that started long ago', async () => {
@@ -122,10 +122,10 @@ test('retries a temporary error for a payment that started long ago', async () =
 test('ends the check of an old payment at its timeout', async () => {
   const { client } = scriptedService(() => brokenConnection());
   const items = [{ reference: 'TXN-0', startedAt: Date.now() - DAY }];
-  const began = performance.now();
+  const start = performance.now();
   let endedAt = 0;
   const results = all(client.reconcile(items, { timeout: MINUTE })).finally(() => {
-    endedAt = performance.now() - began;
+    endedAt = performance.now() - start;
   });
   expect((await settled(results)).list).toMatchObject([{ error: { code: 'wait_timeout' } }]);
   expect(endedAt).toBe(MINUTE);

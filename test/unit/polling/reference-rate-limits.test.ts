@@ -26,8 +26,8 @@ interface Crowd {
 /** Runs 500 payments that are approved one after another, and returns how late their waits detect it. */
 async function crowd({ refuses, bad = 0, order = 'mixed', lasts }: Crowd) {
   const count = 500;
-  const began = performance.now();
-  const since = () => performance.now() - began;
+  const startTime = performance.now();
+  const since = () => performance.now() - startTime;
   const approvedAt = (index: number) => 5 * SECOND + ((index * 37) % count) * 80;
   const { client, seen } = scriptedService(
     (reference): Said => {
@@ -66,7 +66,7 @@ async function crowd({ refuses, bad = 0, order = 'mixed', lasts }: Crowd) {
     median: median(delays) ?? 0,
     most: Math.max(...delays),
     requests: seen.length,
-    asked: seen.filter(isBad).length,
+    badRequests: seen.filter(isBad).length,
     delays,
   };
 }
@@ -96,7 +96,7 @@ test.each([
   expect(seen.median).toBeLessThan(1.15 * USUAL.median);
   expect(seen.most).toBeLessThan(USUAL.most + 5 * SECOND);
   // No request about a refused reference leaves before its Retry-After.
-  expect(seen.asked).toBeLessThanOrEqual(bad * (1 + Math.ceil(lasts / (seconds * SECOND))));
+  expect(seen.badRequests).toBeLessThanOrEqual(bad * (1 + Math.ceil(lasts / (seconds * SECOND))));
 });
 
 /** A service that accepts so many requests in each window, and refuses the rest of it. */
@@ -185,9 +185,9 @@ test('sends nothing about a refused reference before its Retry-After', async () 
     client.notify('TXN-bad');
     await vi.advanceTimersByTimeAsync(SECOND);
   }
-  const asked = (about: string) => seen.filter(({ reference }) => reference === about).map(({ at }) => at);
-  expect(asked('TXN-bad')).toEqual([0, 30_000, 60_000]);
-  expect(asked('TXN-good').length).toBeGreaterThan(10);
+  const requests = (about: string) => seen.filter(({ reference }) => reference === about).map(({ at }) => at);
+  expect(requests('TXN-bad')).toEqual([0, 30_000, 60_000]);
+  expect(requests('TXN-good').length).toBeGreaterThan(10);
   client.close();
 });
 

@@ -38,8 +38,8 @@ test.each([
 });
 
 test('checks a whole wait at these seconds, from the charge to the deadline', () => {
-  const moments = momentsOf(() => ({}));
-  expect(moments.map((moment) => Math.round(moment / 1000))).toEqual([
+  const times = momentsOf(() => ({}));
+  expect(times.map((time) => Math.round(time / 1000))).toEqual([
     8, 11, 14, 17, 21, 25, 30, 35, 40, 46, 52, 58, 65, 72, 80, 88, 97, 105, 115, 124, 134, 145, 156, 167, 178,
     190, 203, 216, 229, 242, 256, 271, 286, 301, 316, 331, 346, 361, 376, 391, 406, 421, 436, 451, 466, 481,
     496, 511, 526, 541, 556, 571, 586, 600,
@@ -55,13 +55,13 @@ test.each([
 
 /** Returns the times of all checks. `given` returns the options of each. */
 function momentsOf(given: () => Partial<NextDelayInput>): number[] {
-  const moments: number[] = [];
+  const times: number[] = [];
   let elapsed = 0;
   for (;;) {
     const delay = nextDelay({ ...given(), elapsed });
-    if (delay === null || moments.length > 100_000) return moments;
+    if (delay === null || times.length > 100_000) return times;
     elapsed += delay;
-    moments.push(elapsed);
+    times.push(elapsed);
   }
 }
 

@@ -24,8 +24,8 @@ test('keeps minDelay between polls if deadlines follow one another', async () =>
   const waits = timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })));
   const ends = await settled(Promise.all(waits));
   expect(ends.map(({ at }) => at)).toEqual(timeouts);
-  const moments = momentsOf(seen);
-  const pauses = moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0));
+  const times = momentsOf(seen);
+  const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
   // Only the very last poll can be brought forward by a deadline.
   expect(Math.min(...pauses.slice(0, -1))).toBeGreaterThanOrEqual(3_000);
 });
@@ -37,7 +37,7 @@ test('polls each wait within minDelay and half a second of its deadline', async 
     Promise.all(timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })))),
   );
   for (const timeout of timeouts) {
-    const lookedAt = Math.max(...momentsOf(seen).filter((moment) => moment <= timeout));
+    const lookedAt = Math.max(...momentsOf(seen).filter((time) => time <= timeout));
     expect(timeout - lookedAt).toBeLessThanOrEqual(3_500);
   }
 });

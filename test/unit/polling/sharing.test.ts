@@ -145,17 +145,17 @@ test('starts anew for a later wait: with a poll, a count and its own headers', a
 });
 
 test('ignores the response to an aborted request in a new wait', async () => {
-  const answers: ((said: string) => void)[] = [];
-  const { client, seen } = scriptedService(() => new Promise((resolve) => answers.push(resolve)));
+  const responses: ((status: string) => void)[] = [];
+  const { client, seen } = scriptedService(() => new Promise((resolve) => responses.push(resolve)));
   const abort = new AbortController();
   const old = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(100);
   abort.abort();
   const anew = timed(client.waitForFinalStatus(REFERENCE));
-  answers[0]?.('failed');
+  responses[0]?.('failed');
   await vi.advanceTimersByTimeAsync(100);
   expect(seen).toHaveLength(2);
-  answers[1]?.('success');
+  responses[1]?.('success');
   expect((await settled(anew)).value?.status).toBe('success');
   expect((await old).value).toBeUndefined();
 });

@@ -41,10 +41,10 @@ test('keeps the rate after a slow listener held polls back', async () => {
   const { client, seen } = withSlowListener();
   for (const reference of references('far', 50)) timed(client.waitForFinalStatus(reference, dueThen()));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
-  const moments = seen.map(({ at }) => at);
-  expect(moments.length).toBeGreaterThan(50);
-  for (const [index, moment] of moments.slice(5).entries())
-    expect(moment - (moments[index] ?? 0)).toBeGreaterThanOrEqual(100);
+  const times = seen.map(({ at }) => at);
+  expect(times.length).toBeGreaterThan(50);
+  for (const [index, time] of times.slice(5).entries())
+    expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(100);
   client.close();
 });
 

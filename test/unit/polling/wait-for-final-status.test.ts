@@ -39,7 +39,7 @@ test('waits for a later success if finalStatuses has no abandoned', async () => 
 
 test('rejects exactly at the deadline and reports the last status', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
-  const began = Date.now();
+  const start = Date.now();
   const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toBeInstanceOf(WaitTimeoutError);
   expect(error).toMatchObject({
@@ -50,7 +50,7 @@ test('rejects exactly at the deadline and reports the last status', async () => 
     lastError: undefined,
     attempts: seen.length,
     elapsed: MINUTE,
-    startedAt: began,
+    startedAt: start,
     outcome: null,
   });
   expect(String(error)).toContain('do not cancel the order and do not charge again');
@@ -66,8 +66,8 @@ test.each([
   ['an HTML 502', new Response('<html>', { status: 502 })],
   ['an unreadable 200', new Response('<html>', { status: 200 })],
   ['a 200 without a status', Response.json({ status: true, data: {} })],
-])('keeps a wait after %s', async (_, fault) => {
-  const { client, seen } = scriptedService(inTurn('pending', fault, fault, 'success'));
+])('keeps a wait after %s', async (_, error) => {
+  const { client, seen } = scriptedService(inTurn('pending', error, error, 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen).toHaveLength(4);
 });
@@ -77,8 +77,8 @@ test.each([
   ['401', new Response('', { status: 401 }), AuthenticationError],
   ['410', new Response('', { status: 410 }), APIError],
   ['status: false', Response.json({ status: false, message: 'No.' }), APIError],
-])('ends a wait at once after %s', async (_, fault, errorClass) => {
-  const { client, seen } = scriptedService(inTurn('pending', fault, 'success'));
+])('ends a wait at once after %s', async (_, error, errorClass) => {
+  const { client, seen } = scriptedService(inTurn('pending', error, 'success'));
   expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(errorClass);
   expect(seen).toHaveLength(2);
 });

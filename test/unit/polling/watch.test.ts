@@ -128,7 +128,7 @@ test('ends its wait after throw()', async () => {
   const first = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
   await first;
-  await expect(watch.throw(new Error('enough'))).rejects.toThrow('enough');
+  await expect(watch.throw(new Error('thrown'))).rejects.toThrow('thrown');
   expect(vi.getTimerCount()).toBe(0);
 });
 
