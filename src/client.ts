@@ -19,10 +19,10 @@ import type {
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
-import type { ResolvedWait } from './polling/poll-group.ts';
+import { type CheckResult, toCheckResult } from './polling/check.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
-import { type CheckResult, resolveWait, toCheckResult } from './polling/resolve-wait.ts';
+import { resolveWait } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
 import { resolveIdempotencyKey, resolveOptions, validateCallOptions } from './resolve-options.ts';
 
@@ -49,15 +49,9 @@ export class PaymentsClient {
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
     this.#send = createSend(this.#options, this.#closing.signal, (retryAfter, reference) =>
-      this.#poller.rateLimited(retryAfter, reference),
+      this.#poller.onRateLimited(retryAfter, reference),
     );
-    this.#poller = new Poller(
-      // An async function: what it throws before it sends is an error of this poll too.
-      async (reference, once) =>
-        this.#send(prepareCall(this.#options, operations.verify, { reference }, { ...once, maxRetries: 0 })),
-      this.#options.polling,
-      this.#options.report,
-    );
+    this.#poller = new Poller(this.#options, this.#send, this.#closing.signal);
   }
 
   /** `test` for a key `sk_test_…`. Any other key is `unknown`, because the shape of a live key is not documented. */
@@ -166,8 +160,8 @@ export class PaymentsClient {
    * ```
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
-    return new Promise((resolve, reject) => {
-      this.#poller.add(this.#resolveWait(reference, options), resolve, reject);
+    return new Promise((resolve) => {
+      this.#poller.add(resolveWait(reference, options, this.#options.polling.rules), resolve);
     });
   }
 
@@ -181,7 +175,7 @@ export class PaymentsClient {
    * ```
    */
   watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
-    return watch(this.#poller, this.#resolveWait(reference, options));
+    return watch(this.#poller, resolveWait(reference, options, this.#options.polling.rules));
   }
 
   /**
@@ -206,11 +200,8 @@ export class PaymentsClient {
     references: Iterable<string | ReconcileItem> | AsyncIterable<string | ReconcileItem>,
     options: ReconcileOptions = {},
   ): AsyncGenerator<ReconcileResult, void, void> {
-    return asRead(() =>
-      reconcile(this.#poller, references, validateCallOptions(options), (reference, rest) =>
-        this.#resolveWait(reference, rest),
-      ),
-    );
+    const { rules } = this.#options.polling;
+    return asRead(() => reconcile(this.#poller, references, options, rules, this.#closing.signal));
   }
 
   /**
@@ -240,7 +231,6 @@ export class PaymentsClient {
 
   /** Ends every wait with `ClosedError`. Every later call fails with it too. */
   close(): void {
-    this.#poller.close();
     this.#closing.abort(new ClosedError());
   }
 
@@ -266,7 +256,7 @@ export class PaymentsClient {
     input: Input,
     options: CreateOptions,
   ): Promise<Result> {
-    if (this.#poller.closed) throw new ClosedError(operation.name);
+    if (this.#closing.signal.aborted) throw new ClosedError(operation.name);
     const { idempotencyKey: _, ...rest } = validateCallOptions(options);
     const { journal, baseUrl, report, redactReference } = this.#options;
     const idempotencyKey = resolveIdempotencyKey(options, operation.name, journal !== undefined);
@@ -291,13 +281,8 @@ export class PaymentsClient {
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
-    if (this.#poller.closed) throw new ClosedError('verify');
+    if (this.#closing.signal.aborted) throw new ClosedError('verify');
     return await this.#send(prepareCall(this.#options, operations.verify, input, options));
-  }
-
-  #resolveWait(reference: string, options: WaitOptions): ResolvedWait {
-    const { polling, redactReference } = this.#options;
-    return asRead(() => resolveWait(reference, validateCallOptions(options), polling.rules, redactReference));
   }
 }
 

@@ -94,6 +94,6 @@ export type {
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
+export type { CheckResult } from './polling/check.ts';
 export type { ReconcileResult } from './polling/reconcile.ts';
-export type { CheckResult } from './polling/resolve-wait.ts';
 export type { Schedule } from './schedule.ts';

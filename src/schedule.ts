@@ -1,6 +1,6 @@
 /**
- * When to ask next: pure functions of what they are given, with no clock and no randomness of their own. A durable
- * engine replays them safely; `waitForFinalStatus` uses the same ones.
+ * When to check next: pure functions of their arguments, with no clock and no randomness of their own. A durable engine
+ * replays them safely. `waitForFinalStatus` uses the same functions.
  *
  * @module payment-collection-client/schedule
  */
@@ -10,46 +10,46 @@ import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 /** How a wait spaces its polls. All durations are in milliseconds. */
 export interface Schedule {
   /**
-   * The first check after the charge: sooner, hardly any customer has typed a PIN.
+   * When the first check is due after the charge. Hardly any customer has typed a PIN sooner.
    *
    * @default 8_000
    */
   initialDelay?: number | undefined;
   /**
-   * The shortest pause between two checks.
+   * The shortest delay between two checks.
    *
    * @default 3_000
    */
   minDelay?: number | undefined;
   /**
-   * The longest pause between two checks, unless the service asks for a longer one.
+   * The longest delay between two checks, unless the service asks for a longer one.
    *
    * @default 15_000
    */
   maxDelay?: number | undefined;
   /**
-   * How long to ask at all, from the charge on. May be `Infinity`.
+   * The deadline, counted from the charge. It can be `Infinity`.
    *
    * @default 600_000
    */
   timeout?: number | undefined;
 }
 
-/** What {@link nextDelay} goes by. */
+/** The input of {@link nextDelay}: the schedule's options and the state of the wait. */
 export interface NextDelayInput extends Schedule {
   /** Milliseconds since the charge. */
   elapsed: number;
-  /** What the last answer asked for (`Retry-After`), in milliseconds. */
+  /** The `Retry-After` of the last response, in milliseconds. */
   retryAfter?: number | undefined;
   /**
-   * A number from 0 to 1 that spreads the checks by up to 10 % either way: `Math.random()`, or the engine's own.
+   * A number from 0 to 1 that changes the delay by up to 10 % either way: `Math.random()`, or the engine's own.
    *
-   * @default 0.5, which is no spread
+   * @default 0.5, which changes nothing
    */
   random?: number | undefined;
 }
 
-/** The {@link Schedule} where nothing else is said. */
+/** The default {@link Schedule}. */
 export const defaultSchedule = {
   initialDelay: 8_000,
   minDelay: 3_000,
@@ -57,19 +57,19 @@ export const defaultSchedule = {
   timeout: 600_000,
 } as const;
 
-/** Milliseconds of pause for each square root of a second since the charge. `npm run bench -- schedule` compares it. */
+/** Milliseconds of delay for each square root of a second since the charge. Compared by `npm run bench -- schedule`. */
 const GROWTH = 900;
 
 /**
- * The pause before the next check in whole milliseconds, which any timer can hold, or `null` once the deadline has
- * passed.
+ * Returns the delay before the next check, or `null` after the deadline. It is in whole milliseconds, and any timer can
+ * hold it.
  *
- * After the first check the pause is 0.9·√t seconds, t being the seconds since the charge. `random` changes it by up to
- * 10 %, and it stays within `minDelay` and `maxDelay`. It grows because a customer who has not typed a PIN for long is
- * less likely to do so in the next second. The last check falls on the deadline. Only that check can come sooner than
+ * After the first check the delay is 0.9·√t seconds, where t is the seconds since the charge. `random` changes it by up
+ * to 10 %. It stays between `minDelay` and `maxDelay`. It grows because a customer who has not typed a PIN for long is
+ * less likely to do so in the next second. The last check is due at the deadline. Only that check can come sooner than
  * `minDelay`, if less time is left.
  *
- * @throws RangeError where `elapsed` is missing, or it or an option is no number.
+ * @throws {RangeError} if `elapsed` is missing, or if it or an option is not a number.
  *
  * @example
  * ```ts
@@ -78,7 +78,7 @@ const GROWTH = 900;
  * ```
  */
 export function nextDelay(input: NextDelayInput): number | null {
-  if (typeof input !== 'object' || input === null) throw noNumber();
+  if (typeof input !== 'object' || input === null) throw notANumber();
   const {
     elapsed,
     retryAfter = 0,
@@ -88,36 +88,35 @@ export function nextDelay(input: NextDelayInput): number | null {
     maxDelay = defaultSchedule.maxDelay,
     timeout = defaultSchedule.timeout,
   } = input;
-  // A missing start time, or the `null` that JSON makes of `Infinity`, read as "the deadline has passed", would give up an
-  // order; a timer reads NaN as no pause.
+  // A start time that is missing, or the `null` that JSON makes of `Infinity`, must not read as "the deadline has passed":
+  // the order would be given up. A timer reads NaN as no delay.
   const given: unknown[] = [elapsed, retryAfter, random, initialDelay, minDelay, maxDelay, timeout];
-  if (!given.every((value) => typeof value === 'number')) throw noNumber();
+  if (!given.every((value) => typeof value === 'number')) throw notANumber();
   const since = Math.max(0, elapsed);
   const remaining = Math.floor(timeout - since);
   const spread = 0.9 + 0.2 * random;
   const paced = Math.min(maxDelay, GROWTH * Math.sqrt(since / 1000) * spread);
-  const wished = since < initialDelay ? initialDelay - since : paced;
-  const delay = Math.min(MAX_TIMEOUT_MS, Math.ceil(Math.max(minDelay, wished, retryAfter)));
-  if (Number.isNaN(remaining + delay)) throw noNumber();
+  const wanted = since < initialDelay ? initialDelay - since : paced;
+  const delay = Math.min(MAX_TIMEOUT_MS, Math.ceil(Math.max(minDelay, wanted, retryAfter)));
+  if (Number.isNaN(remaining + delay)) throw notANumber();
 
   if (remaining <= 0) return null;
   if (delay >= remaining) return remaining;
   if (delay === MAX_TIMEOUT_MS || remaining - delay >= minDelay) return delay;
-  // Too little would be left for another pause: share it out, so that the last check falls on the deadline.
+  // Too little would remain for another delay: split the rest in two, so that the last check is due at the deadline.
   const half = Math.ceil(remaining / 2);
   return remaining > maxDelay && half >= Math.max(minDelay, retryAfter) ? half : remaining;
 }
 
-const noNumber = () => new RangeError('nextDelay: elapsed and every option must be milliseconds.');
+const notANumber = () => new RangeError('nextDelay: elapsed and every option must be milliseconds.');
 
-/** The statuses after which nothing more is expected, unless a merchant says otherwise. */
+/** The final statuses, unless `finalStatuses` names others. */
 export const defaultFinalStatuses = ['success', 'failed', 'abandoned'] as const;
 
 /**
- * Whether a status is final: `success`, `failed` and `abandoned` are. A value that SPEC.md does not show never is.
+ * Returns whether a status is final: `success`, `failed` or `abandoned`. An unrecognised status never is.
  *
- * @param finalStatuses what counts as final instead: some services let an abandoned payment still succeed, and SPEC.md
- * does not say
+ * @param finalStatuses the statuses that are final instead. With some services an abandoned payment can still succeed.
  */
 export function isFinal(status: string, finalStatuses: readonly string[] = defaultFinalStatuses): boolean {
   return finalStatuses.includes(status);

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { printTable, ratio } from '../table.ts';
-import { fates, type Law, law, otherLaws } from './model.ts';
-import { optimum } from './optimum.ts';
+import { defaultModel, drawPayments, type Model, otherModels } from './model.ts';
+import { findOptimum } from './optimum.ts';
 import { candidates, fixed, others, ours, type Policy, predecessor } from './policies.ts';
 import { type Figures, simulate } from './simulate.ts';
 
@@ -9,32 +9,32 @@ export interface Row extends Figures {
   name: string;
 }
 
-/** Simulates customers and prints what each schedule costs and how late it learns of the end. */
+/** Simulates customers and prints the requests and the detection delay of each schedule. */
 export async function benchSchedule(args: string[]): Promise<void> {
-  const { seed, waits, plot } = optionsIn(args);
-  const under = (one: Law) => {
-    const customers = fates(one, waits, seed);
+  const { seed, waits, plot } = parseOptions(args);
+  const simulateUnder = (model: Model) => {
+    const customers = drawPayments(model, waits, seed);
     return (policy: Policy): Row => ({ name: policy.name, ...simulate(policy, customers, seed + 2) });
   };
   console.log(
-    `${waits.toLocaleString('en-US')} simulated customers, seed ${seed}: the same ones for every schedule. Delays are in\n` +
-      'seconds, from the final status to the answer that tells of it. "paid" are those who approved.',
+    `${waits.toLocaleString('en-US')} simulated customers, seed ${seed}, the same for each schedule. Delays are in\n` +
+      'seconds, from the final status to the response that shows it. "paid" are the customers who approved.',
   );
 
-  const byTheModel = under(law);
-  const budget = byTheModel(ours).requests;
-  const best = optimum(fates(law, 1_000_000, seed + 1), budget);
-  const compared = [ours, predecessor, ...others, best].map(byTheModel);
+  const simulateDefault = simulateUnder(defaultModel);
+  const budget = simulateDefault(ours).requests;
+  const best = findOptimum(drawPayments(defaultModel, 1_000_000, seed + 1), budget);
+  const compared = [ours, predecessor, ...others, best].map(simulateDefault);
   printComparison(compared);
   if (plot) (await import('./plot.ts')).plotSchedules(compared, waits);
 
   const rivals = [ours, predecessor, fixed(5), ...candidates];
-  const worlds = otherLaws.map((one) => ({ name: one.name, rows: rivals.map(under(one)) }));
-  printOtherLaws(worlds);
-  printCandidates(rivals.map(byTheModel), worlds);
+  const results = otherModels.map((model) => ({ name: model.name, rows: rivals.map(simulateUnder(model)) }));
+  printOtherModels(results);
+  printCandidates(rivals.map(simulateDefault), results);
 }
 
-function optionsIn(args: string[]): { seed: number; waits: number; plot: boolean } {
+function parseOptions(args: string[]): { seed: number; waits: number; plot: boolean } {
   const options = {
     seed: { type: 'string', default: '1' },
     waits: { type: 'string', default: '100000' },
@@ -49,7 +49,7 @@ function optionsIn(args: string[]): { seed: number; waits: number; plot: boolean
 
 function printComparison(rows: readonly Row[]): void {
   const [base] = rows;
-  printTable('Requests for one wait, and delay until its end is known', rows, [
+  printTable('Requests for one wait, and delay until its final status is detected', rows, [
     ['schedule', ({ name }) => name],
     ['requests', ({ requests }) => requests],
     ['to ours', ({ requests }) => ratio(requests, base?.requests)],
@@ -60,27 +60,27 @@ function printComparison(rows: readonly Row[]): void {
     ['to ours', ({ paid }) => ratio(paid.mean, base?.paid.mean)],
     ['p95', ({ paid }) => paid.p95],
     ['to ours', ({ paid }) => ratio(paid.p95, base?.paid.p95)],
-    ['never seen', ({ missed }) => `${(100 * missed).toFixed(2)} %`],
+    ['not detected', ({ missed }) => `${(100 * missed).toFixed(2)} %`],
   ]);
 }
 
-interface World {
+interface ModelResult {
   name: string;
   rows: readonly Row[];
 }
 
-function printOtherLaws(worlds: readonly World[]): void {
-  const names = worlds[0]?.rows.map(({ name }) => name) ?? [];
+function printOtherModels(results: readonly ModelResult[]): void {
+  const names = results[0]?.rows.map(({ name }) => name) ?? [];
   const letter = (index: number) => String.fromCharCode(65 + index);
   const figures = ({ requests, paid }: Row) =>
     [requests, paid.mean, paid.p95].map((figure) => figure.toFixed(1)).join(' / ');
-  printTable('Other customers: requests / mean / p95 of the paid', worlds, [
-    ['law', ({ name }) => name],
+  printTable('Other models: requests / mean / p95 of the paid', results, [
+    ['model', ({ name }) => name],
     ...names.map(
       (_, index) =>
         [
           letter(index),
-          ({ rows }: World) =>
+          ({ rows }: ModelResult) =>
             rows
               .slice(index, index + 1)
               .map(figures)
@@ -91,10 +91,10 @@ function printOtherLaws(worlds: readonly World[]): void {
   console.log(names.map((name, index) => `\n  ${letter(index)}  ${name}`).join(''));
 }
 
-function printCandidates(rows: readonly Row[], worlds: readonly World[]): void {
+function printCandidates(rows: readonly Row[], results: readonly ModelResult[]): void {
   const worst = (figure: (row: Row) => number) => (row: Row) =>
-    Math.max(...worlds.flatMap(({ rows }) => rows.filter(({ name }) => name === row.name).map(figure)));
-  printTable('By the model, and the worst of all those laws', rows, [
+    Math.max(...results.flatMap(({ rows }) => rows.filter(({ name }) => name === row.name).map(figure)));
+  printTable('Under the default model, and the worst of all models', rows, [
     ['schedule', ({ name }) => name],
     ['requests', ({ requests }) => requests],
     ['mean', ({ mean }) => mean],

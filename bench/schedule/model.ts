@@ -1,26 +1,26 @@
-import { logNormal, oneOf, seeded } from './random.ts';
+import { createRandom, drawLogNormal, drawOne } from './random.ts';
 
-/** How long customers take, in seconds. */
-export interface Law {
+/** A model of how long customers take, in seconds. */
+export interface Model {
   name: string;
-  /** Of the time until an approval. */
+  /** The median time until an approval. */
   median: number;
-  /** When a prompt that nobody answers ends as failed: seconds, and how often. */
+  /** When a prompt without an answer from the customer fails: seconds, and how often. */
   expiries: readonly (readonly [seconds: number, weight: number])[];
 }
 
-/** What becomes of one charge, and when, in milliseconds after it. */
-export interface Fate {
+/** The end of one payment, in milliseconds after its charge. */
+export interface Payment {
   kind: 'approved' | 'declined' | 'unanswered' | 'stuck';
   finalAt: number;
 }
 
-/** How long a request takes, and how long anyone waits. */
+/** How long a request takes, and the deadline of each wait. In milliseconds. */
 export const LATENCY = 250;
 export const DEADLINE = 600_000;
 
-export const law: Law = {
-  name: 'the model',
+export const defaultModel: Model = {
+  name: 'default',
   median: 20,
   expiries: [
     [60, 0.2],
@@ -30,27 +30,29 @@ export const law: Law = {
   ],
 };
 
-const medians = [8, 12, 20, 30, 40].map((median): Law => ({ ...law, name: `median ${median} s`, median }));
-
-const expiries = [60, 120, 180, 300].map(
-  (expiry): Law => ({ ...law, name: `expiry ${expiry} s`, expiries: [[expiry, 1]] }),
+const medians = [8, 12, 20, 30, 40].map(
+  (median): Model => ({ ...defaultModel, name: `median ${median} s`, median }),
 );
 
-/** What a schedule that knows none of them should bear. */
-export const otherLaws: readonly Law[] = [...medians, ...expiries];
+const expiries = [60, 120, 180, 300].map(
+  (expiry): Model => ({ ...defaultModel, name: `expiry ${expiry} s`, expiries: [[expiry, 1]] }),
+);
 
-/** The same charges for every schedule, and with the same seed in every run. */
-export function fates({ median, expiries }: Law, count: number, seed: number): Fate[] {
-  const random = seeded(seed);
+/** Models that the schedule should suit as well, without knowing which one holds. */
+export const otherModels: readonly Model[] = [...medians, ...expiries];
+
+/** Draws payments from a model: the same for every schedule, and for the same seed in every run. */
+export function drawPayments({ median, expiries }: Model, count: number, seed: number): Payment[] {
+  const random = createRandom(seed);
   const finalAt = {
-    // Nobody types a PIN in less than 3 s.
-    approved: () => 3 + (median - 3) * logNormal(random, 0.85),
-    declined: () => 3 + 0.6 * (median - 5) * logNormal(random, 0.85),
-    unanswered: () => oneOf(random, expiries) + 8 * random(),
+    // A customer needs at least 3 s to type a PIN.
+    approved: () => 3 + (median - 3) * drawLogNormal(random, 0.85),
+    declined: () => 3 + 0.6 * (median - 5) * drawLogNormal(random, 0.85),
+    unanswered: () => drawOne(random, expiries) + 8 * random(),
     stuck: () => 300 + 3_000 * random(),
   };
   return Array.from({ length: count }, () => {
-    const kind = oneOf(random, [
+    const kind = drawOne(random, [
       ['approved', 0.7],
       ['declined', 0.08],
       ['unanswered', 0.2],

@@ -1,23 +1,23 @@
-import { DEADLINE, type Fate, LATENCY } from './model.ts';
+import { DEADLINE, LATENCY, type Payment } from './model.ts';
 import type { Policy } from './policies.ts';
 
-/** The grid on which checks may fall, in milliseconds. */
+/** The grid of possible check times, in milliseconds. */
 const STEP = 250;
 const STEPS = DEADLINE / STEP;
 
 /**
- * The best that any schedule can do that knows the law: of all sequences of checks, the one whose mean delay is the
- * least for what it costs, a check being as dear as `price` milliseconds of delay. By dynamic programming from the
- * deadline backwards: what is best after a check depends on that check alone, since all that it told is "not yet".
+ * Returns the best schedule that knows the model: the sequence of checks with the least mean delay, if a check costs as
+ * much as `price` milliseconds of delay. It uses dynamic programming from the deadline backwards. The best checks after a
+ * check depend on that check alone, since its only result is "not yet".
  */
-function bestChecks(law: Cumulative, price: number): number[] {
+function findBestChecks(sums: Sums, price: number): number[] {
   const cost = new Float64Array(STEPS + 1);
   const next = new Int32Array(STEPS + 1);
   const leastSteps = Math.ceil(LATENCY / STEP);
   for (let from = STEPS - 1; from >= 0; from--) {
     let best = Number.POSITIVE_INFINITY;
     for (let to = Math.min(STEPS, from + leastSteps); to <= STEPS; to++) {
-      const total = price * law.waiting(from) + law.delay(from, to) + (cost[to] ?? 0);
+      const total = price * sums.getOpenFraction(from) + sums.getDelay(from, to) + (cost[to] ?? 0);
       if (total >= best) continue;
       best = total;
       next[from] = to;
@@ -29,18 +29,18 @@ function bestChecks(law: Cumulative, price: number): number[] {
   return [...checks, DEADLINE];
 }
 
-/** The optimum that makes as many requests per wait as `requests`, by the law that these fates follow. */
-export function optimum(known: readonly Fate[], requests: number): Policy {
-  const law = cumulative(known);
+/** Returns the best schedule with at most `requests` requests per wait, for the model of these payments. */
+export function findOptimum(payments: readonly Payment[], requests: number): Policy {
+  const sums = sumUp(payments);
   let [low, high] = [1, 10_000];
   for (let round = 0; round < 30; round++) {
     const price = Math.sqrt(low * high);
-    if (law.requests(bestChecks(law, price)) > requests) low = price;
+    if (sums.countRequests(findBestChecks(sums, price)) > requests) low = price;
     else high = price;
   }
-  const checks = bestChecks(law, high);
+  const checks = findBestChecks(sums, high);
   return {
-    name: 'optimum that knows the law (DP)',
+    name: 'optimum that knows the model (DP)',
     first: checks[0] ?? DEADLINE,
     next: (elapsed, attempt) => {
       const check = checks[attempt];
@@ -49,30 +49,31 @@ export function optimum(known: readonly Fate[], requests: number): Policy {
   };
 }
 
-type Cumulative = ReturnType<typeof cumulative>;
+type Sums = ReturnType<typeof sumUp>;
 
-/** Sums over the fates that end within each step, so that any stretch of time is the difference of two. */
-function cumulative(fates: readonly Fate[]) {
+/** Sums up the payments that end before each step, so that any interval is the difference of two sums. */
+function sumUp(payments: readonly Payment[]) {
   const ended = new Float64Array(STEPS + 1);
-  const moments = new Float64Array(STEPS + 1);
-  for (const { finalAt } of fates) {
+  const times = new Float64Array(STEPS + 1);
+  for (const { finalAt } of payments) {
     const step = Math.ceil(finalAt / STEP);
     if (step > STEPS) continue;
-    ended[step] = (ended[step] ?? 0) + 1 / fates.length;
-    moments[step] = (moments[step] ?? 0) + finalAt / fates.length;
+    ended[step] = (ended[step] ?? 0) + 1 / payments.length;
+    times[step] = (times[step] ?? 0) + finalAt / payments.length;
   }
   for (let step = 1; step <= STEPS; step++) {
     ended[step] = (ended[step] ?? 0) + (ended[step - 1] ?? 0);
-    moments[step] = (moments[step] ?? 0) + (moments[step - 1] ?? 0);
+    times[step] = (times[step] ?? 0) + (times[step - 1] ?? 0);
   }
-  const between = (sums: Float64Array, from: number, to: number) => (sums[to] ?? 0) - (sums[from] ?? 0);
-  const waiting = (step: number) => 1 - (ended[step] ?? 0);
+  const getBetween = (sums: Float64Array, from: number, to: number) => (sums[to] ?? 0) - (sums[from] ?? 0);
+  const getOpenFraction = (step: number) => 1 - (ended[step] ?? 0);
   return {
-    /** The part that is not final yet. */
-    waiting,
-    /** How late, in the mean over all, a check at `to` learns of what ended since `from`. */
-    delay: (from: number, to: number) => to * STEP * between(ended, from, to) - between(moments, from, to),
-    requests: (checks: readonly number[]) =>
-      checks.reduce((sum, _, index) => sum + waiting((checks[index - 1] ?? 0) / STEP), 0),
+    /** Returns the fraction of payments that is not final yet. */
+    getOpenFraction,
+    /** Returns the mean delay, over all payments, of those that end after `from` and are detected at `to`. */
+    getDelay: (from: number, to: number) =>
+      to * STEP * getBetween(ended, from, to) - getBetween(times, from, to),
+    countRequests: (checks: readonly number[]) =>
+      checks.reduce((sum, _, index) => sum + getOpenFraction((checks[index - 1] ?? 0) / STEP), 0),
   };
 }

@@ -9,7 +9,7 @@ interface Dot {
   isOurs: boolean;
 }
 
-/** Each schedule as a dot: what it costs the service, and how long a customer who paid waits to be told. */
+/** Draws each schedule as a dot: its requests, and its detection delay for a customer who paid. */
 export function plotSchedules(rows: readonly Row[], waits: number): void {
   const dots = rows.map(({ name, requests, paid }): Dot => {
     return { label: name.split(':')[0] ?? name, requests, delay: paid.mean, isOurs: name.startsWith('ours') };
@@ -24,13 +24,13 @@ export function plotSchedules(rows: readonly Row[], waits: number): void {
       dx: anchor === 'left' ? 9 : -9,
       dy,
     });
-  // Their dots are close together: the labels stand one above the other, to the left.
+  // These dots are close together: their labels are drawn one above the other, on the left.
   const closeBy = dots.filter(({ label }) => /^(?:predecessor|optimum)/.test(label));
   const onTheLeft = dots.filter(({ isOurs, requests }) => isOurs || requests > 30);
   writePicture({
     name: 'delay-against-requests',
     title: 'Detection delay against requests',
-    subtitle: `${waits.toLocaleString('en-US')} simulated customers: how late a schedule learns that they paid, and what it asks for that`,
+    subtitle: `${waits.toLocaleString('en-US')} simulated customers: detection delay of a payment, and the requests for it`,
     command: `npm run bench schedule -- --plot`,
     height: 380,
     plot: {

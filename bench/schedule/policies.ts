@@ -1,12 +1,12 @@
 import { defaultSchedule, nextDelay } from '../../src/schedule.ts';
 import { DEADLINE } from './model.ts';
 
-/** A way to space polls. All durations are in milliseconds. */
+/** A schedule of checks. All durations are in milliseconds. */
 export interface Policy {
   name: string;
-  /** The first check, after the charge. */
+  /** When the first check is due after the charge. */
   first: number;
-  /** The pause after an answer, or null to give up. `attempt` is 1 after the first answer. */
+  /** Returns the delay after a response, or null at the deadline. `attempt` is 1 after the first response. */
   next(elapsed: number, attempt: number, random: number): number | null;
 }
 
@@ -16,8 +16,12 @@ export const ours: Policy = {
   next: (elapsed, _, random) => nextDelay({ elapsed, random, timeout: DEADLINE }),
 };
 
-/** A rule that knows nothing of the deadline, with a last check on it. */
-function policy(name: string, first: number, rule: (elapsed: number, attempt: number) => number): Policy {
+/** Creates a policy from a rule that ignores the deadline, with a last check at the deadline. */
+function createPolicy(
+  name: string,
+  first: number,
+  rule: (elapsed: number, attempt: number) => number,
+): Policy {
   return {
     name,
     first,
@@ -27,7 +31,7 @@ function policy(name: string, first: number, rule: (elapsed: number, attempt: nu
 }
 
 export const fixed = (seconds: number): Policy =>
-  policy(`fixed ${seconds} s`, seconds * 1_000, () => seconds * 1_000);
+  createPolicy(`fixed ${seconds} s`, seconds * 1_000, () => seconds * 1_000);
 
 /** The poller of \@smithy/util-waiter 4.6, with the delays that AWS services ship. */
 const aws: Policy = {
@@ -42,16 +46,16 @@ const aws: Policy = {
   },
 };
 
-const seconds = (value: number, least: number, most: number) =>
+const clampToMs = (value: number, least: number, most: number) =>
   1_000 * Math.min(most, Math.max(least, value));
 
-const exponential = policy('exponential x1.5 from 1 s, at most 10 s', 1_000, (_, attempt) =>
-  seconds(1.5 ** attempt, 1, 10),
+const exponential = createPolicy('exponential x1.5 from 1 s, at most 10 s', 1_000, (_, attempt) =>
+  clampToMs(1.5 ** attempt, 1, 10),
 );
 
 const proportional = (percent: number, most: number): Policy =>
-  policy(`proportional ${percent} %, 2 to ${most} s`, 2_000, (elapsed) =>
-    seconds((elapsed / 1_000) * (percent / 100), 2, most),
+  createPolicy(`proportional ${percent} %, 2 to ${most} s`, 2_000, (elapsed) =>
+    clampToMs((elapsed / 1_000) * (percent / 100), 2, most),
   );
 
 export const others: readonly Policy[] = [
@@ -62,7 +66,7 @@ export const others: readonly Policy[] = [
   proportional(25, 15),
 ];
 
-/** A pause of `factor` x (seconds since the charge) ^ `exponent`, spread by 10 % either way as ours is. */
+/** A delay of `factor` x (seconds since the charge) ^ `exponent`, changed by up to 10 % either way as ours is. */
 interface Growth {
   first: number;
   factor: number;
@@ -71,27 +75,27 @@ interface Growth {
   most: number;
 }
 
-function growing({ first, factor, exponent, least, most }: Growth): Policy {
+function createGrowing({ first, factor, exponent, least, most }: Growth): Policy {
   return {
     name: `first ${first} s, ${factor} t^${exponent}, ${least} to ${most} s`,
     first: first * 1_000,
     next: (elapsed, _, random) => {
       if (elapsed >= DEADLINE) return null;
-      const wished = factor * (elapsed / 1_000) ** exponent * (0.9 + 0.2 * random);
-      return Math.min(seconds(wished, least, most), DEADLINE - elapsed);
+      const wanted = factor * (elapsed / 1_000) ** exponent * (0.9 + 0.2 * random);
+      return Math.min(clampToMs(wanted, least, most), DEADLINE - elapsed);
     },
   };
 }
 
-const untilNovember2026 = growing({ first: 5, factor: 1, exponent: 0.5, least: 3, most: 15 });
+const untilNovember2026 = createGrowing({ first: 5, factor: 1, exponent: 0.5, least: 3, most: 15 });
 
-/** What our default was before. */
+/** Our previous default. */
 export const predecessor: Policy = { ...untilNovember2026, name: `predecessor: ${untilNovember2026.name}` };
 
-/** Schedules that might replace ours. None of them knows the law either. */
+/** Schedules that might replace ours. None of them knows the model either. */
 export const candidates: readonly Policy[] = [
-  growing({ first: 8, factor: 1, exponent: 0.5, least: 3, most: 15 }),
-  growing({ first: 9, factor: 0.8, exponent: 0.5, least: 3.5, most: 15 }),
-  growing({ first: 9, factor: 0.25, exponent: 0.8, least: 3, most: 20 }),
-  growing({ first: 8, factor: 0.1, exponent: 1, least: 3, most: 20 }),
+  createGrowing({ first: 8, factor: 1, exponent: 0.5, least: 3, most: 15 }),
+  createGrowing({ first: 9, factor: 0.8, exponent: 0.5, least: 3.5, most: 15 }),
+  createGrowing({ first: 9, factor: 0.25, exponent: 0.8, least: 3, most: 20 }),
+  createGrowing({ first: 8, factor: 0.1, exponent: 1, least: 3, most: 20 }),
 ];

@@ -1,5 +1,5 @@
-/** Numbers from 0 to 1 that a seed repeats: mulberry32. */
-export function seeded(seed: number): () => number {
+/** Creates a random function whose numbers from 0 to 1 depend on the seed alone: mulberry32. */
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -9,14 +9,14 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** A log-normal number with the median 1. */
-export function logNormal(random: () => number, sigma: number): number {
+/** Draws a log-normal number with the median 1. */
+export function drawLogNormal(random: () => number, sigma: number): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random()));
   return Math.exp(sigma * radius * Math.cos(2 * Math.PI * random()));
 }
 
-/** One of the values, each as likely as its weight says. The weights add up to 1. */
-export function oneOf<Value>(random: () => number, choices: readonly (readonly [Value, number])[]): Value {
+/** Draws one of the values, each with the probability of its weight. The weights add up to 1. */
+export function drawOne<Value>(random: () => number, choices: readonly (readonly [Value, number])[]): Value {
   let left = random();
   for (const [value, weight] of choices) {
     left -= weight;

@@ -1,40 +1,40 @@
-import { DEADLINE, type Fate, LATENCY } from './model.ts';
+import { DEADLINE, LATENCY, type Payment } from './model.ts';
 import type { Policy } from './policies.ts';
-import { seeded } from './random.ts';
+import { createRandom } from './random.ts';
 
-/** What a schedule costs, and how late it learns of the end: in seconds, of the waits that learned of it. */
+/** The requests of a schedule, and its detection delay in seconds, over the waits that detected the end. */
 export interface Figures {
   requests: number;
   mean: number;
   p95: number;
-  /** Of the customers who paid alone. */
+  /** The same for the customers who paid. */
   paid: { requests: number; mean: number; p95: number };
-  /** The part of the payments that were final at the deadline, and not seen to be. */
+  /** The fraction of the payments, final at the deadline, whose end was not detected. */
   missed: number;
 }
 
-export function simulate({ first, next }: Policy, fates: readonly Fate[], seed: number): Figures {
-  const random = seeded(seed);
+export function simulate({ first, next }: Policy, payments: readonly Payment[], seed: number): Figures {
+  const random = createRandom(seed);
   const all: Wait[] = [];
   const paid: Wait[] = [];
-  for (const fate of fates) {
-    const wait = waitFor(fate.finalAt);
+  for (const payment of payments) {
+    const wait = simulateWait(payment.finalAt);
     all.push(wait);
-    if (fate.kind === 'approved') paid.push(wait);
+    if (payment.kind === 'approved') paid.push(wait);
   }
-  const final = fates.filter(({ finalAt }) => finalAt < DEADLINE).length;
-  const seen = all.filter(({ delay }) => delay !== undefined).length;
-  return { ...summary(all), paid: summary(paid), missed: 1 - seen / final };
+  const final = payments.filter(({ finalAt }) => finalAt < DEADLINE).length;
+  const detected = all.filter(({ delay }) => delay !== undefined).length;
+  return { ...summarize(all), paid: summarize(paid), missed: 1 - detected / final };
 
-  function waitFor(finalAt: number): Wait {
-    let left = first;
+  function simulateWait(finalAt: number): Wait {
+    let leftAt = first;
     for (let requests = 1; ; requests++) {
-      const answered = left + LATENCY;
-      // The service reads the status as the request leaves: the answer may be stale by its whole way.
-      if (left >= finalAt) return { requests, delay: answered - finalAt };
-      const pause = next(answered, requests, random());
-      if (pause === null) return { requests, delay: undefined };
-      left = answered + pause;
+      const endedAt = leftAt + LATENCY;
+      // The service reads the status when the request leaves: the response can be out of date by its whole latency.
+      if (leftAt >= finalAt) return { requests, delay: endedAt - finalAt };
+      const delay = next(endedAt, requests, random());
+      if (delay === null) return { requests, delay: undefined };
+      leftAt = endedAt + delay;
     }
   }
 }
@@ -44,7 +44,7 @@ interface Wait {
   delay: number | undefined;
 }
 
-function summary(waits: readonly Wait[]) {
+function summarize(waits: readonly Wait[]) {
   const delays = Float64Array.from(waits.flatMap(({ delay }) => delay ?? [])).sort();
   return {
     requests: waits.reduce((sum, { requests }) => sum + requests, 0) / waits.length,

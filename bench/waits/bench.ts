@@ -1,9 +1,9 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { inTurns, type Job } from './in-turns.ts';
 import type { Pending, Polling } from './measure.ts';
 import type { OverHttp } from './over-http.ts';
 import { type Measured, printOverHttp, printPending, printPolling, printTargets } from './report.ts';
+import { type Job, runRounds } from './rounds.ts';
 
 interface Entry extends Job {
   label: string;
@@ -17,7 +17,7 @@ const others: readonly Entry[] = [
   { ...ours, name: 'smithyNoSignal', label: 'smithy waiter, no signal' },
 ];
 
-/** Quadratic in the listeners of one signal: with 100,000 waits they would come to no end. */
+/** Quadratic in the listeners of one signal: 100,000 waits would take hours. */
 const quadratic: readonly Entry[] = [
   { ...ours, name: 'smithy', label: 'smithy waiter, shared signal' },
   { ...ours, name: 'timersPromises', label: 'timers/promises, shared signal' },
@@ -31,12 +31,12 @@ const pending: readonly Entry[] = [
 ];
 
 const polling = [
-  { ...ours, name: 'ourEngine' } as const,
+  { ...ours, name: 'ourPoller' } as const,
   ...others,
   ...quadratic.slice(1).map((entry) => ({ ...entry, count: 10_000 })),
 ].map((entry): Entry => ({ ...entry, mode: 'polling' }));
 
-/** Measures each in fresh processes, in turns, and keeps the least of every figure. */
+/** Measures each in fresh processes, one after another in each round, and keeps the least of every figure. */
 export async function benchWaits(args: string[]): Promise<void> {
   const options = {
     rounds: { type: 'string', default: '3' },
@@ -47,23 +47,23 @@ export async function benchWaits(args: string[]): Promise<void> {
   if (!(Number.isInteger(rounds) && rounds > 0))
     throw new Error('--rounds must be a whole number, 1 or more.');
   console.log(
-    `Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} CPUs. Every line is measured in processes of its own, ${rounds} of them\n` +
-      'in turn with the others; a figure is the least of them, since whatever else runs here can only add to it.',
+    `Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} CPUs. Each line is measured ${rounds} times, each time in a\n` +
+      'fresh process, in rounds with the others. A figure is the least of them: other load can only add to it.',
   );
 
-  const waiting = await measured<Pending>(pending, rounds);
-  printPending(waiting);
-  const asking = await measured<Polling>(polling, rounds);
-  printPolling(asking);
-  printOverHttp(await measured<OverHttp>([{ ...ours, mode: 'http', count: 10_000, label: 'ours' }], rounds));
-  printTargets(waiting[0]?.figures, asking[0]?.figures, waiting.at(-1)?.figures);
-  if (values.plot) (await import('./plot.ts')).plotWaits(waiting);
+  const pendingRows = await measure<Pending>(pending, rounds);
+  printPending(pendingRows);
+  const pollingRows = await measure<Polling>(polling, rounds);
+  printPolling(pollingRows);
+  printOverHttp(await measure<OverHttp>([{ ...ours, mode: 'http', count: 10_000, label: 'ours' }], rounds));
+  printTargets(pendingRows[0]?.figures, pollingRows[0]?.figures, pendingRows.at(-1)?.figures);
+  if (values.plot) (await import('./plot.ts')).plotWaits(pendingRows);
 }
 
-async function measured<Figures extends object>(
+async function measure<Figures extends object>(
   entries: readonly Entry[],
   rounds: number,
 ): Promise<Measured<Figures>[]> {
-  const figures = await inTurns<Figures>(rounds, entries);
+  const figures = await runRounds<Figures>(rounds, entries);
   return entries.map((entry, index) => ({ ...entry, figures: figures[index] }));
 }

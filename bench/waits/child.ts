@@ -2,7 +2,7 @@ import { contenders, type Name } from './contenders.ts';
 import { measurePending, measurePolling } from './measure.ts';
 import { measureOverHttp } from './over-http.ts';
 
-/** One measurement in a process of its own; the figures go to stdout as JSON. */
+/** Makes one measurement and prints its figures as JSON. */
 const [mode, name = '', count] = process.argv.slice(2);
 console.log(JSON.stringify(await measure(Number(count))));
 process.exit();

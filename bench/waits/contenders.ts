@@ -2,76 +2,76 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createWaiter, WaiterState } from '@smithy/util-waiter';
 import pWaitFor from 'p-wait-for';
 import type { Transaction } from '../../src/api/transaction.ts';
-import type { Answer } from '../../src/http/attempt.ts';
+import type { CallResult } from '../../src/http/attempt.ts';
 import { PaymentsClient } from '../../src/index.ts';
-import { Waits } from '../../src/polling/poller.ts';
+import { Poller } from '../../src/polling/poller.ts';
 import { resolveWait } from '../../src/polling/resolve-wait.ts';
 import { resolveOptions } from '../../src/resolve-options.ts';
 
-/** What the waits of one measurement have in common. */
+/** What all waits of one measurement have in common. */
 export interface Setting {
   /** Ends all of them. */
   signal: AbortSignal;
-  /** Stands in for one request. All contenders ask the same stub, so what differs is theirs. */
-  ask(reference: string): Promise<Answer<Transaction>>;
+  /** Stands in for one request. All contenders use the same stub, so any difference is their own. */
+  check(): Promise<CallResult<Transaction>>;
   /** The pause between two checks of one wait, in milliseconds. */
-  pause(): number;
+  getPause(): number;
 }
 
 /** A way to wait for many references in one process. */
 export type Contender = (setting: Setting) => (reference: string) => Promise<unknown>;
 
-/** How long any wait may last, in milliseconds: nothing that is measured comes near it. */
+/** How long a wait can last, in milliseconds: nothing that is measured comes near it. */
 export const TIMEOUT = 3_600_000;
 
-/** Through the public client: for waits whose first check does not come due. */
-const ours: Contender = ({ signal, pause }) => {
+/** Our public client, for waits whose first check does not come due. */
+const ours: Contender = ({ signal, getPause }) => {
   const payments = new PaymentsClient({
     apiKey: 'sk_test_bench',
     baseUrl: 'http://localhost/api/v1',
-    fetch: () => Promise.reject(new Error('No poll should have come due.')),
-    polling: { initialDelay: pause(), timeout: TIMEOUT },
+    fetch: () => Promise.reject(new Error('A check came due in a measurement of pending waits.')),
+    polling: { initialDelay: getPause(), timeout: TIMEOUT },
   });
   return (reference) => payments.waitForFinalStatus(reference, { signal, startedAt: Date.now() });
 };
 
-/** The engine inside the client, without the cost of HTTP. It goes by its own schedule. */
-const ourEngine: Contender = ({ signal, ask }) => {
-  const { rules, ...limits } = resolveOptions({
+/** Our poller, without the cost of HTTP. It uses its own schedule. */
+const ourPoller: Contender = ({ signal, check }) => {
+  const client = resolveOptions({
     apiKey: 'sk_test_bench',
     baseUrl: 'https://payments.example/api/v1',
     polling: { timeout: TIMEOUT, maxRequestsPerSecond: 1_000_000 },
-  }).polling;
-  const waits = new Waits(ask, { rules, ...limits }, () => {});
+  });
+  const poller = new Poller(client, check, new AbortController().signal);
   return (reference) => {
     // Charges of the last 278 s: their pauses are spread from 3 to 15 s.
     const startedAt = Date.now() - Math.round(278_000 * Math.random());
-    return new Promise((resolve, reject) => {
-      waits.join(resolveWait(reference, { signal, startedAt }, rules), resolve, reject);
+    return new Promise((resolve) => {
+      poller.add(resolveWait(reference, { signal, startedAt }, client.polling.rules), resolve);
     });
   };
 };
 
-/** What most people write, as it pauses. */
+/** The loop that most people write, with its way to pause. */
 const loop =
   (rest: (interval: number, signal: AbortSignal) => Promise<unknown>): Contender =>
-  ({ ask, pause, signal }) =>
-  async (reference) => {
+  ({ check, getPause, signal }) =>
+  async () => {
     const deadline = Date.now() + TIMEOUT;
-    const interval = pause();
+    const interval = getPause();
     while (Date.now() < deadline) {
       await rest(interval, signal);
-      const { result } = await ask(reference);
+      const { result } = await check();
       if (result.status === 'success') return result;
     }
     throw new Error('Timed out.');
   };
 
-const pWaitForIt: Contender =
-  ({ ask, pause, signal }) =>
-  (reference) =>
-    pWaitFor(async () => (await ask(reference)).result.status === 'success', {
-      interval: pause(),
+const pWaitForLoop: Contender =
+  ({ check, getPause, signal }) =>
+  () =>
+    pWaitFor(async () => (await check()).result.status === 'success', {
+      interval: getPause(),
       timeout: TIMEOUT,
       before: false,
       signal,
@@ -79,25 +79,25 @@ const pWaitForIt: Contender =
 
 /** The waiter of the AWS SDK. It makes its first check at once. */
 const smithy =
-  (listens: boolean): Contender =>
-  ({ ask, pause, signal }) =>
+  (hasSignal: boolean): Contender =>
+  ({ check, getPause, signal }) =>
   (reference) => {
-    const seconds = pause() / 1_000;
+    const seconds = getPause() / 1_000;
     const delays = { maxWaitTime: TIMEOUT / 1_000, minDelay: seconds, maxDelay: seconds };
-    const options = { client: undefined, ...delays, ...(listens ? { abortSignal: signal } : {}) };
+    const options = { client: undefined, ...delays, ...(hasSignal ? { abortSignal: signal } : {}) };
     return createWaiter(options, reference, async () => {
-      const { result } = await ask(reference);
+      const { result } = await check();
       return { state: result.status === 'success' ? WaiterState.SUCCESS : WaiterState.RETRY };
     });
   };
 
 export const contenders = {
   ours,
-  ourEngine,
+  ourPoller,
   // It cannot be aborted: with a listener for each pause it would be the next one.
   timerLoop: loop((interval) => new Promise((resolve) => setTimeout(resolve, interval))),
   timersPromises: loop((interval, signal) => sleep(interval, undefined, { signal })),
-  pWaitFor: pWaitForIt,
+  pWaitFor: pWaitForLoop,
   smithy: smithy(true),
   smithyNoSignal: smithy(false),
 } as const satisfies Record<string, Contender>;

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** A service whose payments stay pending, in a process of its own: its CPU is not the client's. */
+/** A service whose payments stay pending. It runs in its own process, so that its CPU is not counted. */
 const service = createServer((request, response) => {
   const reference = request.url?.split('/').at(-1);
   const data = {

@@ -5,11 +5,14 @@ import type { Contender, Setting } from './contenders.ts';
 
 /** Of waits that only wait. */
 export interface Pending {
-  /** Milliseconds to begin all of them. */
+  /** Milliseconds to start all of them. */
   create: number;
-  /** Heap after a full collection: bytes for each wait, without the strings of the references. */
+  /**
+   * Heap after a full collection: bytes for each wait and the caller's `.then` on it, without the strings of the
+   * references.
+   */
   bytes: number;
-  /** Milliseconds from the abort until every promise has settled; null where they do not. */
+  /** Milliseconds from the abort until every wait has ended; null if they do not end. */
   abort: number | null;
 }
 
@@ -23,32 +26,52 @@ export interface Polling {
   loopMax: number;
 }
 
-const PAUSE_PENDING = 600_000;
-const ABORT_PATIENCE = 5_000;
+const PENDING_PAUSE = 600_000;
+const ABORT_TIMEOUT = 5_000;
 
 export async function measurePending(contender: Contender, count: number): Promise<Pending> {
-  const references = referencesFor(count);
+  const references = createReferences(count);
   const stop = new AbortController();
-  const begin = contender({
+  const start = contender({
     signal: stop.signal,
-    ask: stub().ask,
-    pause: () => PAUSE_PENDING,
+    check: createStub().check,
+    getPause: () => PENDING_PAUSE,
   });
-  const promises = new Array<Promise<unknown>>(count);
+  const waits = new Array<Promise<unknown>>(count);
+  const end = createCounter(count);
 
-  const heapBefore = await heapInUse();
+  const heapBefore = await getHeapUsed();
   const before = performance.now();
   references.forEach((reference, index) => {
-    promises[index] = begin(reference);
+    // As a caller has it: two functions for each wait, which do not keep the wait's context.
+    waits[index] = start(reference).then(
+      () => end.count(),
+      () => end.count(),
+    );
   });
   const create = performance.now() - before;
-  const bytes = ((await heapInUse()) - heapBefore) / count;
+  const bytes = ((await getHeapUsed()) - heapBefore) / count;
 
-  const settled = Promise.allSettled(promises);
   const abortedAt = performance.now();
   stop.abort();
-  const aborted = await Promise.race([settled, sleep(ABORT_PATIENCE)]);
-  return { create, bytes, abort: aborted ? performance.now() - abortedAt : null };
+  const hasEnded = await Promise.race([end.all.then(() => true), sleep(ABORT_TIMEOUT)]);
+  return { create, bytes, abort: hasEnded ? performance.now() - abortedAt : null };
+}
+
+/** Resolves `all` after as many counts. */
+function createCounter(expected: number): { count: () => void; all: Promise<void> } {
+  let count = 0;
+  let resolve = () => {};
+  const all = new Promise<void>((resolveAll) => {
+    resolve = resolveAll;
+  });
+  return {
+    count() {
+      count++;
+      if (count === expected) resolve();
+    },
+    all,
+  };
 }
 
 const WARM_UP = 7_000;
@@ -56,21 +79,21 @@ const WINDOW = 6_000;
 const RESOLUTION = 10;
 
 export async function measurePolling(contender: Contender, count: number): Promise<Polling> {
-  const references = referencesFor(count);
-  loopDelay();
-  const idle = await cpuDuring(1_000);
+  const references = createReferences(count);
+  measureLoopDelay();
+  const idle = await measureCpu(1_000);
 
-  const asked = stub();
-  const pause = () => 3_000 + 12_000 * Math.random();
-  const begin = contender({ signal: new AbortController().signal, ask: asked.ask, pause });
-  for (const reference of references) begin(reference);
+  const stub = createStub();
+  const getPause = () => 3_000 + 12_000 * Math.random();
+  const start = contender({ signal: new AbortController().signal, check: stub.check, getPause });
+  for (const reference of references) start(reference);
   await sleep(WARM_UP);
 
-  const late = loopDelay();
-  const polled = asked.count();
-  const busy = await cpuDuring(WINDOW);
-  const polls = asked.count() - polled;
-  const { p99, max } = late();
+  const readLoopDelay = measureLoopDelay();
+  const checksBefore = stub.countChecks();
+  const busy = await measureCpu(WINDOW);
+  const polls = stub.countChecks() - checksBefore;
+  const { p99, max } = readLoopDelay();
   return {
     pollsPerSecond: (polls * 1_000) / busy.elapsed,
     cpu: (busy.cpu - (idle.cpu / idle.elapsed) * busy.elapsed) / polls,
@@ -79,43 +102,44 @@ export async function measurePolling(contender: Contender, count: number): Promi
   };
 }
 
-/** How late the event loop comes from now on, in milliseconds. */
-export function loopDelay(): () => { p99: number; max: number } {
+/** Measures how late the event loop is from now on, in milliseconds. */
+export function measureLoopDelay(): () => { p99: number; max: number } {
   const histogram = monitorEventLoopDelay({ resolution: RESOLUTION });
   histogram.enable();
-  const late = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION);
-  return () => ({ p99: late(histogram.percentile(99)), max: late(histogram.max) });
+  const getDelay = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - RESOLUTION);
+  return () => ({ p99: getDelay(histogram.percentile(99)), max: getDelay(histogram.max) });
 }
 
-/** Answers "pending" in the next turn of the event loop, to all that asked in this one. */
-function stub(): { ask: Setting['ask']; count: () => number } {
+/** Resolves all checks of one turn of the event loop in the next turn, as `pending`. */
+function createStub(): { check: Setting['check']; countChecks: () => number } {
   const transaction = {
     reference: 'TXN-0',
     amount: '25.50',
     currency: 'GHS',
     customer_email: 'a@example.com',
   };
-  const answer = {
+  const callResult = {
     result: { ...transaction, status: 'pending', paid_at: null },
     retryAfter: undefined,
+    requestId: 'bench',
     redact: () => createRedact([]),
   } as const;
-  let waiting: ((given: typeof answer) => void)[] = [];
+  let pending: ((given: typeof callResult) => void)[] = [];
   let count = 0;
   const flush = () => {
-    const asking = waiting;
-    waiting = [];
-    for (const resolve of asking) resolve(answer);
+    const resolved = pending;
+    pending = [];
+    for (const resolve of resolved) resolve(callResult);
   };
-  const ask = () => {
+  const check = () => {
     count++;
-    if (waiting.length === 0) setImmediate(flush);
-    return new Promise<typeof answer>((resolve) => waiting.push(resolve));
+    if (pending.length === 0) setImmediate(flush);
+    return new Promise<typeof callResult>((resolve) => pending.push(resolve));
   };
-  return { ask, count: () => count };
+  return { check, countChecks: () => count };
 }
 
-export async function cpuDuring(milliseconds: number): Promise<{ cpu: number; elapsed: number }> {
+export async function measureCpu(milliseconds: number): Promise<{ cpu: number; elapsed: number }> {
   const [cpuBefore, before] = [process.cpuUsage(), performance.now()];
   await sleep(milliseconds);
   const { user, system } = process.cpuUsage(cpuBefore);
@@ -123,13 +147,13 @@ export async function cpuDuring(milliseconds: number): Promise<{ cpu: number; el
 }
 
 /** Flat strings, made before anything is measured: they belong to the caller. */
-export function referencesFor(count: number): string[] {
+export function createReferences(count: number): string[] {
   return Array.from({ length: count }, (_, index) => Buffer.from(`TXN-${index + 1e9}`).toString('latin1'));
 }
 
-export async function heapInUse(): Promise<number> {
+export async function getHeapUsed(): Promise<number> {
   if (!globalThis.gc) throw new Error('Run this with --expose-gc.');
-  // What hangs on finalizers goes in a later turn, and then in the next collection.
+  // What waits for a finalizer is freed in a later turn, and then in the next collection.
   for (let round = 0; round < 5; round++) {
     await sleep(20);
     globalThis.gc();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentsClient } from '../../src/index.ts';
 import { TIMEOUT } from './contenders.ts';
-import { cpuDuring, heapInUse, loopDelay, referencesFor } from './measure.ts';
+import { createReferences, getHeapUsed, measureCpu, measureLoopDelay } from './measure.ts';
 
 /** Of waits of the whole client, with a service over HTTP. */
 export interface OverHttp {
@@ -11,13 +11,13 @@ export interface OverHttp {
   /** Microseconds of CPU of the client's process for each poll, HTTP and all. */
   cpu: number;
   loopP99: number;
-  /** Heap for each wait once it has been answered, in bytes. */
+  /** Heap for each wait and the caller's `.then` on it after at least one poll, in bytes. */
   bytes: number;
-  /** Milliseconds from `close()` until every promise has settled. */
+  /** Milliseconds from `close()` until every wait has ended. */
   close: number;
 }
 
-/** Enough for each wait to be asked about once before the window begins. */
+/** Polls per second: each wait has had one poll before the window starts. */
 const RATE = 1_000;
 const WINDOW = 6_000;
 
@@ -33,23 +33,27 @@ export async function measureOverHttp(count: number): Promise<OverHttp> {
       if (type === 'poll') polls++;
     },
   });
-  const references = referencesFor(count);
-  const heapBefore = await heapInUse();
-  const waits = references.map((reference) => payments.waitForFinalStatus(reference));
+  const references = createReferences(count);
+  const heapBefore = await getHeapUsed();
+  const waits = references.map((reference) =>
+    payments.waitForFinalStatus(reference).then(
+      () => {},
+      () => {},
+    ),
+  );
   await sleep((count / RATE) * 1_000 + 5_000);
 
-  const loop = loopDelay();
-  const polled = polls;
-  const { cpu, elapsed } = await cpuDuring(WINDOW);
-  const asked = polls - polled;
-  const { p99 } = loop();
-  const bytes = ((await heapInUse()) - heapBefore) / count;
+  const readLoopDelay = measureLoopDelay();
+  const pollsBefore = polls;
+  const { cpu, elapsed } = await measureCpu(WINDOW);
+  const counted = polls - pollsBefore;
+  const { p99 } = readLoopDelay();
+  const bytes = ((await getHeapUsed()) - heapBefore) / count;
 
-  const settled = Promise.allSettled(waits);
   const closedAt = performance.now();
   payments.close();
-  await settled;
+  await Promise.all(waits);
   const close = performance.now() - closedAt;
   service.kill();
-  return { pollsPerSecond: (asked * 1_000) / elapsed, cpu: cpu / asked, loopP99: p99, bytes, close };
+  return { pollsPerSecond: (counted * 1_000) / elapsed, cpu: cpu / counted, loopP99: p99, bytes, close };
 }

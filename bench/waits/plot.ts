@@ -3,7 +3,7 @@ import { writePicture } from '../plots/svg.ts';
 import type { Pending } from './measure.ts';
 import type { Measured } from './report.ts';
 
-/** The heap of each wait, for each way to wait with as many waits as it can be measured with, up to 100,000. */
+/** Draws the heap of each wait. Each way to wait is shown at its largest count, up to 100,000 waits. */
 export function plotWaits(rows: readonly Measured<Pending>[]): void {
   const most = new Map<string, Measured<Pending>>();
   for (const row of rows) {
@@ -20,7 +20,7 @@ export function plotWaits(rows: readonly Measured<Pending>[]): void {
   writePicture({
     name: 'bytes-per-wait',
     title: 'Memory of each wait',
-    subtitle: 'Heap for each of 100,000 pending waits in one process, after a full collection',
+    subtitle: 'Heap for each of 100,000 pending waits and its .then in one process, after a full collection',
     command: 'npm run bench waits -- --plot',
     height: 32 * shown.length + 6,
     plot: bars(shown.toSorted((one, other) => one.value - other.value)),

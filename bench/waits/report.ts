@@ -1,57 +1,53 @@
 import { printTable, ratio } from '../table.ts';
-import type { Job } from './in-turns.ts';
 import type { Pending, Polling } from './measure.ts';
 import type { OverHttp } from './over-http.ts';
+import type { Job } from './rounds.ts';
 
-/** Who waited, how many at once, and what was measured: nothing where it came to no end. */
+/** One line: the contender, the number of waits, and the figures, if the measurement ended. */
 export interface Measured<Figures> extends Job {
   label: string;
   figures: Figures | undefined;
 }
 
-const amount = (count: number) => count.toLocaleString('en-US');
+const formatCount = (count: number) => count.toLocaleString('en-US');
 
 export function printPending(rows: readonly Measured<Pending>[]): void {
-  // Not all can be measured with 100,000 waits, so each stands beside ours with as many.
-  const ours = ({ count }: Measured<Pending>) =>
+  // Some cannot be measured with 100,000 waits, so each is compared with ours at the same count.
+  const getOurs = ({ count }: Measured<Pending>) =>
     rows.find((row) => row.name === 'ours' && row.count === count)?.figures;
-  printTable('Waits that only wait, through the public API of each', rows, [
+  printTable('Waits that only wait, through the public API of each, with a .then on each', rows, [
     ['pending waits', ({ label }) => label],
-    ['waits', ({ count }) => amount(count)],
+    ['waits', ({ count }) => formatCount(count)],
     ['create ms', ({ figures }) => figures?.create ?? 'not in 2 minutes'],
-    ['to ours', (row) => ratio(row.figures?.create, ours(row)?.create)],
+    ['to ours', (row) => ratio(row.figures?.create, getOurs(row)?.create)],
     ['heap bytes each', ({ figures }) => figures?.bytes],
-    ['to ours', (row) => ratio(row.figures?.bytes, ours(row)?.bytes)],
+    ['to ours', (row) => ratio(row.figures?.bytes, getOurs(row)?.bytes)],
     ['abort all ms', ({ figures }) => (figures?.abort === null ? 'cannot' : figures?.abort)],
-    ['to ours', (row) => ratio(row.figures?.abort, ours(row)?.abort)],
+    ['to ours', (row) => ratio(row.figures?.abort, getOurs(row)?.abort)],
   ]);
 }
 
 export function printPolling(rows: readonly Measured<Polling>[]): void {
   const ours = rows[0]?.figures;
-  printTable(
-    'Scheduling alone: a stub answers each poll in the next turn; ours through the engine inside',
-    rows,
-    [
-      ['polling waits', ({ label }) => label],
-      ['waits', ({ count }) => amount(count)],
-      ['polls/s', ({ figures }) => figures?.pollsPerSecond ?? 'not in 2 minutes'],
-      ['CPU us per poll', ({ figures }) => figures?.cpu],
-      ['to ours', ({ figures }) => ratio(figures?.cpu, ours?.cpu)],
-      ['loop delay p99 ms', ({ figures }) => figures?.loopP99],
-      ['max ms', ({ figures }) => figures?.loopMax],
-    ],
-  );
+  printTable('Scheduling alone: a stub resolves each poll in the next turn; ours through its poller', rows, [
+    ['polling waits', ({ label }) => label],
+    ['waits', ({ count }) => formatCount(count)],
+    ['polls/s', ({ figures }) => figures?.pollsPerSecond ?? 'not in 2 minutes'],
+    ['CPU us per poll', ({ figures }) => figures?.cpu],
+    ['to ours', ({ figures }) => ratio(figures?.cpu, ours?.cpu)],
+    ['loop delay p99 ms', ({ figures }) => figures?.loopP99],
+    ['max ms', ({ figures }) => figures?.loopMax],
+  ]);
 }
 
 export function printOverHttp(rows: readonly Measured<OverHttp>[]): void {
   printTable('For scale: the whole client over HTTP, to a service in another process', rows, [
     ['polling waits', ({ label }) => label],
-    ['waits', ({ count }) => amount(count)],
+    ['waits', ({ count }) => formatCount(count)],
     ['polls/s', ({ figures }) => figures?.pollsPerSecond ?? 'not in 2 minutes'],
     ['CPU us per poll', ({ figures }) => figures?.cpu],
     ['loop delay p99 ms', ({ figures }) => figures?.loopP99],
-    ['heap bytes each, answered', ({ figures }) => figures?.bytes],
+    ['heap bytes each, after a poll', ({ figures }) => figures?.bytes],
     ['close ms', ({ figures }) => figures?.close],
   ]);
 }
@@ -68,7 +64,7 @@ export function printTargets(
   million: Pending | undefined,
 ): void {
   const targets: Target[] = [
-    { what: '100,000 waits: heap of each, bytes', most: 900, figure: pending?.bytes },
+    { what: '100,000 waits: heap of each, bytes', most: 830, figure: pending?.bytes },
     { what: '100,000 waits: created in ms', most: 500, figure: pending?.create },
     { what: '100,000 waits: all aborted in ms', most: 200, figure: pending?.abort },
     { what: '100,000 waits: us of CPU per poll', most: 6, figure: polling?.cpu },

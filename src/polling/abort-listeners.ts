@@ -1,11 +1,11 @@
-/** What a signal can end: a link in the list of its signal's members. */
-export interface Abortable<Self> {
-  abortGroup: AbortGroup<Self> | null;
-  previous: Self | null;
-  next: Self | null;
+/** What an abort signal ends: a link in the list of its signal's members. */
+export interface Abortable<Member> {
+  abortGroup: AbortGroup<Member> | null;
+  previous: Member | null;
+  next: Member | null;
 }
 
-/** All that one signal ends. */
+/** All members that one signal ends. */
 export interface AbortGroup<Member> {
   readonly signal: AbortSignal;
   readonly listener: () => void;
@@ -13,24 +13,36 @@ export interface AbortGroup<Member> {
 }
 
 /**
- * One listener for each distinct signal, however many wait on it. A merchant gives one shutdown signal to every wait,
- * and Node looks through all listeners of a signal for each one that is added.
+ * One listener for each distinct signal, however many members wait on it. A merchant gives one shutdown signal to every
+ * wait, and Node compares each added listener with all listeners of its signal.
  */
 export class SharedAbortListeners<Member extends Abortable<Member>> {
   readonly #groups = new Map<AbortSignal, AbortGroup<Member>>();
-  readonly #end: (member: Member, reason: unknown) => void;
+  readonly #end: (member: Member, aborted: Promise<never>) => void;
 
-  /** `end` has to make the member leave. */
-  constructor(end: (member: Member, reason: unknown) => void) {
+  /** `end` must make the member leave. It gets a promise that is rejected with the signal's reason, one for all. */
+  constructor(end: (member: Member, aborted: Promise<never>) => void) {
     this.#end = end;
   }
 
   join(signal: AbortSignal, member: Member): void {
-    const group = this.#groups.get(signal) ?? this.#listenTo(signal);
+    const group = this.#groups.get(signal) ?? this.#addGroup(signal);
     member.abortGroup = group;
     member.next = group.first;
     if (group.first) group.first.previous = member;
     group.first = member;
+  }
+
+  #addGroup(signal: AbortSignal): AbortGroup<Member> {
+    const group: AbortGroup<Member> = { signal, listener: () => this.#endAll(group), first: null };
+    this.#groups.set(signal, group);
+    signal.addEventListener('abort', group.listener, { once: true });
+    return group;
+  }
+
+  #endAll(group: AbortGroup<Member>): void {
+    const aborted = Promise.reject(group.signal.reason);
+    while (group.first) this.#end(group.first, aborted);
   }
 
   leave(member: Member): void {
@@ -43,16 +55,5 @@ export class SharedAbortListeners<Member extends Abortable<Member>> {
     if (group.first) return;
     this.#groups.delete(group.signal);
     group.signal.removeEventListener('abort', group.listener);
-  }
-
-  #listenTo(signal: AbortSignal): AbortGroup<Member> {
-    const group: AbortGroup<Member> = { signal, listener: () => this.#endAll(group), first: null };
-    this.#groups.set(signal, group);
-    signal.addEventListener('abort', group.listener, { once: true });
-    return group;
-  }
-
-  #endAll(group: AbortGroup<Member>): void {
-    while (group.first) this.#end(group.first, group.signal.reason);
   }
 }

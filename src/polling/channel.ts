@@ -1,23 +1,103 @@
+/** The producer's end of a channel. */
+export interface Channel<Value> {
+  /** Whether the reader waits for a value and none is queued. */
+  readonly isIdle: boolean;
+  /** Whether values still reach the reader. */
+  readonly isOpen: boolean;
+  push(value: Value): void;
+  /** Ends the reading after the queued values. */
+  end(): void;
+  /** Ends the reading with an error, after the queued values. */
+  fail(error: unknown): void;
+  /** Ends the reading with an error, and drops the queued values. */
+  abort(error: unknown): void;
+}
+
+/** What fills a channel. */
+export interface Producer {
+  /** Called each time the channel becomes idle. */
+  onIdle?(): void;
+  /** Stops all work at once. Called when the channel ends or the reader leaves, and again before `close`. */
+  stop(): void;
+  /** Releases what the producer holds. Called last. */
+  close?(): void;
+}
+
 /**
- * A generator whose `return` and `throw` stop at once what it waits for. By itself it heeds them only after the result
- * that a reader already waits for, which may never come. `begin` makes it, and says with `onBegin` how it is stopped.
+ * Returns an async generator that yields what a producer pushes. `start` is called at the first read.
+ *
+ * `return` and `throw` stop the producer at once. Those of a plain generator wait for the value that is being read, which
+ * might never come.
  */
-export function cancelOnReturn<Result>(
-  begin: (onBegin: (leave: () => void) => void) => AsyncGenerator<Result, void, void>,
-): AsyncGenerator<Result, void, void> {
-  let stop = () => {};
-  const results = begin((leave) => {
-    stop = leave;
-  });
-  const finish = results.return.bind(results);
-  const fail = results.throw.bind(results);
-  results.return = (value) => {
-    stop();
-    return finish(value);
+export function createChannel<Value extends object>(
+  start: (channel: Channel<Value>) => Producer,
+): AsyncGenerator<Value, void, void> {
+  const queue: Value[] = [];
+  let producer: Producer | undefined;
+  let finish: (() => void) | undefined;
+  let wake: (() => void) | undefined;
+
+  const wakeReader = () => {
+    wake?.();
+    wake = undefined;
   };
-  results.throw = (error) => {
-    stop();
-    return fail(error);
+  const endWith = (how: () => void) => {
+    finish ??= how;
+    producer?.stop();
+    wakeReader();
   };
-  return results;
+  const fail = (error: unknown) =>
+    endWith(() => {
+      throw error;
+    });
+  const channel: Channel<Value> = {
+    get isIdle() {
+      return wake !== undefined;
+    },
+    get isOpen() {
+      return finish === undefined;
+    },
+    push(value) {
+      if (finish) return;
+      queue.push(value);
+      wakeReader();
+    },
+    end: () => endWith(() => {}),
+    fail,
+    abort(error) {
+      queue.length = 0;
+      fail(error);
+    },
+  };
+
+  async function* read(): AsyncGenerator<Value, void, void> {
+    producer = start(channel);
+    try {
+      for (;;) {
+        for (let value = queue.shift(); value; value = queue.shift()) yield value;
+        if (finish) return finish();
+        const woken = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        producer.onIdle?.();
+        await woken;
+      }
+    } finally {
+      producer.stop();
+      producer.close?.();
+    }
+  }
+
+  const values = read();
+  const returnPlain = values.return.bind(values);
+  const throwPlain = values.throw.bind(values);
+  values.return = (value) => {
+    channel.end();
+    return returnPlain(value);
+  };
+  values.throw = (error) => {
+    channel.end();
+    return throwPlain(error);
+  };
+  return values;
 }

@@ -1,68 +1,67 @@
 import { printableStatus } from '../api/transaction.ts';
 import { PaymentsError, WaitTimeoutError } from '../errors.ts';
 import { ignoringErrors, type PollEvent, type WaitEvent } from '../events.ts';
-import type { PollGroup, PollResult, Waiter } from './poll-group.ts';
-import { cloneTransaction } from './poll-group.ts';
+import type { PollResult } from './check.ts';
+import type { PollGroup } from './poll-group.ts';
+import { cloneTransaction, countAttempts, getElapsed, type Waiter } from './waiter.ts';
 
-/** Tells one caller about a poll that it shared. */
-export function notifyOnPoll(
-  wait: Waiter,
-  { answer, error }: PollResult,
-  now: number,
-  nextDelay: number | null,
-): void {
-  const { onPoll } = wait.request;
-  if (!onPoll) return;
-  const pollInfo = {
-    reference: wait.group.reference,
-    attempt: attemptsOf(wait),
-    elapsed: elapsedOf(wait, now),
-    transaction: answer && cloneTransaction(answer.result),
-    error: error instanceof PaymentsError ? error : undefined,
-    nextDelay,
-  };
-  ignoringErrors(() => onPoll(pollInfo));
-}
-
-export function pollEvent(
+export function createPollEvent(
   { reference, attempts }: PollGroup,
-  { answer, error }: PollResult,
-  late: number,
+  { callResult, error }: PollResult,
+  lag: number,
   delay: number | null,
 ): PollEvent {
   return {
     type: 'poll',
     reference,
     attempt: attempts,
-    ...(answer ? { status: printableStatus(answer.result) } : {}),
+    ...(callResult ? { status: printableStatus(callResult.result) } : {}),
     ...(error instanceof PaymentsError ? { error: error.code } : {}),
-    lag: late,
+    lag,
     delay,
   };
 }
 
-export function waitEvent(wait: Waiter, result: WaitEvent['result'], now: number): WaitEvent {
-  const { reference, lastTransaction } = wait.group;
-  const elapsed = elapsedOf(wait, now);
-  const status = lastTransaction ? { status: printableStatus(lastTransaction) } : {};
-  return { type: 'wait', reference, result, ...status, attempts: attemptsOf(wait), elapsed };
+/** Calls `onPoll` of one wait. Nothing that it throws goes further. */
+export function callOnPoll(
+  waiter: Waiter,
+  { callResult, error }: PollResult,
+  now: number,
+  nextDelay: number | null,
+): void {
+  const { onPoll } = waiter;
+  if (!onPoll) return;
+  const poll = {
+    reference: waiter.group.reference,
+    attempt: countAttempts(waiter),
+    elapsed: getElapsed(waiter, now),
+    transaction: callResult && cloneTransaction(callResult.result),
+    error: error instanceof PaymentsError ? error : undefined,
+    nextDelay,
+  };
+  ignoringErrors(() => onPoll(poll));
 }
 
-export function timeoutError(wait: Waiter, now: number): WaitTimeoutError {
-  const { reference, lastTransaction, lastError } = wait.group;
-  const { startedAt, request } = wait;
-  const attempts = attemptsOf(wait);
+export function createWaitEvent(waiter: Waiter, result: WaitEvent['result'], now: number): WaitEvent {
+  const { reference, lastTransaction } = waiter.group;
+  const status = lastTransaction ? { status: printableStatus(lastTransaction) } : {};
+  const [attempts, elapsed] = [countAttempts(waiter), getElapsed(waiter, now)];
+  return { type: 'wait', reference, result, ...status, attempts, elapsed };
+}
+
+export function createTimeoutError(
+  waiter: Waiter,
+  now: number,
+  redactReference: (reference: string) => string,
+): WaitTimeoutError {
+  const { reference, lastTransaction, lastError } = waiter.group;
   return new WaitTimeoutError({
     reference,
-    shown: request.shown,
+    shown: redactReference(reference),
     lastTransaction: lastTransaction && cloneTransaction(lastTransaction),
     lastError,
-    attempts,
-    elapsed: elapsedOf(wait, now),
-    startedAt,
+    attempts: countAttempts(waiter),
+    elapsed: getElapsed(waiter, now),
+    startedAt: waiter.startedAt,
   });
 }
-
-const attemptsOf = (wait: Waiter) => wait.group.attempts - wait.attemptsBefore;
-
-const elapsedOf = (wait: Waiter, now: number) => Math.max(0, Math.round(now - wait.began));

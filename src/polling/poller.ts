@@ -1,402 +1,391 @@
 import { ClosedError, RateLimitError } from '../errors.ts';
-import type { Report, WaitEvent } from '../events.ts';
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
-import type { ResolvedPolling } from '../options.ts';
-import { Clock } from '../timing.ts';
+import type { WaitEvent } from '../events.ts';
+import type { ResolvedOptions } from '../options.ts';
 import { SharedAbortListeners } from './abort-listeners.ts';
+import { createPollCall, isAccepted, type PollResult, type SendPoll } from './check.ts';
+import { Clock, WakeTimer } from './clock.ts';
 import { Heap } from './heap.ts';
-import { notifyOnPoll, pollEvent, timeoutError, waitEvent } from './poll-events.ts';
+import { callOnPoll, createPollEvent, createTimeoutError, createWaitEvent } from './poll-events.ts';
 import {
-  cloneTransaction,
-  completedWaiters,
+  addWaiter,
   createPollGroup,
-  createWaiter,
-  deadlineOf,
   hasLiveWaiters,
-  isAccepted,
-  isOverdue,
-  LAST_CHECK,
+  isTemporaryError,
   NOTIFY_INTERVAL,
-  nextPollAt,
-  nextPollForNewWaiter,
   type PollGroup,
-  type PollOnce,
-  type PollResult,
-  type ResolvedWait,
+  planNextPoll,
+  planPollForNewWaiter,
   recordResult,
-  type Waiter,
-  type WaitResult,
+  removeWaiter,
 } from './poll-group.ts';
 import { RateLimiter } from './rate-limiter.ts';
+import type { ResolvedWait } from './resolve-wait.ts';
+import {
+  cloneTransaction,
+  createWaiter,
+  getWaitResult,
+  isOverdue,
+  type ResolveWaiter,
+  type Waiter,
+  type WaitResult,
+} from './waiter.ts';
 
 /**
- * Polls wait for each other this long after a wake-up, which costs as much as ten of them. Deadlines do not. In
- * milliseconds.
- */
-const TICK_INTERVAL = 5;
-
-/**
- * A deadline that is noticed this late was missed: the process was frozen, or its thread was busy. No process that runs
- * normally is so late. In milliseconds.
- */
-const MISSED = 1_000;
-
-/** The wall's clock ran ahead of the other by this much: the machine slept, or somebody set the clock. */
-const SLEPT = 10_000;
-
-/** The one check of a wait counts as due at its deadline, but not longer ago than this. In milliseconds. */
-const LONGEST_OVERDUE = 60_000;
-
-const TOO_OLD = new Error('The process was frozen meanwhile: this answer would be too old.');
-
-const NO_WAITERS = new Error('Nobody waits for this answer any more.');
-
-/**
- * All waits of one client. They share one timer, one listener for each signal, one poll for each reference, and one
- * limit. Polls and deadlines each have a heap, so that a deadline is kept also where no poll can leave.
+ * All waits of one client. They share one timer, one listener for each signal, one poll for each reference and one rate
+ * limit. Polls and deadlines each have a heap, so that a deadline is kept even if no poll can leave.
+ *
+ * One wait from start to end: `add` → `#tick` → `#startDuePolls` → `#startPoll` → `#handleResult` → `#end`.
  */
 export class Poller {
-  /** What else the close ends: it may have no wait just then. */
-  readonly onClose = new Set<(reason: ClosedError) => void>();
-  readonly #pollOnce: PollOnce;
-  readonly #report: Report;
-  readonly #maxConcurrency: number;
-  readonly #pace: RateLimiter;
+  readonly #client: PollerOptions;
+  readonly #send: SendPoll;
+  readonly #closing: AbortSignal;
+  readonly #rateLimiter: RateLimiter;
   readonly #groups = new Map<string, PollGroup>();
   readonly #pollQueue = new Heap<PollGroup>();
   readonly #deadlines = new Heap<Waiter>();
-  readonly #signals = new SharedAbortListeners<Waiter>((wait, reason) => this.#fail(wait, 'aborted', reason));
+  readonly #signals = new SharedAbortListeners<Waiter>((waiter, aborted) => {
+    if (this.remove(waiter)) this.#reject(waiter, 'aborted', aborted);
+  });
   readonly #clock = new Clock();
-  readonly #alarm = new WakeTimer((moment) => {
-    this.#clock.reach(moment);
+  readonly #timer = new WakeTimer((time) => {
+    this.#clock.advanceTo(time);
     this.#tick();
   });
-  /** How far the wall's clock was ahead of the other when that was last noted. */
-  #lead = 0;
-  /** Until when the limits held back a poll that was due, as far as that is known. */
+  /** How far the wall clock was ahead of the monotonic clock at the last tick. */
+  #wallLead = 0;
+  /** Until when a limit held back a poll that was due, as far as that is known. */
   #heldBackUntil = Number.NEGATIVE_INFINITY;
   #lastTick = Number.NEGATIVE_INFINITY;
   #inFlight = 0;
-  #closed = false;
 
-  constructor(pollOnce: PollOnce, { maxConcurrency, maxRequestsPerSecond }: ResolvedPolling, report: Report) {
-    this.#pollOnce = pollOnce;
-    this.#report = report;
-    this.#maxConcurrency = maxConcurrency;
-    this.#pace = new RateLimiter(maxRequestsPerSecond);
+  /** `closing` ends every wait when it is aborted, and refuses each later one. */
+  constructor(client: PollerOptions, send: SendPoll, closing: AbortSignal) {
+    this.#client = client;
+    this.#send = send;
+    this.#closing = closing;
+    this.#rateLimiter = new RateLimiter(client.polling.maxRequestsPerSecond);
+    closing.addEventListener('abort', () => this.#endAll(), { once: true });
   }
 
-  get closed(): boolean {
-    return this.#closed;
-  }
-
-  /** Begins a wait; what it returns can leave before the end. */
-  add(request: ResolvedWait, resolve: Waiter['resolve'], reject: Waiter['reject']): Waiter | undefined {
-    if (this.#closed || request.signal?.aborted) {
-      reject(this.#closed ? new ClosedError('verify') : request.signal?.reason);
+  /** Starts a wait. Returns what {@link remove} takes, or `undefined` if the wait was refused. */
+  add(request: ResolvedWait, resolve: ResolveWaiter): Waiter | undefined {
+    const { reference, signal } = request;
+    if (this.#closing.aborted || signal?.aborted) {
+      resolve(Promise.reject(this.#closing.aborted ? new ClosedError('verify') : signal?.reason));
       return undefined;
     }
     const now = this.#clock.now();
     const wallNow = Date.now();
-    if (this.#groups.size === 0) this.#lead = wallNow - now;
-    const { startedAt = wallNow, signal } = request;
-    const began = Math.round(now - Math.max(0, wallNow - startedAt));
-    const poll = this.#groups.get(request.reference) ?? this.#newPoll(request, began);
-    const wait = createWaiter(poll, request, { began, startedAt, resolve, reject });
-    if (wait.index === 0) poll.waits = [wait];
-    else poll.waits.push(wait);
-    if (signal) this.#signals.join(signal, wait);
-    if (deadlineOf(wait) <= now) this.#checkOnce(wait, now);
+    if (this.#groups.size === 0) this.#wallLead = wallNow - now;
+    const { startedAt = wallNow } = request;
+    const startedMono = Math.round(now - Math.max(0, wallNow - startedAt));
+    const group = this.#groups.get(reference) ?? this.#addGroup(request, startedMono);
+    const waiter = createWaiter(group, request, { startedMono, startedAt }, resolve);
+    addWaiter(group, waiter);
+    if (signal) this.#signals.join(signal, waiter);
+    if (waiter.deadline <= now) this.#grantFinalCheck(waiter, now);
     else {
-      this.#deadlines.upsert(wait, deadlineOf(wait));
-      if (!poll.inFlight) this.#schedulePoll(poll, nextPollForNewWaiter(poll, wait, now));
+      this.#deadlines.upsert(waiter, waiter.deadline);
+      if (!group.inFlight) this.#schedulePoll(group, planPollForNewWaiter(waiter, request, now));
     }
-    this.#setAlarm(now);
-    return wait;
+    this.#setTimer(now);
+    return waiter;
   }
 
-  /** Ends a wait without a word to its caller. Nothing is asked for one that nobody waits for. */
-  remove(wait: Waiter): boolean {
-    const { group: poll, index: place } = wait;
-    if (place === -1) return false;
-    const last = poll.waits.pop();
-    if (last && last !== wait) {
-      poll.waits[place] = last;
-      last.index = place;
-    }
-    wait.index = -1;
-    this.#signals.leave(wait);
-    this.#deadlines.remove(wait);
-    if (poll.waits.length === 0) this.#drop(poll);
+  /** Ends a wait and leaves its promise pending. The last wait on a reference takes the poll in flight with it. */
+  remove(waiter: Waiter): boolean {
+    if (!removeWaiter(waiter)) return false;
+    this.#signals.leave(waiter);
+    this.#deadlines.remove(waiter);
+    if (waiter.group.waiters.length === 0) this.#removeGroup(waiter.group);
     return true;
   }
 
-  /** A hint that something may have happened: ask again now, if somebody waits, and at most once in a second. */
+  /** Polls a reference now if a wait is on it, and at most once in {@link NOTIFY_INTERVAL}. */
   notify(reference: string): void {
-    const poll = this.#groups.get(reference);
-    if (!poll) return;
+    const group = this.#groups.get(reference);
+    if (!group) return;
     const now = this.#clock.now();
-    if (poll.inFlight) poll.notified = true;
-    else this.#expedite(poll, now);
-    this.#setAlarm(now);
+    if (group.inFlight) group.isNotified = true;
+    else this.#expedite(group, now);
+    this.#setTimer(now);
   }
 
-  /** The service answered 429 to any call of the client: about this reference, or about none. */
-  rateLimited(retryAfter: number | undefined, reference: string | undefined): void {
-    this.#pace.onRateLimited(this.#clock.now(), retryAfter, reference);
+  /** Records a 429 to any call of the client: about this reference, or about none. */
+  onRateLimited(retryAfter: number | undefined, reference: string | undefined): void {
+    this.#rateLimiter.onRateLimited(this.#clock.now(), retryAfter, reference);
   }
 
-  /** Ends every wait, and each that comes later. */
-  close(): void {
-    this.#closed = true;
-    for (const poll of [...this.#groups.values()]) {
-      for (const wait of [...poll.waits]) this.#fail(wait, 'closed', new ClosedError('verify'));
+  #endAll(): void {
+    for (const group of [...this.#groups.values()]) {
+      for (const waiter of [...group.waiters]) this.#fail(waiter, 'closed', new ClosedError('verify'));
     }
-    for (const stop of [...this.onClose]) stop(new ClosedError('verify'));
   }
 
-  #newPoll(request: ResolvedWait, began: number): PollGroup {
-    const poll = createPollGroup(request, began);
-    this.#groups.set(request.reference, poll);
-    return poll;
+  #addGroup(request: ResolvedWait, startedMono: number): PollGroup {
+    const group = createPollGroup(request, startedMono);
+    this.#groups.set(request.reference, group);
+    return group;
   }
 
-  #drop(poll: PollGroup): void {
-    this.#groups.delete(poll.reference);
-    this.#pollQueue.remove(poll);
-    poll.inFlight?.abort(NO_WAITERS);
-    poll.inFlight = undefined;
-    if (this.#groups.size === 0) this.#alarm.clear();
+  #removeGroup(group: PollGroup): void {
+    this.#groups.delete(group.reference);
+    this.#pollQueue.remove(group);
+    this.#abortPoll(group, NO_WAITERS);
+    if (this.#groups.size === 0) this.#timer.clear();
   }
 
-  #schedulePoll(poll: PollGroup, moment: number): void {
-    const due = Math.ceil(Math.max(moment, this.#pace.heldUntil(poll.reference)));
-    if (poll.heapIndex === -1 || due < poll.dueAt) this.#pollQueue.upsert(poll, due);
+  #schedulePoll(group: PollGroup, time: number): void {
+    const dueAt = Math.ceil(Math.max(time, this.#rateLimiter.getHeldUntil(group.reference)));
+    if (group.heapIndex === -1 || dueAt < group.dueAt) this.#pollQueue.upsert(group, dueAt);
   }
 
-  /** The deadline of this wait has passed without it: it gets one check, whose result ends it. */
-  #checkOnce(wait: Waiter, now: number): void {
-    const { group: poll } = wait;
-    this.#deadlines.upsert(wait, Math.ceil(now) + LAST_CHECK);
-    if (poll.inFlight) return;
-    if (poll.attempts > 0) this.#expedite(poll, now);
-    // Ahead of those that became due later.
-    else this.#schedulePoll(poll, Math.max(deadlineOf(wait), now - LONGEST_OVERDUE));
+  /** Brings the next poll forward to now, or to the end of {@link NOTIFY_INTERVAL}. */
+  #expedite(group: PollGroup, now: number): void {
+    const time = Math.ceil(Math.max(now, group.notifiedAt + NOTIFY_INTERVAL));
+    if (group.heapIndex !== -1 && group.dueAt <= time) return;
+    group.notifiedAt = time;
+    this.#schedulePoll(group, time);
   }
 
-  #expedite(poll: PollGroup, now: number): void {
-    const moment = Math.ceil(Math.max(now, poll.notifiedAt + NOTIFY_INTERVAL));
-    if (poll.heapIndex !== -1 && poll.dueAt <= moment) return;
-    poll.notifiedAt = moment;
-    this.#schedulePoll(poll, moment);
+  /** Grants one check, whose result ends the wait: its deadline passed while the process could not check. */
+  #grantFinalCheck(waiter: Waiter, now: number): void {
+    const { group, deadline } = waiter;
+    this.#deadlines.upsert(waiter, Math.ceil(now) + FINAL_CHECK_TIMEOUT);
+    if (group.inFlight) return;
+    if (group.attempts > 0) this.#expedite(group, now);
+    // Ahead of the polls that became due later.
+    else this.#schedulePoll(group, Math.max(deadline, now - MAX_OVERDUE));
+  }
+
+  #setTimer(now: number): void {
+    const waiter = this.#deadlines.first;
+    if (waiter) this.#timer.scheduleAt(waiter.dueAt, now);
+    const group = this.#pollQueue.first;
+    if (!group) return;
+    const hasSlot = this.#hasFreeSlot();
+    const allowedAt = this.#rateLimiter.getNextStart(now);
+    if (!hasSlot || allowedAt > Math.max(group.dueAt, now))
+      this.#heldBackUntil = Math.max(this.#heldBackUntil, Math.ceil(hasSlot ? allowedAt : now + 1));
+    if (hasSlot)
+      this.#timer.scheduleAt(Math.max(group.dueAt, allowedAt, this.#lastTick + TICK_INTERVAL), now);
   }
 
   #tick(): void {
     const now = this.#clock.now();
     this.#lastTick = now;
-    const slept = this.#noticeSleep(now);
-    const missed = this.#expireDeadlines(now);
-    // After a freeze polls rest first: until the event loop has turned, a connection that has closed looks open.
-    if (slept || missed) this.#alarm.clear();
-    else this.#startDue();
-    this.#setAlarm(this.#clock.now());
+    const hasSlept = this.#handleSleep(now);
+    const hasMissed = this.#expireDeadlines(now);
+    // After a freeze polls wait for one turn of the event loop: until then a connection that has closed looks open.
+    if (hasSlept || hasMissed) this.#timer.clear();
+    else this.#startDuePolls();
+    this.#setTimer(this.#clock.now());
   }
 
-  #startDue(): void {
-    // Whoever heard of a deadline may have taken his time: no poll leaves on an old clock.
-    for (let now = this.#clock.now(); this.#mayStart(now); now = this.#clock.now()) {
-      const poll = this.#pace.isPaused(now) ? this.#probe(now) : this.#pollQueue.first;
-      if (!poll) return;
-      if (hasLiveWaiters(poll, now)) this.#start(poll, now);
-      else this.#pollQueue.remove(poll);
-    }
-  }
-
-  /** Asks for all again soon if the machine has slept, on connections that are not from before. */
-  #noticeSleep(now: number): boolean {
-    const lead = Date.now() - now;
-    const slept = lead - this.#lead >= SLEPT;
-    this.#lead = lead;
-    if (!slept) return false;
-    for (const poll of this.#groups.values()) {
-      this.#giveUp(poll);
-      this.#expedite(poll, now);
+  /** If the machine has slept, polls every reference soon. Requests from before the sleep are given up. */
+  #handleSleep(now: number): boolean {
+    const wallLead = Date.now() - now;
+    const hasSlept = wallLead - this.#wallLead >= SLEEP_THRESHOLD;
+    this.#wallLead = wallLead;
+    if (!hasSlept) return false;
+    for (const group of this.#groups.values()) {
+      this.#abortPoll(group, TOO_OLD);
+      this.#expedite(group, now);
     }
     return true;
   }
 
-  /**
-   * All of them are taken out first: a caller who hears of one and waits again would otherwise never let this end.
-   * Returns whether the deadline of any was missed, so that it gets a check instead.
-   */
+  /** Ends each wait whose deadline has passed. Returns whether any deadline was missed: that wait gets a check instead. */
   #expireDeadlines(now: number): boolean {
     const expired: Waiter[] = [];
-    let missed = false;
-    for (let wait = this.#deadlines.first; wait && wait.dueAt <= now; wait = this.#deadlines.first) {
-      this.#deadlines.remove(wait);
-      if (this.#isMissed(wait, now)) {
-        missed = true;
-        this.#giveUp(wait.group);
-        this.#checkOnce(wait, now);
-      } else expired.push(wait);
+    let hasMissed = false;
+    // All are taken out first: a caller who waits again when a wait ends would keep this loop going for ever.
+    for (let waiter = this.#deadlines.first; waiter && waiter.dueAt <= now; waiter = this.#deadlines.first) {
+      this.#deadlines.remove(waiter);
+      if (this.#isMissed(waiter, now)) {
+        hasMissed = true;
+        this.#abortPoll(waiter.group, TOO_OLD);
+        this.#grantFinalCheck(waiter, now);
+      } else expired.push(waiter);
     }
-    for (const wait of expired) this.#fail(wait, 'timeout', timeoutError(wait, now), now);
-    return missed;
+    for (const waiter of expired) this.#fail(waiter, 'timeout', this.#createTimeoutError(waiter, now), now);
+    return hasMissed;
   }
 
   /** Whether this process, and not the service or a limit, kept a wait from its checks until its deadline. */
-  #isMissed(wait: Waiter, now: number): boolean {
-    const { group: poll, dueAt: due } = wait;
-    if (isOverdue(wait)) return now - due >= LAST_CHECK;
-    if (now - due >= MISSED) return true;
-    // A poll that was due later was held back by a 429 to its reference.
-    return poll.attempts === 0 && poll.dueAt <= due && poll.dueAt >= this.#heldBackUntil && this.#isFree;
+  #isMissed(waiter: Waiter, now: number): boolean {
+    const { group, dueAt } = waiter;
+    if (isOverdue(waiter)) return now - dueAt >= FINAL_CHECK_TIMEOUT;
+    if (now - dueAt >= MISSED_THRESHOLD) return true;
+    // A poll that was due after the deadline was held back by a 429 to its reference.
+    return (
+      group.attempts === 0 &&
+      group.dueAt <= dueAt &&
+      group.dueAt >= this.#heldBackUntil &&
+      this.#hasFreeSlot()
+    );
   }
 
-  /** Leaves the request that is under way: another will be made in its place. */
-  #giveUp(poll: PollGroup): void {
-    poll.inFlight?.abort(TOO_OLD);
-    poll.inFlight = undefined;
+  /** Gives up the request in flight. */
+  #abortPoll(group: PollGroup, reason: Error): void {
+    group.inFlight?.abort(reason);
+    group.inFlight = undefined;
   }
 
-  get #isFree(): boolean {
-    return this.#inFlight < this.#maxConcurrency;
+  #startDuePolls(): void {
+    // The time is read for each poll: the caller's code can run in between, and take long.
+    for (let now = this.#clock.now(); this.#canStartPoll(now); now = this.#clock.now()) {
+      const group = this.#rateLimiter.isPaused(now) ? this.#pickProbe(now) : this.#pollQueue.first;
+      if (!group) return;
+      if (hasLiveWaiters(group, now)) this.#startPoll(group, now);
+      else this.#pollQueue.remove(group);
+    }
   }
 
-  #mayStart(now: number): boolean {
-    const poll = this.#pollQueue.first;
-    if (!poll || poll.dueAt > now || !this.#isFree) return false;
-    return this.#pace.readyAt(now) <= now;
+  #canStartPoll(now: number): boolean {
+    const group = this.#pollQueue.first;
+    if (!group || group.dueAt > now || !this.#hasFreeSlot()) return false;
+    return this.#rateLimiter.getNextStart(now) <= now;
   }
 
-  /** Any poll that is due, rather than the first: those that the service refuses may be the first ones. */
-  #probe(now: number): PollGroup | undefined {
+  #hasFreeSlot(): boolean {
+    return this.#inFlight < this.#client.polling.maxConcurrency;
+  }
+
+  /** Picks any poll that is due, rather than the first: the first ones can be those that the service refuses. */
+  #pickProbe(now: number): PollGroup | undefined {
     for (let count = 0; count < 5; count++) {
-      const poll = this.#pollQueue.any(Math.random());
-      if (poll && poll.dueAt <= now && !(poll.lastError instanceof RateLimitError)) return poll;
+      const group = this.#pollQueue.any(Math.random());
+      if (group && group.dueAt <= now && !(group.lastError instanceof RateLimitError)) return group;
     }
     return this.#pollQueue.first;
   }
 
-  #setAlarm(now: number): void {
-    const deadline = this.#deadlines.first;
-    if (deadline) this.#alarm.scheduleAt(deadline.dueAt, now);
-    const poll = this.#pollQueue.first;
-    if (!poll) return;
-    const isFree = this.#isFree;
-    const readyAt = this.#pace.readyAt(now);
-    if (!isFree || readyAt > Math.max(poll.dueAt, now))
-      this.#heldBackUntil = Math.max(this.#heldBackUntil, Math.ceil(isFree ? readyAt : now + 1));
-    if (isFree) this.#alarm.scheduleAt(Math.max(poll.dueAt, readyAt, this.#lastTick + TICK_INTERVAL), now);
-  }
-
-  #start(poll: PollGroup, now: number): void {
-    const lag = Math.round(now - poll.dueAt);
+  #startPoll(group: PollGroup, now: number): void {
+    const lag = Math.round(now - group.dueAt);
     const inFlight = new AbortController();
-    this.#pollQueue.remove(poll);
-    this.#pace.recordRequest(now, poll.reference);
+    this.#pollQueue.remove(group);
+    this.#rateLimiter.recordRequest(now, group.reference);
     this.#inFlight++;
-    poll.attempts++;
-    poll.inFlight = inFlight;
-    const ended = (outcome: PollResult) => {
+    group.attempts++;
+    group.inFlight = inFlight;
+    const end = (result: PollResult) => {
       const endedAt = this.#clock.now();
       this.#inFlight--;
-      if (isAccepted(outcome)) this.#pace.onAccepted(endedAt, now, poll.reference);
-      if (poll.inFlight === inFlight) {
-        poll.inFlight = undefined;
-        this.#handleResult(poll, outcome, lag, endedAt);
+      if (isAccepted(result)) this.#rateLimiter.onAccepted(endedAt, now, group.reference);
+      if (group.inFlight === inFlight) {
+        group.inFlight = undefined;
+        this.#handleResult(group, result, lag, endedAt);
       }
       this.#tick();
     };
-    this.#pollOnce(poll.reference, { signal: inFlight.signal, headers: poll.headers }).then(
-      (answer) => ended({ answer, error: undefined }),
-      (error: unknown) => ended({ answer: undefined, error }),
+    this.#send(createPollCall(this.#client, group, inFlight.signal)).then(
+      (callResult) => end({ callResult, error: undefined }),
+      (error: unknown) => end({ callResult: undefined, error }),
     );
   }
 
-  #handleResult(poll: PollGroup, outcome: PollResult, lag: number, now: number): void {
-    recordResult(poll, outcome, now);
-    const transaction = outcome.answer?.result;
-    const ending = completedWaiters(poll, outcome, now);
-    for (const { wait } of ending) this.remove(wait);
-    const remaining = [...poll.waits];
-    const next = remaining.length === 0 ? Number.POSITIVE_INFINITY : this.#planNext(poll, now);
+  #handleResult(group: PollGroup, pollResult: PollResult, lag: number, now: number): void {
+    recordResult(group, pollResult, now);
+    const ended = this.#removeEnded(group, pollResult, now);
+    const remaining = [...group.waiters];
+    const nextAt = remaining.length === 0 ? Number.POSITIVE_INFINITY : this.#scheduleNext(group, now);
+    const delay = remaining.some(({ dueAt }) => nextAt < dueAt) ? Math.ceil(nextAt - now) : null;
 
-    // All is in order again, so a caller who hears of this may begin, end and close whatever he likes.
-    const delay = remaining.some(({ dueAt: due }) => next < due) ? Math.ceil(next - now) : null;
-    this.#report(pollEvent(poll, outcome, lag, delay));
-    for (const { wait, how: waitResult } of ending) {
-      notifyOnPoll(wait, outcome, now, null);
-      this.#end(wait, waitResult, now);
+    // The state is complete from here on: the caller's code can start and end waits, and close the client.
+    this.#client.report(createPollEvent(group, pollResult, lag, delay));
+    for (const { waiter, waitResult } of ended) {
+      callOnPoll(waiter, pollResult, now, null);
+      this.#end(waiter, waitResult, now);
     }
-    for (const wait of remaining) {
-      if (wait.index !== -1) notifyOnPoll(wait, outcome, now, next < wait.dueAt ? delay : null);
-      if (wait.index !== -1 && transaction) wait.request.onTransaction?.(cloneTransaction(transaction));
+    const transaction = pollResult.callResult?.result;
+    for (const waiter of remaining) {
+      if (waiter.index !== -1) callOnPoll(waiter, pollResult, now, nextAt < waiter.dueAt ? delay : null);
+      if (waiter.index !== -1 && transaction) waiter.onTransaction?.(cloneTransaction(transaction));
     }
   }
 
-  #planNext(poll: PollGroup, now: number): number {
-    this.#schedulePoll(poll, nextPollAt(poll, now));
-    if (poll.notified) this.#expedite(poll, now);
-    poll.notified = false;
-    return poll.dueAt;
+  /** Removes the waits that end with this poll. The result of each is decided before any caller learns of one. */
+  #removeEnded(
+    group: PollGroup,
+    pollResult: PollResult,
+    now: number,
+  ): { waiter: Waiter; waitResult: WaitResult }[] {
+    const isTemporary = isTemporaryError(group, pollResult.error, now);
+    const ended = group.waiters.flatMap((waiter) => {
+      const waitResult = getWaitResult(waiter, pollResult, isTemporary, this.#client.redactReference);
+      return waitResult ? [{ waiter, waitResult }] : [];
+    });
+    for (const { waiter } of ended) this.remove(waiter);
+    return ended;
   }
 
-  #end(wait: Waiter, waitResult: WaitResult, now: number): void {
+  #scheduleNext(group: PollGroup, now: number): number {
+    this.#schedulePoll(group, planNextPoll(group, now));
+    if (group.isNotified) this.#expedite(group, now);
+    group.isNotified = false;
+    return group.dueAt;
+  }
+
+  #end(waiter: Waiter, waitResult: WaitResult, now: number): void {
     if (waitResult.result === 'timeout' && waitResult.transaction)
-      wait.request.onTransaction?.(waitResult.transaction);
-    if (waitResult.result === 'final') wait.resolve(waitResult.transaction);
-    else wait.reject(waitResult.result === 'failed' ? waitResult.reason : timeoutError(wait, now));
-    this.#report(waitEvent(wait, waitResult.result, now));
+      waiter.onTransaction?.(waitResult.transaction);
+    if (waitResult.result === 'final') {
+      waiter.resolve(waitResult.transaction);
+      this.#client.report(createWaitEvent(waiter, 'final', now));
+    } else {
+      const isFailed = waitResult.result === 'failed';
+      const reason = isFailed ? waitResult.reason : this.#createTimeoutError(waiter, now);
+      this.#reject(waiter, waitResult.result, Promise.reject(reason), now);
+    }
   }
 
-  #fail(wait: Waiter, result: WaitEvent['result'], reason: unknown, now = this.#clock.now()): void {
-    if (!this.remove(wait)) return;
-    wait.reject(reason);
-    this.#report(waitEvent(wait, result, now));
+  #fail(waiter: Waiter, result: WaitEvent['result'], reason: unknown, now = this.#clock.now()): void {
+    if (this.remove(waiter)) this.#reject(waiter, result, Promise.reject(reason), now);
+  }
+
+  #reject(
+    waiter: Waiter,
+    result: WaitEvent['result'],
+    rejection: Promise<never>,
+    now = this.#clock.now(),
+  ): void {
+    waiter.resolve(rejection);
+    this.#client.report(createWaitEvent(waiter, result, now));
+  }
+
+  #createTimeoutError(waiter: Waiter, now: number) {
+    return createTimeoutError(waiter, now, this.#client.redactReference);
   }
 }
+
+/** The client's options that the poller reads. */
+export type PollerOptions = Pick<
+  ResolvedOptions,
+  'polling' | 'report' | 'redactReference' | 'timeout' | 'headers'
+>;
+
+/** Polls leave at most this often, in milliseconds: one wake-up costs as much as ten polls. Deadlines are exact. */
+const TICK_INTERVAL = 5;
 
 /**
- * A timer stands still while the machine sleeps, so a long one rings in between to let that be noticed: after 9 s, in
- * milliseconds, or after this part of a very long one.
+ * A deadline that is noticed this late, in milliseconds, was missed: the process was frozen, or its thread was busy. A
+ * process that runs normally is never so late.
  */
-const LONGEST_UNNOTICED = 9_000;
-const UNNOTICED_PART = 1 / 64;
+const MISSED_THRESHOLD = 1_000;
 
-function delayUntil(moment: number, now: number): number {
-  const delay = Math.max(0, Math.ceil(moment - now));
-  if (delay <= LONGEST_UNNOTICED) return delay;
-  const inBetween = Math.max(Math.min(LONGEST_UNNOTICED, delay / 2), delay * UNNOTICED_PART);
-  return Math.min(MAX_TIMEOUT_MS, Math.ceil(inBetween));
-}
+/** The machine slept, or its clock was set, if the wall clock got ahead by this many milliseconds. */
+const SLEEP_THRESHOLD = 10_000;
 
-/** One timer for a whole client, set to the earliest moment that anything is due. It rings early rather than late. */
-class WakeTimer {
-  readonly #onWake: (moment: number) => void;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #at = Number.POSITIVE_INFINITY;
+/** How long the one check after a missed deadline can take, in milliseconds. */
+const FINAL_CHECK_TIMEOUT = 10_000;
 
-  /** `ring` gets the moment that has been reached: that of the alarm, or an earlier one. */
-  constructor(ring: (moment: number) => void) {
-    this.#onWake = ring;
-  }
+/** That check counts as due at the deadline, but at most this many milliseconds ago. */
+const MAX_OVERDUE = 60_000;
 
-  /** Rings at `moment`, on the clock that `now` is read from, unless it will ring before that anyway. */
-  scheduleAt(moment: number, now: number): void {
-    if (moment >= this.#at) return;
-    clearTimeout(this.#timer);
-    this.#at = moment;
-    const delay = delayUntil(moment, now);
-    this.#timer = setTimeout(() => {
-      this.#at = Number.POSITIVE_INFINITY;
-      this.#onWake(now + delay);
-    }, delay);
-  }
+const TOO_OLD = new Error(
+  'The process was frozen while this request was in flight: its result would be too old.',
+);
 
-  /** Nothing is due any more: a process that has nothing else to do can end. */
-  clear(): void {
-    clearTimeout(this.#timer);
-    this.#at = Number.POSITIVE_INFINITY;
-  }
-}
+const NO_WAITERS = new Error('Every wait on this reference has ended.');

@@ -2,29 +2,51 @@ import { MIN_EPOCH_MS } from '../api/input.ts';
 import { verify } from '../api/operations.ts';
 import type { Transaction } from '../api/transaction.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { CallResult } from '../http/attempt.ts';
 import { validateInput } from '../http/call.ts';
-import type { PollingRules, WaitOptions } from '../options.ts';
-import { redactReference } from '../redact.ts';
+import type { Poll, PollingRules, WaitOptions } from '../options.ts';
 import {
   resolvePollingRules,
+  validateCallOptions,
   validateHeaders,
   validateSignal,
   validateWaitTimeout,
 } from '../resolve-options.ts';
-import { isFinal } from '../schedule.ts';
-import type { ResolvedWait } from './poll-group.ts';
 
-/** Checks a wait's options once and fills in the client's. */
-export function resolveWait(
-  reference: string,
-  options: WaitOptions,
-  client: PollingRules,
-  showReference: (reference: string) => string = redactReference,
-): ResolvedWait {
+/** A wait whose reference and options were validated, with every default filled in. */
+export interface ResolvedWait {
+  reference: string;
+  rules: PollingRules;
+  timeout: number;
+  startedAt: number | undefined;
+  signal: AbortSignal | undefined;
+  headers: Readonly<Record<string, string>> | undefined;
+  expect: { amount: number; currency?: string | undefined } | undefined;
+  onPoll: ((poll: Poll) => void) | undefined;
+  /** Called for each transaction that does not end the wait. */
+  onTransaction: ((transaction: Transaction) => void) | undefined;
+  /** Whether the first transaction ends the wait, whatever its status. */
+  isSingleCheck: boolean;
+}
+
+/**
+ * Validates the options of one wait and fills in the client's. Nothing of it is validated again at a poll.
+ *
+ * @throws {InvalidInputError} if the reference or `expect` is wrong.
+ * @throws {ConfigurationError} if an option is wrong. It names the operation, so that its outcome is `null`.
+ */
+export function resolveWait(reference: string, options: WaitOptions, defaults: PollingRules): ResolvedWait {
+  try {
+    return resolveOptions(reference, validateCallOptions(options), defaults);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new ConfigurationError(error.message, { operation: 'verify' });
+  }
+}
+
+function resolveOptions(reference: string, options: WaitOptions, defaults: PollingRules): ResolvedWait {
   const {
     signal,
-    timeout = client.timeout,
+    timeout = defaults.timeout,
     startedAt,
     onPoll,
     expect,
@@ -36,42 +58,19 @@ export function resolveWait(
   validateWaitTimeout(timeout);
   if (startedAt !== undefined && !(Number.isFinite(startedAt) && startedAt >= MIN_EPOCH_MS)) {
     throw new ConfigurationError(
-      'startedAt must be milliseconds since 1970, as Date.now() gives: not seconds.',
+      'startedAt must be milliseconds since 1970, as Date.now() returns: not seconds. Nothing was sent.',
     );
   }
-  const shown = showReference(request.reference);
   return {
     reference: request.reference,
-    // One more field would cost every wait its memory.
-    ...(shown === request.reference ? {} : { shown }),
-    rules: Object.keys(rules).length === 0 ? client : resolvePollingRules(rules, client),
+    rules: Object.keys(rules).length === 0 ? defaults : resolvePollingRules(rules, defaults),
     timeout,
     startedAt,
     signal: validateSignal(signal),
     headers: headers === undefined || headers === null ? undefined : validateHeaders(headers),
     expect: request.expect,
     onPoll,
-    once: false,
     onTransaction: undefined,
+    isSingleCheck: false,
   };
-}
-
-/** What one look gives: plain JSON, made for job queues and durable engines. */
-export interface CheckResult {
-  reference: string;
-  status: Transaction['status'];
-  /** Whether nothing more is expected: `success`, `failed` or `abandoned`, unless `polling.finalStatuses` says else. */
-  final: boolean;
-  transaction: Transaction;
-  /** How long the service asked to wait before the next check, in milliseconds. */
-  retryAfter?: number;
-}
-
-export function toCheckResult(
-  { result: transaction, retryAfter }: CallResult<Transaction>,
-  { finalStatuses }: PollingRules,
-): CheckResult {
-  const { reference, status } = transaction;
-  const final = isFinal(status, finalStatuses);
-  return { reference, status, final, transaction, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }

@@ -1,58 +1,32 @@
 import { rawStatus, type Transaction } from '../api/transaction.ts';
-import { cancelOnReturn } from './channel.ts';
-import type { ResolvedWait } from './poll-group.ts';
+import { createChannel } from './channel.ts';
 import type { Poller } from './poller.ts';
+import type { ResolvedWait } from './resolve-wait.ts';
+import type { Waiter } from './waiter.ts';
 
-/** Each change of status as it is seen, the final one last. Whoever stops reading leaves the wait. */
-export function watch(waits: Poller, request: ResolvedWait): AsyncGenerator<Transaction, void, void> {
-  return cancelOnReturn((onBegin) => statusChanges(waits, request, onBegin));
-}
+/** Yields each change of status, the final one last. A reader who leaves ends the wait. */
+export function watch(poller: Poller, request: ResolvedWait): AsyncGenerator<Transaction, void, void> {
+  return createChannel<Transaction>((channel) => {
+    let lastStatus: string | undefined;
+    const onTransaction = (transaction: Transaction) => {
+      const status = rawStatus(transaction);
+      if (status === lastStatus) return;
+      lastStatus = status;
+      channel.push(transaction);
+    };
 
-async function* statusChanges(
-  waits: Poller,
-  request: ResolvedWait,
-  onBegin: (leave: () => void) => void,
-): AsyncGenerator<Transaction, void, void> {
-  const changes: Transaction[] = [];
-  let seen: string | undefined;
-  let wake = () => {};
-  let over: (() => void) | undefined;
-
-  const onTransaction = (transaction: Transaction) => {
-    if (rawStatus(transaction) === seen) return;
-    seen = rawStatus(transaction);
-    changes.push(transaction);
-    wake();
-  };
-  const end = (how: () => void) => {
-    over = how;
-    wake();
-  };
-  const wait = waits.add(
-    { ...request, onTransaction },
-    (transaction) => {
+    let waiter: Waiter | undefined;
+    const final = new Promise<Transaction>((resolve) => {
+      waiter = poller.add({ ...request, onTransaction }, resolve);
+    });
+    final.then((transaction) => {
       onTransaction(transaction);
-      end(() => {});
-    },
-    (reason) =>
-      end(() => {
-        throw reason;
-      }),
-  );
-  const leave = () => {
-    if (wait && waits.remove(wait)) end(() => {});
-  };
-  onBegin(leave);
-
-  try {
-    for (;;) {
-      for (let change = changes.shift(); change; change = changes.shift()) yield change;
-      if (over) return over();
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  } finally {
-    leave();
-  }
+      channel.end();
+    }, channel.fail);
+    return {
+      stop() {
+        if (waiter) poller.remove(waiter);
+      },
+    };
+  });
 }

@@ -6,11 +6,11 @@ import { inTurn, type Said, scriptedService } from '../../helpers/scripted-servi
 
 useFakeClock();
 
-// A caller who is told of something may do anything there and then: begin, end, hint, close.
+// Inside a callback or an event the caller can do anything at once: start a wait, end one, notify, close.
 
 type Result = { at: number; value: Transaction | undefined; error: unknown };
 
-/** A service whose client does something of its own in the middle of the first event of a kind. */
+/** Creates a client that runs `action` inside the first event of a type. */
 function meddling(
   say: (reference: string, count: number) => Said | Promise<Said>,
   type: PaymentsEvent['type'],
@@ -28,7 +28,7 @@ function meddling(
 }
 
 test.each(['poll', 'wait', 'response', 'request'] as const)(
-  'a wait on the same reference that begins in a %s event is polled for and ends',
+  'ends a wait on the same reference that starts in a %s event',
   async (type) => {
     const again: Promise<Result>[] = [];
     const { client } = meddling(inTurn('success'), type, (payments) => {
@@ -44,7 +44,7 @@ test.each(['poll', 'wait', 'response', 'request'] as const)(
   },
 );
 
-test('a wait that begins in onPoll of the final poll is polled for and ends', async () => {
+test('ends a wait that starts in onPoll of the final poll', async () => {
   const { client } = scriptedService(inTurn('success'));
   const again: Promise<Result>[] = [];
   const onPoll = () => void again.push(timed(client.waitForFinalStatus(REFERENCE)));
@@ -52,7 +52,7 @@ test('a wait that begins in onPoll of the final poll is polled for and ends', as
   expect((await settled(Promise.all(again), MINUTE))[0]?.value?.status).toBe('success');
 });
 
-test('onPoll of one that begins in onPoll of another begins with its own first poll', async () => {
+test("calls onPoll first with the wait's own first poll if it starts in onPoll", async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const attempts: number[] = [];
   let begun = false;
@@ -66,7 +66,7 @@ test('onPoll of one that begins in onPoll of another begins with its own first p
 });
 
 test.each(['poll', 'wait', 'response', 'request'] as const)(
-  'close in a %s event ends every wait, and nothing is left',
+  'ends every wait and leaves nothing after close in a %s event',
   async (type) => {
     const say = (reference: string) => (reference === REFERENCE ? 'success' : 'pending');
     const { client, seen } = meddling(say, type, (payments) => payments.close());
@@ -77,13 +77,13 @@ test.each(['poll', 'wait', 'response', 'request'] as const)(
     expect(ends.every(({ at }) => at === 0)).toBe(true);
     expect(ends[2]).toMatchObject({ error: { code: 'closed' } });
     expect(vi.getTimerCount()).toBe(0);
-    const asked = seen.length;
+    const sent = seen.length;
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
-    expect(seen).toHaveLength(asked);
+    expect(seen).toHaveLength(sent);
   },
 );
 
-test('close in the apiKey function, on the way to a request, lets no request leave', async () => {
+test('sends no request after close in the apiKey function', async () => {
   const { client, seen } = scriptedService(inTurn('success'), {
     apiKey: () => {
       client.close();
@@ -97,7 +97,7 @@ test('close in the apiKey function, on the way to a request, lets no request lea
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an abort in the event of another wait that it ended ends the rest', async () => {
+test('ends the other waits of a signal that is aborted in a wait event', async () => {
   const abort = new AbortController();
   const { client } = meddling(inTurn('pending'), 'wait', () => abort.abort());
   const { signal } = abort;
@@ -109,7 +109,7 @@ test('an abort in the event of another wait that it ended ends the rest', async 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a wait begun again in the event of its own end, with the deadline that has passed, does not hang the process', async () => {
+test('does not hang if a wait restarts in its wait event after its deadline', async () => {
   let again = 0;
   const startedAt = Date.now();
   const { client } = scriptedService(inTurn('pending'), {
@@ -120,7 +120,7 @@ test('a wait begun again in the event of its own end, with the deadline that has
   });
   timed(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: SECOND }));
   await vi.advanceTimersByTimeAsync(SECOND + 10);
-  // One for each ring of the alarm, so that everything else has its turn between two.
+  // One for each wake-up of the timer, so that all other work gets its turn in between.
   expect(again).toBeGreaterThan(1);
   expect(again).toBeLessThan(50);
   await settled(Promise.resolve());
@@ -128,7 +128,7 @@ test('a wait begun again in the event of its own end, with the deadline that has
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a hint in every event costs no more than one extra poll a second', async () => {
+test('makes one extra poll a second if every event calls notify', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), {
     onEvent: () => client.notify(REFERENCE),
     latency: 10,
@@ -139,7 +139,7 @@ test('a hint in every event costs no more than one extra poll a second', async (
   client.close();
 });
 
-test('a wait that ends in onPoll with a signal of its own leaves the others alone', async () => {
+test('keeps the other waits if onPoll aborts its own signal', async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const aborts = Array.from({ length: 3 }, () => new AbortController());
   const waits = aborts.map((abort, index) =>

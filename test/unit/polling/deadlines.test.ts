@@ -20,13 +20,13 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 const never = () => new Promise<never>(() => {});
 const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
-test('in a sleep between two polls the deadline is kept to the moment', async () => {
+test('keeps the deadline exactly between two polls', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
   expect(end).toMatchObject({ at: 7_300, error: { code: 'wait_timeout', elapsed: 7_300 } });
 });
 
-test('in a hanging request the deadline is kept to the moment, and the request is ended', async () => {
+test('keeps the deadline exactly during a hanging request, and aborts it', async () => {
   const { client, seen } = scriptedService(never);
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
   expect(end).toMatchObject({
@@ -37,14 +37,14 @@ test('in a hanging request the deadline is kept to the moment, and the request i
   expect(seen[0]?.signal.aborted).toBe(true);
 });
 
-test('behind a hanging apiKey function the deadline is kept to the moment, and nothing is sent', async () => {
+test('keeps the deadline exactly while apiKey hangs, and sends nothing', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { apiKey: never });
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
   expect(end).toMatchObject({ at: 7_300, error: { code: 'wait_timeout' } });
   expect(seen).toEqual([]);
 });
 
-test('behind a full queue at 10 requests a second, 1,000 waits keep their deadlines to the moment', async () => {
+test('keeps 1,000 deadlines exactly behind a queue of 10 requests a second', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
   const waits = references(1_000).map((reference, index) =>
     timed(client.waitForFinalStatus(reference, { timeout: 5_000 + 10 * index })),
@@ -56,7 +56,7 @@ test('behind a full queue at 10 requests a second, 1,000 waits keep their deadli
   expect(seen.length).toBeLessThanOrEqual(150);
 });
 
-test('behind polls that hang and fill maxConcurrency, the others keep their deadlines, unasked', async () => {
+test('keeps deadlines while polls that hang fill maxConcurrency', async () => {
   const { client, seen } = scriptedService(never, { polling: { maxConcurrency: 2 } });
   const waits = references(10).map((reference) =>
     timed(client.waitForFinalStatus(reference, { timeout: 7_300 })),
@@ -66,7 +66,7 @@ test('behind polls that hang and fill maxConcurrency, the others keep their dead
   expect(seen).toHaveLength(2);
 });
 
-test('in a pause for a 429 the deadline is kept to the moment', async () => {
+test('keeps the deadline exactly during a pause after a 429', async () => {
   const refusal = new Response('', { status: 429, headers: { 'retry-after': '60' } });
   const { client, seen } = scriptedService(inTurn(refusal));
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
@@ -74,14 +74,14 @@ test('in a pause for a 429 the deadline is kept to the moment', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('the deadline counts from startedAt', async () => {
+test('counts the deadline from startedAt', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const startedAt = Date.now() - 50 * SECOND;
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE, startedAt })));
   expect(end).toMatchObject({ at: 10_000, error: { elapsed: MINUTE, startedAt } });
 });
 
-test('the last poll leaves half a second before the deadline, so that its answer can come in time', async () => {
+test('makes the last poll half a second before the deadline', async () => {
   const statuses = inTurn(...Array(11).fill('pending'), 'success');
   const { client, seen } = scriptedService(statuses, { latency: 400 });
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
@@ -89,13 +89,13 @@ test('the last poll leaves half a second before the deadline, so that its answer
   expect(end).toMatchObject({ at: MINUTE - 100, value: { status: 'success' } });
 });
 
-test('before a near deadline the last poll leaves a tenth of the time before it', async () => {
+test('makes the last poll a tenth of the time before a near deadline', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 })));
   expect(seen.map(({ at }) => at)).toEqual([0, 1_800]);
 });
 
-test('where the deadline comes before the first check, one poll is made all the same', async () => {
+test('polls once if the deadline comes before the first check', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const startedAt = Date.now();
   await settled(timed(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: 4_000 })));
@@ -103,9 +103,9 @@ test('where the deadline comes before the first check, one poll is made all the 
 });
 
 test('polls once after a deadline that passed while the thread was busy', async () => {
-  const answer = Promise.withResolvers<string>();
+  const response = Promise.withResolvers<string>();
   const { client, seen } = scriptedService(
-    (reference) => (reference === 'TXN-slow' ? answer.promise : 'pending'),
+    (reference) => (reference === 'TXN-slow' ? response.promise : 'pending'),
     {
       polling: { maxConcurrency: 1 },
     },
@@ -114,14 +114,14 @@ test('polls once after a deadline that passed while the thread was busy', async 
   const queued = timed(client.waitForFinalStatus('TXN-queued', { timeout: 5_000 }));
   await vi.advanceTimersByTimeAsync(1_000);
   clockJumps(10_000);
-  answer.resolve('success');
+  response.resolve('success');
   await microtasks();
   await slow;
   expect(await settled(queued)).toMatchObject({ at: 11_005, error: { code: 'wait_timeout', attempts: 1 } });
   expect(seen.map(({ reference }) => reference)).toEqual(['TXN-slow', 'TXN-queued']);
 });
 
-test('a deadline beyond what one timer can hold is kept to the moment', async () => {
+test('keeps a deadline exactly that is longer than one timer can hold', async () => {
   const timeout = 3 * LONGEST_TIMER + 12_345;
   const rare = { initialDelay: 20 * DAY, minDelay: 20 * DAY, maxDelay: 20 * DAY };
   const { client, seen } = scriptedService(inTurn('pending'), { polling: rare });
@@ -130,7 +130,7 @@ test('a deadline beyond what one timer can hold is kept to the moment', async ()
   expect(seen.map(({ at }) => at / DAY)).toEqual([0, 20, 40, expect.closeTo(timeout / DAY, 4)]);
 });
 
-test('without a deadline a wait goes on, through a pause longer than one timer can hold', async () => {
+test('waits without a deadline through a delay longer than one timer can hold', async () => {
   const rare = { initialDelay: LONGEST_TIMER, minDelay: LONGEST_TIMER, maxDelay: LONGEST_TIMER };
   const { client, seen } = scriptedService(inTurn('pending', 'pending', 'pending', 'success'), {
     polling: rare,
@@ -140,7 +140,7 @@ test('without a deadline a wait goes on, through a pause longer than one timer c
   expect(seen.map(({ at }) => at)).toEqual([0, 1, 2, 3].map((count) => count * LONGEST_TIMER));
 });
 
-test('waits with and without a deadline go side by side', async () => {
+test('keeps waits with and without a deadline apart', async () => {
   const { client } = scriptedService((reference) => (reference === 'TXN-a' ? 'pending' : 'success'));
   const endless = client.waitForFinalStatus('TXN-a', { timeout: Number.POSITIVE_INFINITY });
   let ended = false;
@@ -156,10 +156,10 @@ test('waits with and without a deadline go side by side', async () => {
   expect(ended).toBe(true);
 });
 
-test.each([0, -1, Number.NaN, '5000'])('a timeout of %j is refused', async (timeout) => {
+test.each([0, -1, Number.NaN, '5000'])('rejects a timeout of %j', async (timeout) => {
   const { client, seen } = scriptedService(inTurn('success'));
   const options = { timeout };
-  // @ts-expect-error: from JavaScript anything may come
+  // @ts-expect-error: JavaScript can pass anything
   const wait = timed(client.waitForFinalStatus(REFERENCE, options));
   expect(await settled(wait)).toMatchObject({ at: 0, error: { code: 'configuration_error' } });
   expect(seen).toEqual([]);
@@ -169,7 +169,7 @@ test.each([
   ['seconds', () => Math.floor(Date.now() / 1000)],
   ['text', () => String(Date.now())],
   ['not a number', () => Number.NaN],
-])('a startedAt that is %s is refused', async (_, startedAt) => {
+])('rejects a startedAt of %s', async (_, startedAt) => {
   const { client, seen } = scriptedService(inTurn('success'));
   const wait: Promise<unknown> = Reflect.apply(client.waitForFinalStatus, client, [
     REFERENCE,

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("vitest's fake timers drive a wait of ten minutes to its deadline", async () => {
+test('reaches a deadline of ten minutes under the fake timers of vitest', async () => {
   vi.useFakeTimers();
   const { client, seen } = scriptedService(inTurn('pending'));
   const failure = failureOf(client.waitForFinalStatus(REFERENCE));
@@ -19,13 +19,13 @@ test("vitest's fake timers drive a wait of ten minutes to its deadline", async (
   expect(seen.length).toBeGreaterThan(45);
 });
 
-/** What `jest` is in a test file of Jest's. */
+/** The object `jest` of a test file under Jest. */
 function jestTimers() {
   const config: object = { fakeTimers: { enableGlobally: false } };
   return new ModernFakeTimers({ global: globalThis, config: config as never });
 }
 
-test("Jest's fake timers drive a wait of ten minutes to its deadline", async () => {
+test('reaches a deadline of ten minutes under the fake timers of Jest', async () => {
   const jest = jestTimers();
   // Node's own fetch reads a body with queueMicrotask, which Jest would fake.
   jest.useFakeTimers({ doNotFake: ['queueMicrotask'] });
@@ -40,7 +40,7 @@ test("Jest's fake timers drive a wait of ten minutes to its deadline", async () 
   }
 });
 
-test("under all of Jest's fakes a wait still ends at its deadline", async () => {
+test('reaches its deadline under all fakes of Jest', async () => {
   const jest = jestTimers();
   jest.useFakeTimers();
   try {
@@ -53,7 +53,7 @@ test("under all of Jest's fakes a wait still ends at its deadline", async () => 
   }
 });
 
-test('timer by timer, too', async () => {
+test('reaches its deadline if fake timers advance one by one', async () => {
   vi.useFakeTimers();
   const { client } = scriptedService(inTurn('pending', 'pending', 'processing', 'success'));
   let status: string | undefined;
@@ -65,7 +65,7 @@ test('timer by timer, too', async () => {
   expect(status).toBe('success');
 });
 
-test('fake timers that begin after the client was made, and end before it is used again, work', async () => {
+test('works if fake timers start and end during the life of the client', async () => {
   const { client } = scriptedService(inTurn('pending', 'success', 'success'));
   vi.useFakeTimers();
   const wait = client.waitForFinalStatus(REFERENCE);
@@ -75,7 +75,7 @@ test('fake timers that begin after the client was made, and end before it is use
   expect((await client.waitForFinalStatus(REFERENCE)).status).toBe('success');
 });
 
-test('fake timers that set the clock back after polls were made hold up no poll', async () => {
+test('polls on time after fake timers set the clock back', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const limited = { polling: { maxRequestsPerSecond: 1 } };
   const slow = scriptedService(inTurn('success'), limited);
@@ -88,7 +88,7 @@ test('fake timers that set the clock back after polls were made hold up no poll'
   expect([seen.length, slow.seen.length]).toEqual([2, 2]);
 });
 
-test('counts the time of a request also after a test has set the clock back', async () => {
+test('measures the duration of a request after the clock is set back', async () => {
   const { client } = scriptedService(inTurn('success'), { latency: 50 });
   await client.waitForFinalStatus(REFERENCE);
   const now = performance.now.bind(performance);

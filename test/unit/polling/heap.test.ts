@@ -9,7 +9,7 @@ interface Item extends HeapItem {
 
 const due = fc.oneof(
   fc.integer({ min: -5, max: 5 }),
-  fc.double({ noNaN: true }).map((moment) => moment + 0),
+  fc.double({ noNaN: true }).map((time) => time + 0),
   fc.constantFrom(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY),
 );
 
@@ -21,7 +21,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('take' as const)) },
 );
 
-/** A heap that is kept in step with a plain set. */
+/** Creates a heap and a plain set with the same items. */
 function underTest() {
   const items = Array.from({ length: 40 }, (_, id): Item => ({ id, dueAt: 0, heapIndex: -1 }));
   const heap = new Heap<Item>();
@@ -31,17 +31,17 @@ function underTest() {
     heap.remove(item);
     inside.delete(item);
   };
-  const run = ([name, id, moment]: Step) => {
+  const run = ([name, id, time]: Step) => {
     if (name === 'take') return remove(heap.first);
     const item = items[id];
     if (name === 'remove' || !item) return remove(item);
-    heap.upsert(item, moment);
+    heap.upsert(item, time);
     inside.add(item);
   };
   return { heap, items, inside, run, remove };
 }
 
-test('after any steps the first is one of the earliest, and everything knows whether it is inside', () => {
+test('keeps an earliest item first and every heapIndex right (property)', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 300, size: 'max' }), (steps) => {
       const { heap, items, inside, run } = underTest();
@@ -60,7 +60,7 @@ test('after any steps the first is one of the earliest, and everything knows whe
   );
 });
 
-test('after any steps all come out in order, each once', () => {
+test('returns all items in order, each once (property)', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 40, maxLength: 300, size: 'max' }), (steps) => {
       const { heap, inside, run, remove } = underTest();
@@ -77,14 +77,14 @@ test('after any steps all come out in order, each once', () => {
   );
 });
 
-test('one that is not inside may be removed', () => {
+test('ignores the removal of an item that is not in it', () => {
   const heap = new Heap<Item>();
   heap.remove({ id: 0, dueAt: 5, heapIndex: -1 });
   expect(heap.size).toBe(0);
   expect(heap.first).toBeUndefined();
 });
 
-test('those that are never due stay behind the others', () => {
+test('keeps items that are never due behind the others', () => {
   const heap = new Heap<Item>();
   const never: Item = { id: 0, dueAt: 0, heapIndex: -1 };
   const soon: Item = { id: 1, dueAt: 0, heapIndex: -1 };

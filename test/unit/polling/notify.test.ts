@@ -10,7 +10,7 @@ useFakeClock();
 
 const momentsOf = (seen: { at: number }[]) => seen.map(({ at }) => at);
 
-test('a hint makes a wait ask again at once', async () => {
+test('polls at once after notify', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   const wait = client.waitForFinalStatus(REFERENCE);
   await vi.advanceTimersByTimeAsync(2_000);
@@ -19,7 +19,7 @@ test('a hint makes a wait ask again at once', async () => {
   expect(momentsOf(seen)).toEqual([0, 2_000]);
 });
 
-test('a hint comes before the first check that startedAt would leave time for', async () => {
+test('polls before the first check that startedAt would set', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const wait = client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() });
   await vi.advanceTimersByTimeAsync(1_200);
@@ -28,7 +28,7 @@ test('a hint comes before the first check that startedAt would leave time for', 
   expect(momentsOf(seen)).toEqual([1_200]);
 });
 
-test('a hint is not believed: what the service says counts, and the schedule goes on from there', async () => {
+test('trusts the service, not notify, and keeps the schedule', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(2_000);
@@ -38,7 +38,7 @@ test('a hint is not believed: what the service says counts, and the schedule goe
   client.close();
 });
 
-test('a hint that comes while a poll is in flight causes one more after it, however often it comes', async () => {
+test('polls once more after the poll in flight, however often notify is called', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'pending', 'success'), { latency: 1_500 });
   const wait = client.waitForFinalStatus(REFERENCE);
   await vi.advanceTimersByTimeAsync(500);
@@ -48,7 +48,7 @@ test('a hint that comes while a poll is in flight causes one more after it, howe
   await settled(wait);
 });
 
-test('a hint in flight is not lost when the poll fails', async () => {
+test('keeps a notify in flight if the poll fails', async () => {
   const { client, seen } = scriptedService(inTurn(brokenConnection(), 'success'), { latency: 700 });
   const wait = client.waitForFinalStatus(REFERENCE);
   await vi.advanceTimersByTimeAsync(300);
@@ -57,26 +57,26 @@ test('a hint in flight is not lost when the poll fails', async () => {
   expect(momentsOf(seen)).toEqual([0, 700]);
 });
 
-test('hints without end cost one extra poll a second', async () => {
+test('makes one extra poll a second if notify never stops', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   timed(client.waitForFinalStatus(REFERENCE));
-  for (let moment = 0; moment < 20_000; moment += 10) {
+  for (let time = 0; time < 20_000; time += 10) {
     client.notify(REFERENCE);
     await vi.advanceTimersByTimeAsync(10);
   }
-  const moments = momentsOf(seen);
-  for (const [index, moment] of moments.entries()) {
-    expect(moment - (moments[index - 1] ?? -SECOND)).toBeGreaterThanOrEqual(index === 1 ? 0 : 1_000);
+  const times = momentsOf(seen);
+  for (const [index, time] of times.entries()) {
+    expect(time - (times[index - 1] ?? -SECOND)).toBeGreaterThanOrEqual(index === 1 ? 0 : 1_000);
   }
-  expect(moments.length).toBeGreaterThanOrEqual(20);
-  expect(moments.length).toBeLessThanOrEqual(22);
+  expect(times.length).toBeGreaterThanOrEqual(20);
+  expect(times.length).toBeLessThanOrEqual(22);
   client.close();
 });
 
-test('hints without end to a slow service cost one poll after another, one a second at most', async () => {
+test('makes one poll after another if notify never stops and polls are slow', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { latency: 400 });
   timed(client.waitForFinalStatus(REFERENCE));
-  for (let moment = 0; moment < 20_000; moment += 10) {
+  for (let time = 0; time < 20_000; time += 10) {
     client.notify(REFERENCE);
     await vi.advanceTimersByTimeAsync(10);
   }
@@ -86,7 +86,7 @@ test('hints without end to a slow service cost one poll after another, one a sec
 
 const garbage: unknown[] = [
   '',
-  'TXN-nobody',
+  'TXN-unknown',
   'TXN-8f2c61d0 ',
   '__proto__',
   'constructor',
@@ -96,7 +96,7 @@ const garbage: unknown[] = [
   Number.NaN,
   42,
   7n,
-  Symbol('hint'),
+  Symbol('notify'),
   {},
   [],
   () => {},
@@ -107,12 +107,12 @@ const garbage: unknown[] = [
   },
 ];
 
-/** As from JavaScript, where anything may be passed. */
+/** As in JavaScript, where anything can be passed. */
 function notifyAnything(client: PaymentsClient, reference: unknown): void {
   Reflect.apply(client.notify, client, [reference]);
 }
 
-test('a hint never throws, and for a reference that nobody waits for it sets no timer and sends nothing', async () => {
+test('never throws, sets no timer and sends nothing without a wait', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   for (const reference of garbage) notifyAnything(client, reference);
   Reflect.apply(client.notify, client, []);
@@ -121,7 +121,7 @@ test('a hint never throws, and for a reference that nobody waits for it sets no 
   expect(seen).toEqual([]);
 });
 
-test('a hint for a wait that has ended, and one after close, do nothing', async () => {
+test('does nothing after the wait has ended, nor after close', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   await settled(client.waitForFinalStatus(REFERENCE), SECOND);
   client.notify(REFERENCE);
@@ -132,7 +132,7 @@ test('a hint for a wait that has ended, and one after close, do nothing', async 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a million hints in a second cost an extra poll for each of two waits, no time to speak of, and no memory', async () => {
+test('makes one extra poll for each of two waits after a million calls', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   timed(client.waitForFinalStatus('TXN-0'));
   timed(client.waitForFinalStatus('TXN-1'));
@@ -164,16 +164,16 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
-test('hints bring polls forward within the limits only', async () => {
+test('keeps the limits for the polls that it brings forward', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
   const references = Array.from({ length: 300 }, (_, index) => `TXN-${index}`);
   for (const reference of references) timed(client.waitForFinalStatus(reference));
-  for (let moment = 0; moment < 10_000; moment += 50) {
+  for (let time = 0; time < 10_000; time += 50) {
     for (const reference of references) client.notify(reference);
     await vi.advanceTimersByTimeAsync(50);
   }
   expect(seen).toHaveLength(101);
-  // Nobody is passed over for one that was asked for already.
+  // No reference is skipped for one that was already polled.
   expect(new Set(seen.map(({ reference }) => reference)).size).toBe(101);
   client.close();
 });

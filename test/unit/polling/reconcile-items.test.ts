@@ -29,7 +29,7 @@ test.each([
   ['an array', () => mixed],
   ['a set', () => new Set(mixed)],
   ['an async generator', () => later(mixed)],
-])('reconcile compares each expect with its own reference from %s', async (_, source) => {
+])('compares each expect with its own reference from %s', async (_, source) => {
   const { client, seen } = scriptedService(inTurn('success'));
   const { list, error } = await settled(all(client.reconcile(source())));
   expect(error).toBeUndefined();
@@ -47,13 +47,13 @@ test.each([
   expect(seen).toHaveLength(5);
 });
 
-test('reconcile compares also a transaction that is not final', async () => {
+test('compares expect with a transaction that is not final', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const { list } = await settled(all(client.reconcile([{ reference: 'TXN-0', expect: other }])));
   expect(list[0]?.error).toBeInstanceOf(TransactionMismatchError);
 });
 
-test('reconcile compares twice when a reference comes with two amounts', async () => {
+test('compares twice if a reference comes with two amounts', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { latency: 100 });
   const items = [
     { reference: 'TXN-0', expect: price },
@@ -88,7 +88,7 @@ test.each<[what: string, item: unknown, path: string]>([
   expect(seen.map(({ reference }) => reference)).toEqual(['TXN-1']);
 });
 
-test.each(['expect', 'startedAt'])('reconcile refuses %s for all references together', async (name) => {
+test.each(['expect', 'startedAt'])('rejects %s for all references together', async (name) => {
   const { client, seen } = scriptedService(inTurn('success'));
   const options = { [name]: name === 'expect' ? price : Date.now() };
   const reconcile = () => Reflect.apply(client.reconcile, client, [['TXN-0'], options]);
@@ -97,7 +97,7 @@ test.each(['expect', 'startedAt'])('reconcile refuses %s for all references toge
   expect(seen).toEqual([]);
 });
 
-test('reconcile checks 8 s after startedAt, and at once when that has passed', async () => {
+test('checks 8 s after startedAt, and at once when that has passed', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const ago = (milliseconds: number) => Date.now() - milliseconds;
   const items = [
@@ -107,11 +107,11 @@ test('reconcile checks 8 s after startedAt, and at once when that has passed', a
   ];
   const { list } = await settled(all(client.reconcile(items)));
   expect(list.map(({ transaction }) => transaction?.status)).toEqual(Array(3).fill('success'));
-  const moments = Object.fromEntries(seen.map(({ reference, at }) => [reference, at]));
-  expect(moments).toMatchObject({ 'TXN-old': 0, 'TXN-unknown': 0, 'TXN-new': 6 * SECOND });
+  const times = Object.fromEntries(seen.map(({ reference, at }) => [reference, at]));
+  expect(times).toMatchObject({ 'TXN-old': 0, 'TXN-unknown': 0, 'TXN-new': 6 * SECOND });
 });
 
-test('reconcile retries a temporary error of a payment that began long ago', async () => {
+test('retries a temporary error for a payment that started long ago', async () => {
   const { client, seen } = scriptedService(inTurn(brokenConnection(), brokenConnection(), 'success'));
   const items = [{ reference: 'TXN-0', startedAt: Date.now() - DAY }];
   const { list } = await settled(all(client.reconcile(items, { timeout: MINUTE })));
@@ -119,13 +119,13 @@ test('reconcile retries a temporary error of a payment that began long ago', asy
   expect(seen).toHaveLength(3);
 });
 
-test('reconcile ends the check of an old payment at its timeout', async () => {
+test('ends the check of an old payment at its timeout', async () => {
   const { client } = scriptedService(() => brokenConnection());
   const items = [{ reference: 'TXN-0', startedAt: Date.now() - DAY }];
-  const began = performance.now();
+  const start = performance.now();
   let endedAt = 0;
   const results = all(client.reconcile(items, { timeout: MINUTE })).finally(() => {
-    endedAt = performance.now() - began;
+    endedAt = performance.now() - start;
   });
   expect((await settled(results)).list).toMatchObject([{ error: { code: 'wait_timeout' } }]);
   expect(endedAt).toBe(MINUTE);

@@ -32,27 +32,27 @@ test.each([
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('at the usual rate they come 50 a second, as they are answered', async () => {
+test('yields 50 results a second at the default rate, as they arrive', async () => {
   const { client } = scriptedService(inTurn('success'));
   const done = all(client.reconcile(references(1_000)));
-  const began = performance.now();
+  const start = performance.now();
   let at = 0;
   done.then(() => {
-    at = performance.now() - began;
+    at = performance.now() - start;
   });
   await settled(done, MINUTE);
   expect(at).toBeGreaterThan(19_000);
   expect(at).toBeLessThan(21_000);
 });
 
-test('one look is one request, whatever the status: nothing waits for a final one', async () => {
+test('sends one request for each reference, whatever its status', async () => {
   const { client, seen } = scriptedService((reference) => (reference === 'TXN-0' ? 'processing' : 'on_hold'));
   const { list } = await settled(all(client.reconcile(references(2))));
   expect(list.map(({ transaction }) => transaction?.status)).toEqual(['processing', 'unrecognised']);
   expect(seen).toHaveLength(2);
 });
 
-test('a failure of one ends nothing: it is the error of its reference', async () => {
+test('yields an error for one reference and goes on with the others', async () => {
   const { client } = scriptedService((reference) => {
     if (reference === 'TXN-3') return new Response('', { status: 403 });
     if (reference === 'TXN-5') return new Response('', { status: 404 });
@@ -68,7 +68,7 @@ test('a failure of one ends nothing: it is the error of its reference', async ()
   expect(list).toHaveLength(10);
 });
 
-test('passing faults are waited out', async () => {
+test('retries temporary errors', async () => {
   const { client } = scriptedService(
     inTurn(brokenConnection(), new Response('', { status: 503 }), 'success'),
   );
@@ -76,14 +76,14 @@ test('passing faults are waited out', async () => {
   expect(list.map(({ transaction }) => transaction?.status)).toEqual(Array(3).fill('success'));
 });
 
-test('what cannot be learned within the timeout is an error, and the others come without it', async () => {
+test('yields an error for a reference without a result at the timeout', async () => {
   const { client } = scriptedService((reference) => (reference === 'TXN-1' ? brokenConnection() : 'success'));
   const { list } = await settled(all(client.reconcile(references(3), { timeout: 20 * SECOND })));
   expect(list.map(({ reference }) => reference)).toEqual(['TXN-0', 'TXN-2', 'TXN-1']);
   expect(list[2]).toMatchObject({ error: { code: 'wait_timeout', lastError: { code: 'connection_error' } } });
 });
 
-test('an invalid reference is an error of its own, and nothing is sent for it', async () => {
+test('yields an error for an invalid reference and sends nothing for it', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const given = ['TXN-0', 'TXN-../../admin', '', 'TXN-1'];
   const { list, error } = await settled(all(client.reconcile(given)));
@@ -97,19 +97,19 @@ test('an invalid reference is an error of its own, and nothing is sent for it', 
   expect(seen).toHaveLength(2);
 });
 
-test('a reference that comes twice yields twice', async () => {
+test('yields twice for a reference that comes twice', async () => {
   const { client } = scriptedService(inTurn('success'));
   const { list } = await settled(all(client.reconcile(['TXN-0', 'TXN-0', 'TXN-1'])));
   expect(list.map(({ reference }) => reference)).toEqual(['TXN-0', 'TXN-0', 'TXN-1']);
 });
 
-test('an empty source yields nothing and ends', async () => {
+test('yields nothing for an empty source', async () => {
   const { client } = scriptedService(inTurn('success'));
   expect(await settled(all(client.reconcile([])))).toEqual({ list: [], error: undefined });
   expect(await settled(all(client.reconcile(slowly([]))))).toEqual({ list: [], error: undefined });
 });
 
-test('no more than 256 references are read ahead, however slow the service is', async () => {
+test('reads at most 256 references ahead of a slow service', async () => {
   const { client } = scriptedService(() => new Promise(() => {}));
   const { state, source } = watchedSource(1_000_000);
   const abort = new AbortController();
@@ -120,7 +120,7 @@ test('no more than 256 references are read ahead, however slow the service is', 
   await done;
 });
 
-test('a reader that takes its time is not overrun: what is read ahead stays bounded', async () => {
+test('reads a bounded number of references ahead of a slow reader', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { polling: fast });
   const { state, source } = watchedSource(2_000);
   let yielded = 0;
@@ -138,7 +138,7 @@ test('a reader that takes its time is not overrun: what is read ahead stays boun
   expect(seen).toHaveLength(2_000);
 });
 
-test('it shares the polls of a wait that is under way', async () => {
+test('shares the polls of a wait on the same reference', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { latency: SECOND });
   const wait = client.waitForFinalStatus('TXN-0');
   await vi.advanceTimersByTimeAsync(500);

@@ -12,20 +12,20 @@ const REFERENCE = 'TXN-8f2c61d0';
 /** Long enough for a second process to start within it on a busy machine. */
 const TIMEOUT = 12_000;
 
-/** A service that notes when it was asked, in milliseconds after the charge; `paid` from then on it says success. */
+/** A service that records when each check came, in milliseconds after the charge. After `paid` the status is success. */
 async function startNotingService(paid: number) {
   const startedAt = Date.now();
-  const asked: number[] = [];
+  const sent: number[] = [];
   const service = await startService((response) => {
     const since = Date.now() - startedAt;
-    asked.push(since);
+    sent.push(since);
     const status = since < paid ? 'pending' : 'success';
     json(response, 200, answers.verify({ reference: REFERENCE, status }));
   });
-  return { asked, startedAt, baseUrl: service.baseUrl };
+  return { sent, startedAt, baseUrl: service.baseUrl };
 }
 
-/** A process that waits, from the reference and the time of the charge alone. */
+/** Starts a process that waits, given only the reference and the time of the charge. */
 function startWaiting({ baseUrl, startedAt }: { baseUrl: string; startedAt: number }) {
   const child = spawn(process.execPath, [program, baseUrl, REFERENCE, String(startedAt), String(TIMEOUT)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -46,17 +46,17 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 if (isExhaustive)
-  test('a wait that is killed goes on in a new process: at its place in the schedule, to its deadline', async () => {
+  test('continues schedule and deadline in a new process after a kill', async () => {
     const service = await startNotingService(Number.POSITIVE_INFINITY);
     const first = startWaiting(service);
-    await until(() => service.asked.length >= 2);
+    await until(() => service.sent.length >= 2);
     await killed(first.child);
-    const before = service.asked.length;
+    const before = service.sent.length;
     const { output } = startWaiting(service);
     const end: unknown = JSON.parse(await output);
 
-    // Its whole time from its own start would end it later by all that had passed before.
-    const restarted = service.asked[before] ?? 0;
+    // A deadline counted from the second process's own start would be later by the time of the first.
+    const restarted = service.sent[before] ?? 0;
     const inTime = (elapsed: number) => elapsed >= TIMEOUT && elapsed < TIMEOUT + restarted / 2;
     expect(end).toMatchObject({ code: 'wait_timeout', reference: REFERENCE, startedAt: service.startedAt });
     expect(end).toMatchObject({ lastStatus: 'pending', elapsed: expect.toSatisfy(inTime) });
@@ -64,20 +64,20 @@ if (isExhaustive)
       'at',
       expect.toSatisfy((at: number) => inTime(at - service.startedAt)),
     );
-    const after = service.asked.slice(before);
-    // It asks at once, since its first check is long due, and goes on from there: anew, it would pause for 300 ms.
+    const after = service.sent.slice(before);
+    // It checks at once, since its first check is long due, and continues: a new wait would pause for 300 ms.
     const [restart = 0, next = 0] = after;
     expect(next - restart).toBeGreaterThan(500);
     expect(after.at(-1)).toBeLessThan(TIMEOUT);
   });
 
-test('a wait that is killed goes on in a new process, and sees the payment', async () => {
+test('continues in a new process after a kill and detects the payment', async () => {
   const service = await startNotingService(1_800);
   const first = startWaiting(service);
-  await until(() => service.asked.length >= 1);
+  await until(() => service.sent.length >= 1);
   await killed(first.child);
   const { output } = startWaiting(service);
   expect(JSON.parse(await output)).toEqual({ status: 'success' });
-  expect(service.asked.at(-1)).toBeGreaterThanOrEqual(1_800);
-  expect(service.asked.at(-1)).toBeLessThan(TIMEOUT);
+  expect(service.sent.at(-1)).toBeGreaterThanOrEqual(1_800);
+  expect(service.sent.at(-1)).toBeLessThan(TIMEOUT);
 });

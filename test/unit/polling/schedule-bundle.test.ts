@@ -3,17 +3,17 @@ import { runInNewContext } from 'node:vm';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 
-// Made by `npm run build`, which `npm test` runs first.
+// Built by `npm run build`, which `npm test` runs first.
 const dist = new URL('../../../dist/', import.meta.url);
 
 interface Bundle {
-  /** The files that it is made of, parsed. */
+  /** Its files, parsed. */
   files: ts.SourceFile[];
-  /** What it imports that is not a file of the build. */
+  /** Its imports of anything but files of the build. */
   foreign: string[];
 }
 
-/** A file of the build with all that it imports. */
+/** Reads a file of the build with all its imports. */
 function bundleOf(name: string, bundle: Bundle = { files: [], foreign: [] }): Bundle {
   if (bundle.files.some(({ fileName }) => fileName === name)) return bundle;
   const text = readFileSync(new URL(name, dist), 'utf8');
@@ -25,7 +25,7 @@ function bundleOf(name: string, bundle: Bundle = { files: [], foreign: [] }): Bu
   return bundle;
 }
 
-/** Every name that the code uses and does not give itself: what it takes from the runtime. */
+/** Returns each name that the code uses and does not declare: what it needs from the runtime. */
 function globalsOf(files: ts.SourceFile[]): string[] {
   const used = new Set<string>();
   const own = new Set<string>();
@@ -37,7 +37,7 @@ function globalsOf(files: ts.SourceFile[]): string[] {
   return [...used].filter((name) => !own.has(name));
 }
 
-/** What is declared, what names a property, what belongs to a value that was made here, and what is handed on by name. */
+/** Whether a name is declared here, names a property, belongs to a local value or is exported. */
 function isOwn(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent) && ts.isArrayLiteralExpression(parent.expression)) return true;
@@ -62,27 +62,24 @@ test.each(['schedule.js', 'schedule.cjs'])('%s imports nothing but files of the 
   expect(bundleOf(name).foreign).toEqual([]);
 });
 
-test.each(['schedule.js', 'schedule.cjs'])(
-  '%s takes nothing from the runtime but arithmetic: no clock, no chance, no timers',
-  (name) => {
-    const taken = globalsOf(bundleOf(name).files).filter(
-      (global) => !/^(?:exports|(?:exports|defaultSchedule|finalStatuses|given)\..*)$/.test(global),
-    );
-    expect(taken.sort()).toEqual([
-      'Math',
-      'Math.ceil',
-      'Math.floor',
-      'Math.max',
-      'Math.min',
-      'Math.sqrt',
-      'Number',
-      'Number.isNaN',
-      'RangeError',
-    ]);
-  },
-);
+test.each(['schedule.js', 'schedule.cjs'])('%s uses no clock, no randomness and no timers', (name) => {
+  const taken = globalsOf(bundleOf(name).files).filter(
+    (global) => !/^(?:exports|(?:exports|defaultSchedule|finalStatuses|given)\..*)$/.test(global),
+  );
+  expect(taken.sort()).toEqual([
+    'Math',
+    'Math.ceil',
+    'Math.floor',
+    'Math.max',
+    'Math.min',
+    'Math.sqrt',
+    'Number',
+    'Number.isNaN',
+    'RangeError',
+  ]);
+});
 
-test('schedule.cjs runs where there is no clock, no chance and no timer, as in the sandbox of an engine', () => {
+test('schedule.cjs runs without a clock, randomness or timers', () => {
   const code = readFileSync(new URL('schedule.cjs', dist), 'utf8');
   const script = `delete globalThis.Date; delete Math.random; const exports = {}; ${code}
     exports.nextDelay({ elapsed: 60000, retryAfter: 9000 })`;

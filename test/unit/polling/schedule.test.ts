@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { isFinal, type NextDelayInput, nextDelay } from '../../../src/schedule.ts';
 
 test.each([
-  // The first check is 8 s after the charge, unless that is nearer than the shortest pause.
+  // The first check is 8 s after the charge, unless that is sooner than the shortest delay.
   [0, 8_000],
   [1_500, 6_500],
   [5_500, 3_000],
   [7_999, 3_000],
-  // The pause is 0.9·√t seconds, from 3 s
+  // The delay is 0.9·√t seconds, from 3 s
   [8_000, 3_000],
   [11_000, 3_000],
   [12_000, 3_118],
@@ -23,7 +23,7 @@ test.each([
   [278_000, 15_000],
   [300_000, 15_000],
   [570_000, 15_000],
-  // The last check falls on the deadline, and the pauses before it are shared out.
+  // The last check is due at the deadline, and the delays before it are split evenly.
   [582_000, 15_000],
   [582_001, 9_000],
   [585_000, 15_000],
@@ -33,13 +33,13 @@ test.each([
   [599_999.5, null],
   [600_000, null],
   [700_000, null],
-])('after %d ms the pause is %s ms', (elapsed, delay) => {
+])('after %d ms returns a delay of %s ms', (elapsed, delay) => {
   expect(nextDelay({ elapsed })).toBe(delay);
 });
 
-test('a whole wait, from the charge to its deadline, is checked at these seconds', () => {
-  const moments = momentsOf(() => ({}));
-  expect(moments.map((moment) => Math.round(moment / 1000))).toEqual([
+test('checks a whole wait at these seconds, from the charge to the deadline', () => {
+  const times = momentsOf(() => ({}));
+  expect(times.map((time) => Math.round(time / 1000))).toEqual([
     8, 11, 14, 17, 21, 25, 30, 35, 40, 46, 52, 58, 65, 72, 80, 88, 97, 105, 115, 124, 134, 145, 156, 167, 178,
     190, 203, 216, 229, 242, 256, 271, 286, 301, 316, 331, 346, 361, 376, 391, 406, 421, 436, 451, 466, 481,
     496, 511, 526, 541, 556, 571, 586, 600,
@@ -49,19 +49,19 @@ test('a whole wait, from the charge to its deadline, is checked at these seconds
 test.each([
   [0, 6_275],
   [1, 7_669],
-])('chance %d spreads the pause by a tenth', (random, delay) => {
+])('a random of %d changes the delay by a tenth', (random, delay) => {
   expect(nextDelay({ elapsed: 60_000, random })).toBe(delay);
 });
 
-/** The moments of all checks, where `given` says what each is asked with. */
+/** Returns the times of all checks. `given` returns the options of each. */
 function momentsOf(given: () => Partial<NextDelayInput>): number[] {
-  const moments: number[] = [];
+  const times: number[] = [];
   let elapsed = 0;
   for (;;) {
     const delay = nextDelay({ ...given(), elapsed });
-    if (delay === null || moments.length > 100_000) return moments;
+    if (delay === null || times.length > 100_000) return times;
     elapsed += delay;
-    moments.push(elapsed);
+    times.push(elapsed);
   }
 }
 
@@ -87,7 +87,7 @@ const input = fc
 const remainingOf = ({ elapsed, timeout }: { elapsed: number; timeout: number }) =>
   Math.floor(timeout - Math.max(0, elapsed));
 
-test('a pause is always a whole number of milliseconds, at least one, and never ends past the deadline', () => {
+test('returns whole milliseconds, at least one, up to the deadline (property)', () => {
   fc.assert(
     fc.property(input, (given) => {
       const delay = nextDelay(given);
@@ -99,7 +99,7 @@ test('a pause is always a whole number of milliseconds, at least one, and never 
   );
 });
 
-test('there is a pause as long as the deadline is a millisecond away, and none afterwards', () => {
+test('returns a delay until 1 ms before the deadline, and null after it', () => {
   fc.assert(
     fc.property(input, (given) => {
       expect(nextDelay(given) === null).toBe(remainingOf(given) <= 0);
@@ -107,7 +107,7 @@ test('there is a pause as long as the deadline is a millisecond away, and none a
   );
 });
 
-test('a pause is not below minDelay nor below Retry-After, unless the deadline is nearer', () => {
+test('returns no less than minDelay and Retry-After, unless time runs out', () => {
   fc.assert(
     fc.property(input, (given) => {
       const delay = nextDelay(given);
@@ -118,7 +118,7 @@ test('a pause is not below minDelay nor below Retry-After, unless the deadline i
   );
 });
 
-test('a pause is not above maxDelay, but for the first check, Retry-After, and the last pause of all', () => {
+test('exceeds maxDelay only for the first and last check and Retry-After', () => {
   fc.assert(
     fc.property(input, (given) => {
       const longest = Math.max(given.maxDelay, given.initialDelay, given.retryAfter ?? 0);
@@ -128,7 +128,7 @@ test('a pause is not above maxDelay, but for the first check, Retry-After, and t
   );
 });
 
-test('the last check of a wait falls on its deadline', () => {
+test('makes the last check due at the deadline', () => {
   const chances = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 20 });
   const timeouts = fc.integer({ min: 1, max: 600_000 });
   fc.assert(
@@ -158,11 +158,11 @@ test.each([
   ['elapsed', 60_000n],
   ['maxDelay', 3_000n],
   ['timeout', Symbol('ten minutes')],
-])('a wrong %s (%s) throws: as a pause it would give up an order, or poll without end', (name, value) => {
+])('throws for a wrong %s (%s)', (name, value) => {
   expect(() => nextDelay({ elapsed: 60_000, [name]: value })).toThrow(RangeError);
 });
 
-test.each([undefined, null, 60_000])('nextDelay of %s throws: it must be told what has elapsed', (given) => {
+test.each([undefined, null, 60_000])('throws for an input of %s without elapsed', (given) => {
   expect(() => Reflect.apply(nextDelay, undefined, [given])).toThrow(RangeError);
 });
 
@@ -173,18 +173,18 @@ test.each([
   { retryAfter: 2 ** 40, timeout: 2 ** 41 },
   { minDelay: 2 ** 40, timeout: 2 ** 40 + 1 },
   { retryAfter: 2 ** 31, timeout: 2 ** 31 + 1 },
-])('no pause is longer than a timer can hold: %o', (given) => {
+])('returns no delay longer than a timer can hold: %o', (given) => {
   expect(nextDelay({ elapsed: 0, timeout: Number.POSITIVE_INFINITY, ...given })).toBe(2 ** 31 - 1);
 });
 
-test('success, failed and abandoned are final, and nothing else is', () => {
+test('isFinal accepts success, failed and abandoned alone', () => {
   expect(['success', 'failed', 'abandoned'].every((status) => isFinal(status))).toBe(true);
   expect(['pending', 'processing', 'unrecognised', 'Success', 'reversed', ''].some((s) => isFinal(s))).toBe(
     false,
   );
 });
 
-test('finalStatuses stand in for the default ones', () => {
+test('isFinal accepts finalStatuses in place of the default', () => {
   expect(isFinal('abandoned', ['success', 'failed'])).toBe(false);
   expect(isFinal('success', ['success', 'failed'])).toBe(true);
 });

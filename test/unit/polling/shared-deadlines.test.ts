@@ -7,7 +7,7 @@ import { momentsOf, momentsOfOneWait, successFrom } from '../../helpers/timestam
 
 useFakeClock();
 
-test('50 waits whose deadlines come at once make the polls of one', async () => {
+test('makes the polls of one for 50 waits with the same deadline', async () => {
   const alone = await momentsOfOneWait(Number.POSITIVE_INFINITY, MINUTE);
   const { client, seen } = scriptedService(inTurn('pending'));
   const waits = Array.from({ length: 50 }, () =>
@@ -18,31 +18,31 @@ test('50 waits whose deadlines come at once make the polls of one', async () => 
   expect(momentsOf(seen)).toEqual(alone);
 });
 
-test('deadlines one after another bring no two polls closer together than minDelay', async () => {
+test('keeps minDelay between polls if deadlines follow one another', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
   const waits = timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })));
   const ends = await settled(Promise.all(waits));
   expect(ends.map(({ at }) => at)).toEqual(timeouts);
-  const moments = momentsOf(seen);
-  const pauses = moments.slice(1).map((moment, index) => moment - (moments[index] ?? 0));
-  // The last poll of all is the one that the last deadline may bring forward.
+  const times = momentsOf(seen);
+  const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  // Only the very last poll can be brought forward by a deadline.
   expect(Math.min(...pauses.slice(0, -1))).toBeGreaterThanOrEqual(3_000);
 });
 
-test('each of them has been looked at within minDelay and half a second of its deadline', async () => {
+test('polls each wait within minDelay and half a second of its deadline', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
   await settled(
     Promise.all(timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })))),
   );
   for (const timeout of timeouts) {
-    const lookedAt = Math.max(...momentsOf(seen).filter((moment) => moment <= timeout));
+    const lookedAt = Math.max(...momentsOf(seen).filter((time) => time <= timeout));
     expect(timeout - lookedAt).toBeLessThanOrEqual(3_500);
   }
 });
 
-test('a later wait with a nearer deadline keeps it, and gets a last poll before it', async () => {
+test('keeps the nearer deadline of a later wait, with a last poll before it', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const long = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(5 * MINUTE + 2 * SECOND);
@@ -54,7 +54,7 @@ test('a later wait with a nearer deadline keeps it, and gets a last poll before 
   expect(await settled(long)).toMatchObject({ at: 10 * MINUTE });
 });
 
-test('many short waits on a reference that a long one waits for bring no polls closer than minDelay', async () => {
+test('keeps minDelay if many short waits join a long one', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const long = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(5 * MINUTE);
@@ -68,7 +68,7 @@ test('many short waits on a reference that a long one waits for bring no polls c
   await long;
 });
 
-test('a wait that joins after the last look of another is polled for', async () => {
+test('polls for a wait that joins after the final poll of another', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const first = timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE }));
   await vi.advanceTimersByTimeAsync(MINUTE - 200);
@@ -79,7 +79,7 @@ test('a wait that joins after the last look of another is polled for', async () 
   expect(seen.length - polls).toBeGreaterThan(5);
 });
 
-test('one that times out leaves the others alone', async () => {
+test('keeps the other waits when one times out', async () => {
   const { client } = successFrom(40 * SECOND);
   const [short, long] = await settled(
     Promise.all([

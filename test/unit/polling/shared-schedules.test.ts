@@ -9,7 +9,7 @@ useFakeClock();
 const fast = { initialDelay: 0, minDelay: 500, maxDelay: 500 };
 const slow = { initialDelay: 0, minDelay: MINUTE, maxDelay: MINUTE };
 
-test('a wait that joins one which asks seldom is asked for as often as its own schedule says', async () => {
+test('polls as often as a joining wait asks for', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   timed(client.waitForFinalStatus(REFERENCE, slow));
   await vi.advanceTimersByTimeAsync(10_100);
@@ -19,7 +19,7 @@ test('a wait that joins one which asks seldom is asked for as often as its own s
   client.close();
 });
 
-test('when the one that asked often leaves, the polls go by those who stay', async () => {
+test('polls as seldom as the remaining waits allow when the frequent one ends', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const abort = new AbortController();
   timed(client.waitForFinalStatus(REFERENCE, { ...fast, signal: abort.signal }));
@@ -31,7 +31,7 @@ test('when the one that asked often leaves, the polls go by those who stay', asy
   client.close();
 });
 
-test('when the one that asked seldom leaves, the other goes on by its own schedule', async () => {
+test('keeps the frequent schedule when the wait with the rare one ends', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const abort = new AbortController();
   timed(client.waitForFinalStatus(REFERENCE, { ...slow, signal: abort.signal }));
@@ -43,7 +43,7 @@ test('when the one that asked seldom leaves, the other goes on by its own schedu
   client.close();
 });
 
-test('one that joins asks no sooner than the service has asked for', async () => {
+test('polls no sooner for a joining wait than the service asked for', async () => {
   const busy = new Response('', { status: 503, headers: { 'retry-after': '12' } });
   const { client, seen } = scriptedService(inTurn(busy, 'pending'));
   timed(client.waitForFinalStatus(REFERENCE));
@@ -54,7 +54,7 @@ test('one that joins asks no sooner than the service has asked for', async () =>
   client.close();
 });
 
-test('waits with options of their own that say the same make the polls of one', async () => {
+test('makes the polls of one for waits with equal options of their own', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { latency: 200 });
   const alike = { minDelay: 4_000, maxDelay: 4_000, initialDelay: 0 };
   for (let count = 0; count < 20; count++) {

@@ -7,7 +7,7 @@ import { momentsOf, momentsOfOneWait, successFrom } from '../../helpers/timestam
 
 useFakeClock();
 
-test('50 waits on one reference at once make the polls of one', async () => {
+test('makes the polls of one for 50 waits on one reference', async () => {
   const alone = await momentsOfOneWait(50 * SECOND);
   const { client, seen } = successFrom(50 * SECOND);
   const waits = Array.from({ length: 50 }, () => client.waitForFinalStatus(REFERENCE));
@@ -16,7 +16,7 @@ test('50 waits on one reference at once make the polls of one', async () => {
   expect(momentsOf(seen)).toEqual(alone);
 });
 
-test('50 waits on one reference that begin one after another make the polls of the first', async () => {
+test('makes the polls of the first for waits that join one after another', async () => {
   const alone = await momentsOfOneWait(50 * SECOND);
   const { client, seen } = successFrom(50 * SECOND);
   const waits: Promise<unknown>[] = [];
@@ -28,7 +28,7 @@ test('50 waits on one reference that begin one after another make the polls of t
   expect(momentsOf(seen)).toEqual(alone);
 });
 
-test('one that aborts leaves the others alone, also the first of them, and also in flight', async () => {
+test('keeps the other waits when one aborts, even the first one in flight', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'), { latency: SECOND });
   const aborts = [new AbortController(), new AbortController()];
   const [first, second] = aborts.map(({ signal }) => timed(client.waitForFinalStatus(REFERENCE, { signal })));
@@ -43,7 +43,7 @@ test('one that aborts leaves the others alone, also the first of them, and also 
   expect((await settled(third)).value?.status).toBe('success');
 });
 
-test('the request in flight is aborted when the last leaves, and not before', async () => {
+test('aborts the request in flight when the last wait ends, not before', async () => {
   const { client, seen } = scriptedService(() => new Promise(() => {}));
   const aborts = Array.from({ length: 3 }, () => new AbortController());
   const waits = aborts.map(({ signal }) => timed(client.waitForFinalStatus(REFERENCE, { signal })));
@@ -57,7 +57,7 @@ test('the request in flight is aborted when the last leaves, and not before', as
   await Promise.all(waits);
 });
 
-test('waits that share a signal and a reference all end with it', async () => {
+test('ends all waits that share a signal and a reference', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const abort = new AbortController();
   const waits = Array.from({ length: 5 }, () =>
@@ -69,7 +69,7 @@ test('waits that share a signal and a reference all end with it', async () => {
   expect(ends.map(({ at }) => at)).toEqual(Array(5).fill(SECOND));
 });
 
-test('expect is judged for each', async () => {
+test('compares expect for each wait', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   const [right, wrong, careless] = await settled(
     Promise.all([
@@ -84,7 +84,7 @@ test('expect is judged for each', async () => {
   expect(seen).toHaveLength(2);
 });
 
-test('finalStatuses hold for each: one ends with abandoned, the other waits on', async () => {
+test('applies finalStatuses to each wait', async () => {
   const { client, seen } = scriptedService(inTurn('abandoned', 'pending', 'success'));
   const [usual, patient] = await settled(
     Promise.all([
@@ -97,14 +97,14 @@ test('finalStatuses hold for each: one ends with abandoned, the other waits on',
   expect(seen).toHaveLength(3);
 });
 
-test('the headers are those of the first', async () => {
+test('sends the headers of the first wait', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   const shop = (name: string) => client.waitForFinalStatus(REFERENCE, { headers: { 'x-shop': name } });
   await settled(Promise.all([shop('accra'), shop('kumasi')]));
   expect(seen.map(({ headers }) => headers.get('x-shop'))).toEqual(['accra', 'accra']);
 });
 
-test('one that joins while a poll is in flight gets its answer, as its own first poll', async () => {
+test('counts the poll in flight as the first poll of a joining wait', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { latency: SECOND });
   const first = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(500);
@@ -117,7 +117,7 @@ test('one that joins while a poll is in flight gets its answer, as its own first
   expect(seen).toHaveLength(1);
 });
 
-test('one without startedAt that joins one with it is looked at at once', async () => {
+test('polls at once for a wait without startedAt that joins one with it', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const patient = timed(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() }));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -127,7 +127,7 @@ test('one without startedAt that joins one with it is looked at at once', async 
   expect(seen).toHaveLength(1);
 });
 
-test('a later wait, after the end, starts anew: with a look at once, a count and headers of its own', async () => {
+test('starts anew for a later wait: with a poll, a count and its own headers', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'pending', 'success'));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 6_000 })), 7_000);
   expect(seen).toHaveLength(2);
@@ -144,23 +144,23 @@ test('a later wait, after the end, starts anew: with a look at once, a count and
   expect(polls).toEqual([1]);
 });
 
-test('a new wait on a reference is not touched by the answer to an old, abandoned request', async () => {
-  const answers: ((said: string) => void)[] = [];
-  const { client, seen } = scriptedService(() => new Promise((resolve) => answers.push(resolve)));
+test('ignores the response to an aborted request in a new wait', async () => {
+  const responses: ((status: string) => void)[] = [];
+  const { client, seen } = scriptedService(() => new Promise((resolve) => responses.push(resolve)));
   const abort = new AbortController();
   const old = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(100);
   abort.abort();
   const anew = timed(client.waitForFinalStatus(REFERENCE));
-  answers[0]?.('failed');
+  responses[0]?.('failed');
   await vi.advanceTimersByTimeAsync(100);
   expect(seen).toHaveLength(2);
-  answers[1]?.('success');
+  responses[1]?.('success');
   expect((await settled(anew)).value?.status).toBe('success');
   expect((await old).value).toBeUndefined();
 });
 
-test('waits and watches share polls, on one client only', async () => {
+test('shares polls among waits and watches of one client only', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   const statuses = (async () => {
     const list: string[] = [];
@@ -173,7 +173,7 @@ test('waits and watches share polls, on one client only', async () => {
   expect(seen).toHaveLength(2);
 });
 
-test('there is one poll event for each poll, and one wait event for each wait', async () => {
+test('reports one event for each poll and one for each wait', async () => {
   const events: PaymentsEvent[] = [];
   const { client } = scriptedService(inTurn('pending', 'success'), {
     onEvent: (event) => events.push(event),
@@ -184,7 +184,7 @@ test('there is one poll event for each poll, and one wait event for each wait', 
   expect(events.filter(({ type }) => type === 'wait')).toHaveLength(3);
 });
 
-test('10,000 waits on one reference end together, quickly', async () => {
+test('ends 10,000 waits on one reference together', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   const waits = Array.from({ length: 10_000 }, () => client.waitForFinalStatus(REFERENCE));
   const transactions = await settled(Promise.all(waits), MINUTE);

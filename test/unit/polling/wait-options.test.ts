@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { verify } from '../../../src/api/operations.ts';
 import { PaymentsClient, type Transaction } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
@@ -14,7 +15,7 @@ const wait = (client: PaymentsClient, options: object): Promise<Transaction> =>
 const refusal = { code: 'configuration_error' };
 
 test.each([false, '', 0, true, 'x-shop: accra', []])(
-  'headers that are %j are refused at the call, and another wait goes on',
+  'rejects headers of %j at the call, and keeps another wait',
   async (headers) => {
     const { client, seen } = scriptedService(inTurn('pending', 'success'));
     const other = timed(client.waitForFinalStatus('TXN-other'));
@@ -36,7 +37,7 @@ const wrong: [name: string, value: unknown][] = [
   ['finalStatuses', 'success'],
 ];
 
-test.each(wrong)('a %s of %o is refused, for a wait and for a client', async (name, value) => {
+test.each(wrong)('rejects a %s of %o, for a wait and for a client', async (name, value) => {
   const { client, seen } = scriptedService(inTurn('success'));
   expect(await failureOf(wait(client, { [name]: value }))).toMatchObject(refusal);
   expect(seen).toEqual([]);
@@ -45,7 +46,7 @@ test.each(wrong)('a %s of %o is refused, for a wait and for a client', async (na
   expect(made).toThrow(expect.objectContaining(refusal));
 });
 
-test.each(['maxConcurrency', 'maxRequestsPerSecond'])('%s must be a number', (name) => {
+test.each(['maxConcurrency', 'maxRequestsPerSecond'])('rejects a %s that is not a number', (name) => {
   for (const value of ['50', 50n, Symbol('50'), new Date(50), [50], null]) {
     const polling: object = { [name]: value };
     const made = () => new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', polling });
@@ -54,14 +55,14 @@ test.each(['maxConcurrency', 'maxRequestsPerSecond'])('%s must be a number', (na
 });
 
 test.each([Number.POSITIVE_INFINITY, Number.NaN, 1_700_000_000, new Date(), 1_700_000_000_000n])(
-  'startedAt: %s is refused: it must be milliseconds since 1970',
+  'rejects a startedAt of %s: it must be milliseconds since 1970',
   async (startedAt) => {
     const { client } = scriptedService(inTurn('success'));
     expect(await failureOf(wait(client, { startedAt }))).toMatchObject(refusal);
   },
 );
 
-test("a list of finalStatuses that changes later changes no wait, the client's nor its own", async () => {
+test('ignores later changes to a list of finalStatuses', async () => {
   const finalStatuses: ('success' | 'failed' | 'pending')[] = ['success', 'failed'];
   const { client } = scriptedService(inTurn('pending', 'success'), { polling: { finalStatuses } });
   const waits = [wait(client, {}), wait(client, { finalStatuses })];
@@ -69,4 +70,14 @@ test("a list of finalStatuses that changes later changes no wait, the client's n
   waits.push(wait(client, {}));
   const statuses = (await settled(Promise.all(waits))).map(({ status }) => status);
   expect(statuses).toEqual(['success', 'success', 'success']);
+});
+
+test('validates a reference once for each wait, not at each poll', async () => {
+  const validate = vi.spyOn(verify.input, 'safeParse');
+  const { client, seen } = scriptedService(inTurn('pending', 'pending', 'pending', 'success'));
+  const headers = { 'X-Shop': 'accra' };
+  await settled(client.waitForFinalStatus(REFERENCE, { headers }));
+  expect(seen.map((request) => request.headers.get('x-shop'))).toEqual(Array(4).fill('accra'));
+  expect(validate).toHaveBeenCalledTimes(1);
+  validate.mockRestore();
 });

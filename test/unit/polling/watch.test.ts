@@ -9,7 +9,7 @@ import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripte
 
 useFakeClock();
 
-/** All that a watch yields, and how it ends. */
+/** Returns all that a watch yields, and its end. */
 async function watched(client: PaymentsClient, options?: WaitOptions) {
   const seen: Transaction[] = [];
   let error: unknown;
@@ -21,7 +21,7 @@ async function watched(client: PaymentsClient, options?: WaitOptions) {
   return { statuses: seen.map(({ status }) => status), seen, error };
 }
 
-test('a watch yields each change of status once, the final one last', async () => {
+test('yields each change of status once, the final one last', async () => {
   const script = inTurn('pending', 'pending', 'processing', 'processing', 'pending', 'success', 'failed');
   const { client } = scriptedService(script);
   const { statuses, error } = await settled(watched(client));
@@ -29,13 +29,13 @@ test('a watch yields each change of status once, the final one last', async () =
   expect(error).toBeUndefined();
 });
 
-test('a watch of a payment that is final yields that alone', async () => {
+test('yields one transaction for a payment that is already final', async () => {
   const { client, seen } = scriptedService(inTurn('failed'));
   expect((await settled(watched(client))).statuses).toEqual(['failed']);
   expect(seen).toHaveLength(1);
 });
 
-test('unrecognised statuses are told apart by what the service wrote', async () => {
+test('tells unrecognised statuses apart by their raw value', async () => {
   const { client } = scriptedService(inTurn('on_hold', 'on_hold', 'in_review', 'success'));
   const { seen } = await settled(watched(client));
   expect(
@@ -43,33 +43,33 @@ test('unrecognised statuses are told apart by what the service wrote', async () 
   ).toEqual(['on_hold', 'in_review', 'success']);
 });
 
-test('passing faults between two answers are no change', async () => {
+test('yields nothing for temporary errors between two equal statuses', async () => {
   const { client } = scriptedService(inTurn('pending', brokenConnection(), 'pending', 'success'));
   expect((await settled(watched(client))).statuses).toEqual(['pending', 'success']);
 });
 
-test('at its deadline a watch throws, after the changes that were seen', async () => {
+test('throws at its deadline, after the changes before it', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const { statuses, error } = await settled(watched(client, { timeout: MINUTE }));
   expect(statuses).toEqual(['pending']);
   expect(error).toMatchObject({ code: 'wait_timeout', elapsed: MINUTE });
 });
 
-test('a final transaction that is not the expected one is never yielded: the watch throws instead', async () => {
+test('throws instead of yielding a final transaction that does not match', async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const { statuses, error } = await settled(watched(client, { expect: { amount: 100 } }));
   expect(statuses).toEqual(['pending']);
   expect(error).toMatchObject({ code: 'transaction_mismatch', transaction: { status: 'success' } });
 });
 
-test('a fatal fault is thrown', async () => {
+test('throws a permanent error', async () => {
   const { client } = scriptedService(inTurn('pending', new Response('', { status: 401 })));
   const { statuses, error } = await settled(watched(client));
   expect(statuses).toEqual(['pending']);
   expect(error).toMatchObject({ code: 'authentication_error' });
 });
 
-test('an abort is thrown as its own reason', async () => {
+test('throws the reason of an abort', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const abort = new AbortController();
   const watch = watched(client, { signal: abort.signal });
@@ -79,7 +79,7 @@ test('an abort is thrown as its own reason', async () => {
   expect((await watch).error).toBe(reason);
 });
 
-test('close is thrown as ClosedError', async () => {
+test('throws ClosedError after close', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const watch = watched(client);
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -87,7 +87,7 @@ test('close is thrown as ClosedError', async () => {
   expect((await watch).error).toMatchObject({ code: 'closed' });
 });
 
-test('a reader that takes its time misses no change', async () => {
+test('yields every change to a slow reader', async () => {
   const { client } = scriptedService(inTurn('pending', 'processing', 'pending', 'processing', 'success'));
   const statuses: string[] = [];
   const reading = (async () => {
@@ -100,7 +100,7 @@ test('a reader that takes its time misses no change', async () => {
   expect(statuses).toEqual(['pending', 'processing', 'pending', 'processing', 'success']);
 });
 
-test('a reader that breaks between two changes leaves a wait on the same reference alone', async () => {
+test('keeps a wait on the same reference after break', async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const wait = client.waitForFinalStatus(REFERENCE);
   const watch = client.watch(REFERENCE);
@@ -111,7 +111,7 @@ test('a reader that breaks between two changes leaves a wait on the same referen
   expect((await settled(wait)).status).toBe('success');
 });
 
-test('a reader that throws ends its wait', async () => {
+test('ends its wait if the reader throws', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const reading = (async () => {
     for await (const { status } of client.watch(REFERENCE)) throw new Error(`cannot show ${status}`);
@@ -122,17 +122,17 @@ test('a reader that throws ends its wait', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('an error thrown into a watch ends its wait', async () => {
+test('ends its wait after throw()', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const watch = client.watch(REFERENCE);
   const first = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
   await first;
-  await expect(watch.throw(new Error('enough'))).rejects.toThrow('enough');
+  await expect(watch.throw(new Error('thrown'))).rejects.toThrow('thrown');
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('after its end a watch gives nothing more', async () => {
+test('yields nothing after its end', async () => {
   const { client } = scriptedService(inTurn('success'));
   const watch = client.watch(REFERENCE);
   const first = watch.next();
@@ -142,7 +142,7 @@ test('after its end a watch gives nothing more', async () => {
   expect(await watch.next()).toEqual({ done: true, value: undefined });
 });
 
-test('several watches of one reference each see every change, from few polls', async () => {
+test('yields every change to several watches, from few polls', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'processing', 'success'));
   const watches = await settled(Promise.all([watched(client), watched(client), watched(client)]));
   expect(watches.map(({ statuses }) => statuses)).toEqual(
@@ -152,7 +152,7 @@ test('several watches of one reference each see every change, from few polls', a
   await microtasks();
 });
 
-test('a wrong reference or option is refused', () => {
+test('rejects a wrong reference or option', () => {
   const { client } = scriptedService(inTurn('success'));
   expect(() => client.watch('8f2c61d0')).toThrow(expect.objectContaining({ code: 'invalid_input' }));
   expect(() => client.watch(REFERENCE, { minDelay: -1 })).toThrow(
@@ -160,7 +160,7 @@ test('a wrong reference or option is refused', () => {
   );
 });
 
-test('a reader that gives up while it waits for a change, as when a browser goes away, ends the wait at once', async () => {
+test('ends at once on return() while the reader waits for a change', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const { signal } = new AbortController();
   const watch = client.watch(REFERENCE, { signal });
@@ -179,7 +179,7 @@ test('a reader that gives up while it waits for a change, as when a browser goes
   expect(seen).toHaveLength(1);
 });
 
-test('an error thrown into a watch while it waits for a change ends the wait at once', async () => {
+test('ends at once on throw() while the reader waits for a change', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const watch = client.watch(REFERENCE);
   const first = watch.next();
@@ -195,7 +195,7 @@ test('an error thrown into a watch while it waits for a change ends the wait at 
   expect(seen).toHaveLength(1);
 });
 
-test('a stream of changes whose reader goes away ends the wait', async () => {
+test('ends its wait if the reader of its stream goes away', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'processing'));
   const browser = new Writable({ objectMode: true, write: (_chunk, _encoding, done) => done() });
   const streaming = pipeline(Readable.from(client.watch(REFERENCE)), browser).catch(() => {});
@@ -207,7 +207,7 @@ test('a stream of changes whose reader goes away ends the wait', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('a watch that is returned before it is read asks nothing', async () => {
+test('checks nothing if return() comes before the first read', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const watch = client.watch(REFERENCE);
   await watch.return();

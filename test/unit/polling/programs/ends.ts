@@ -1,5 +1,5 @@
-// Run by leaves-nothing.test.ts: waits asleep, in flight and in the queue are ended in one way, and then this process
-// has to exit by itself.
+// Run by process-exit.test.ts. It ends waits between polls, in flight and in the queue in one way. Then the process must
+// exit by itself.
 import { PaymentsClient } from '../../../../src/index.ts';
 
 const [, , baseUrl, ending] = process.argv;

@@ -1,5 +1,5 @@
-// Run by reconcile-forgets.test.ts with --expose-gc: says which sources of a finished reconcile are still held while
-// their client is in use.
+// Run by reconcile-memory.test.ts with --expose-gc. It prints which sources of a finished reconcile are still in memory
+// while their client is in use.
 import { setTimeout as passed } from 'node:timers/promises';
 import { PaymentsClient } from '../../../../src/index.ts';
 
@@ -9,12 +9,12 @@ const payments = new PaymentsClient({
   fetch: () => new Promise(() => {}),
 });
 
-/** What it iterates over can be held only by a reconcile that is not forgotten. */
+/** Only a reconcile that is still in memory can hold its source. */
 async function reconciled(end: string): Promise<WeakRef<object>> {
   const iterator = {
     left: end === 'all read' ? 3 : 1_000,
     next() {
-      // References that are none: each is answered at once, with an error.
+      // Invalid references: each yields an error at once.
       const value = 'no reference';
       return this.left-- > 0 ? { done: false, value } : { done: true, value };
     },
@@ -40,6 +40,6 @@ for (let count = 0; count < 20; count++) {
   globalThis.gc?.();
 }
 const held = ends.filter((end) => references.get(end)?.deref() !== undefined);
-// The client has to be alive until here.
+// The client must be in memory until here.
 payments.close();
 console.log(JSON.stringify({ held, gc: typeof globalThis.gc }));

@@ -1,4 +1,4 @@
-// Run by resume.test.ts: waits for one transaction from its reference and the time of its charge, and prints the end.
+// Run by resume.test.ts. It waits for one transaction, given its reference and the time of its charge, and prints the end.
 import { PaymentsClient } from '../../../../src/index.ts';
 
 const [, , baseUrl = '', reference = '', startedAt, timeout] = process.argv;

@@ -5,25 +5,25 @@ import { REFERENCE } from '../../helpers/calls.ts';
 import { answers, json, type Respond, startService } from '../../helpers/service.ts';
 
 /**
- * How late a wait may learn of its deadline, in real milliseconds, on a machine that others keep busy. deadlines.test.ts
- * holds the moment itself. A deadline that is tied to a poll or to the end of a request is late by much more.
+ * How late a wait can end after its deadline, in real milliseconds, on a busy machine. deadlines.test.ts tests the exact
+ * time. A deadline that depends on a poll or on the end of a request would be late by much more.
  */
 const TOLERANCE = 500;
 
-/** Milliseconds after `moment` that a promise settles, and what it rejects with. */
-async function lateness(promise: Promise<unknown>, moment: number) {
+/** Returns how many milliseconds after `time` a promise settles, and its error. */
+async function lateness(promise: Promise<unknown>, time: number) {
   const error: unknown = await promise.then(
     () => undefined,
     (reason) => reason,
   );
-  return { late: performance.now() - moment, error };
+  return { late: performance.now() - time, error };
 }
 
-/** The same of a bare timer: what the machine and the thread add to any moment. */
+/** Returns the same for a bare timer: the delay that the machine and the thread add. */
 async function lateTimer(timeout: number): Promise<number> {
-  const began = performance.now();
+  const start = performance.now();
   await passed(timeout);
-  return performance.now() - began - timeout;
+  return performance.now() - start - timeout;
 }
 
 const pending: Respond = (response, { path }) => {
@@ -35,21 +35,21 @@ test.each<[where: string, Respond]>([
   ['in a sleep', pending],
   ['in a request that hangs before its headers', () => {}],
   ['in a request that hangs within its body', (response) => response.write('{"status":')],
-])('against a real service, a deadline %s ends the wait', async (_, respond) => {
+])('keeps the deadline %s against a real service', async (_, respond) => {
   const service = await startService(respond);
   const timeout = 600;
   const machine = lateTimer(timeout);
-  const began = performance.now();
+  const start = performance.now();
   const { late, error } = await lateness(
     service.client().waitForFinalStatus(REFERENCE, { timeout }),
-    began + timeout,
+    start + timeout,
   );
   expect(error).toBeInstanceOf(WaitTimeoutError);
   expect(late).toBeGreaterThan(-1);
   expect(late - (await machine)).toBeLessThan(TOLERANCE);
 });
 
-test('against a real service, 1,000 waits behind 10 requests a second end at their deadlines', async () => {
+test('keeps 1,000 deadlines behind 10 requests a second of a real service', async () => {
   const service = await startService(pending);
   let sent = 0;
   const onEvent = ({ type }: { type: string }) => {
@@ -67,7 +67,7 @@ test('against a real service, 1,000 waits behind 10 requests a second end at the
   expect(ends.every(({ error }) => error instanceof WaitTimeoutError)).toBe(true);
   const machine = Math.max(...(await Promise.all(bare)));
   expect(Math.max(...ends.map(({ late }) => late)) - machine).toBeLessThan(TOLERANCE);
-  // By the client's own count: the service may take in later what was sent before.
+  // Counted by the client: the service might read a request later than it was sent.
   const sentInTime = sent;
   expect(sentInTime).toBeLessThanOrEqual(15);
   await passed(200);

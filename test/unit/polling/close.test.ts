@@ -19,7 +19,7 @@ const laterCalls: Record<string, (client: PaymentsClient) => Promise<unknown>> =
   reconcile: (client) => client.reconcile([REFERENCE]).next(),
 };
 
-test('close ends every wait with ClosedError, and aborts the requests in flight', async () => {
+test('ends every wait with ClosedError and aborts the requests in flight', async () => {
   const { client, seen } = scriptedService(never);
   const waits = Array.from({ length: 20 }, (_, index) =>
     failureOf(client.waitForFinalStatus(`TXN-${index}`)),
@@ -32,7 +32,7 @@ test('close ends every wait with ClosedError, and aborts the requests in flight'
 });
 
 test.each(Object.entries(laterCalls))(
-  'after close, %s fails with ClosedError and sends nothing',
+  'rejects %s with ClosedError after close and sends nothing',
   async (_, call) => {
     const { client, seen } = scriptedService(inTurn('success'));
     client.close();
@@ -42,7 +42,7 @@ test.each(Object.entries(laterCalls))(
   },
 );
 
-test('close may be called again, and a hint after it does nothing', async () => {
+test('allows a second close, and ignores notify after it', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const wait = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -54,7 +54,7 @@ test('close may be called again, and a hint after it does nothing', async () => 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('using closes the client at the end of its block', async () => {
+test('closes the client at the end of a using block', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   let wait: Promise<{ value: Transaction | undefined; error: unknown }>;
   {

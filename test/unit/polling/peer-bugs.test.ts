@@ -7,9 +7,9 @@ import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripte
 
 useFakeClock();
 
-// What general helpers get wrong, each measured or reported: ours must not.
+// Bugs of other polling helpers, each measured or reported there. Ours must not have them.
 
-test('@smithy/util-waiter gives up to a whole maxDelay early: ours makes its last poll just before the deadline', async () => {
+test('polls just before the deadline; @smithy/util-waiter gives up early', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const delays = { initialDelay: 0, minDelay: 500, maxDelay: 2_000 };
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { ...delays, timeout: 5_000 })));
@@ -17,7 +17,7 @@ test('@smithy/util-waiter gives up to a whole maxDelay early: ours makes its las
   expect(seen.at(-1)?.at).toBe(4_500);
 });
 
-test('@smithy/util-waiter sends one more request after an abort, and keeps its timer: ours does neither', async () => {
+test('stops requests and timer on abort; @smithy/util-waiter sends one more', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const abort = new AbortController();
   const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
@@ -29,46 +29,46 @@ test('@smithy/util-waiter sends one more request after an abort, and keeps its t
   expect(seen).toHaveLength(1);
 });
 
-test('@smithy/util-waiter leaks abort listeners (smithy-typescript#1331): ours leaves none', async () => {
+test('leaves no listener; @smithy/util-waiter leaks them (#1331)', async () => {
   const { client } = scriptedService(inTurn('pending', 'pending', 'success'));
   const { signal } = new AbortController();
   await settled(client.waitForFinalStatus(REFERENCE, { signal }));
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('the AWS waiters hang on AccessDenied until their timeout (aws-sdk-js-v3#2091): ours fails at once', async () => {
+test('rejects a 403 at once; AWS waiters hang until timeout (v3#2091)', async () => {
   const { client, seen } = scriptedService(inTurn(new Response('', { status: 403 })));
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE)));
   expect(end).toMatchObject({ at: 0, error: { code: 'permission_denied' } });
   expect(seen).toHaveLength(1);
 });
 
-test('the AWS waiters sleep before their first poll (aws-sdk-js-v3#1909): ours asks at once', async () => {
+test('polls at once; AWS waiters sleep before the first poll (v3#1909)', async () => {
   const { client } = scriptedService(inTurn('success'));
   expect(await settled(timed(client.waitForFinalStatus(REFERENCE)))).toMatchObject({ at: 0 });
 });
 
-test('the AWS waiters lose the last response at a timeout: ours has it on the error', async () => {
+test('reports the last transaction at timeout; AWS waiters lose it', async () => {
   const { client } = scriptedService(inTurn('processing'));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE)));
   expect(error).toMatchObject({ lastTransaction: { reference: REFERENCE, status: 'processing' } });
 });
 
-test('@azure/core-lro is dead for ever after one 429: ours waits it out', async () => {
+test('waits after a 429; @azure/core-lro fails for ever', async () => {
   const refusal = new Response('', { status: 429, headers: { 'retry-after': '2' } });
   const { client, seen } = scriptedService(inTurn('pending', refusal, refusal, 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen).toHaveLength(4);
 });
 
-test('@azure/core-lro honours Retry-After on 2xx only: ours does on a 503', async () => {
+test('honours Retry-After of a 503; @azure/core-lro only of a 2xx', async () => {
   const busy = new Response('', { status: 503, headers: { 'retry-after': '12' } });
   const { client, seen } = scriptedService(inTurn(busy, 'success'));
   await settled(client.waitForFinalStatus(REFERENCE));
   expect(seen.map(({ at }) => at)).toEqual([0, 12_000]);
 });
 
-test("@azure/core-lro ignores the second caller's signal, and the first's ends both: ours keeps to each its own", async () => {
+test("keeps each caller's signal apart; @azure/core-lro ignores the second", async () => {
   const { client } = scriptedService(inTurn('pending'));
   const aborts = [new AbortController(), new AbortController()];
   const [first, second] = aborts.map(({ signal }) => timed(client.waitForFinalStatus(REFERENCE, { signal })));
@@ -80,7 +80,7 @@ test("@azure/core-lro ignores the second caller's signal, and the first's ends b
   expect(await first).toMatchObject({ at: 2 * SECOND, error: { message: 'first' } });
 });
 
-test('@azure/core-lro cannot be used again after an abort: ours begins anew', async () => {
+test('starts a new wait after an abort; @azure/core-lro cannot', async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const abort = new AbortController();
   const first = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
@@ -90,7 +90,7 @@ test('@azure/core-lro cannot be used again after an abort: ours begins anew', as
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
 });
 
-test('openai-node spins on a status that it does not know, 5,846 requests in half a second: ours keeps its cadence', async () => {
+test('keeps its schedule on an unknown status; openai-node polls without pause', async () => {
   const { client, seen } = scriptedService(inTurn('reversed'));
   timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(MINUTE);
@@ -100,12 +100,12 @@ test('openai-node spins on a status that it does not know, 5,846 requests in hal
   client.close();
 });
 
-test('openai-node has no deadline of its own for a poll (openai-python#1855): ours ends a service that hangs', async () => {
+test('ends at its deadline; openai-node polls for ever (openai-python#1855)', async () => {
   const { client } = scriptedService(() => new Promise(() => {}));
   expect(await settled(timed(client.waitForFinalStatus(REFERENCE)))).toMatchObject({ at: 10 * MINUTE });
 });
 
-test('google-gax says "before any response was received" after many: ours says what it heard, and about what', async () => {
+test('reports status and reference at timeout; google-gax reports neither', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   const text = String(error);
@@ -115,19 +115,19 @@ test('google-gax says "before any response was received" after many: ours says w
   expect(text).not.toMatch(/no status in/);
 });
 
-test('google-gax loses why a poll failed: ours says so, and that no status came, only where none did', async () => {
+test('reports why polls failed; google-gax loses the reason', async () => {
   const { client } = scriptedService(inTurn(brokenConnection()));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 20 * SECOND })));
   expect(error).toBeInstanceOf(WaitTimeoutError);
   expect(String(error)).toMatch(/no status in \d+ checks, last error/);
 });
 
-test('google-gax ends with the first error of a poll (gax-nodejs#1304): ours goes on, with no unhandled rejection', async () => {
+test('keeps the wait after an error; google-gax rejects unhandled (#1304)', async () => {
   const { client } = scriptedService(inTurn(brokenConnection(), 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
 });
 
-test('p-wait-for loses the last value at a timeout, and lets the running check go on: ours does neither', async () => {
+test('reports the last value and aborts the check; p-wait-for does neither', async () => {
   const polls: Poll[] = [];
   const { client, seen } = scriptedService((_, count) =>
     count === 1 ? 'processing' : new Promise(() => {}),
@@ -139,11 +139,11 @@ test('p-wait-for loses the last value at a timeout, and lets the running check g
   expect(polls).toHaveLength(1);
 });
 
-test('auth-oauth-device forgets that it was told to slow down: ours comes back to its rate gradually', async () => {
-  const began = performance.now();
+test('recovers its rate gradually after a 429; auth-oauth-device at once', async () => {
+  const start = performance.now();
   const slowDown = () => new Response('', { status: 429, headers: { 'retry-after': '1' } });
   const { client, seen } = scriptedService(() =>
-    performance.now() - began < SECOND ? slowDown() : 'pending',
+    performance.now() - start < SECOND ? slowDown() : 'pending',
   );
   for (let count = 0; count < 500; count++) timed(client.waitForFinalStatus(`TXN-${count}`));
   await vi.advanceTimersByTimeAsync(3 * SECOND);

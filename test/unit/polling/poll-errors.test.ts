@@ -10,46 +10,46 @@ useFakeClock();
 const missing = () => new Response('', { status: 404 });
 const DAY = 24 * 60 * MINUTE;
 
-/** A service that says by the clock, not by the count. */
-function byTheClock(say: (moment: number) => Said, options = {}) {
-  const began = performance.now();
-  return scriptedService(() => say(performance.now() - began), options);
+/** A service whose response depends on the time, not on the count of requests. */
+function byTheClock(say: (time: number) => Said, options = {}) {
+  const start = performance.now();
+  return scriptedService(() => say(performance.now() - start), options);
 }
 
-test('404 for eight seconds and then a success is a success', async () => {
-  const { client, seen } = byTheClock((moment) => (moment <= 8_000 ? missing() : 'success'));
+test('resolves with success after 404 for eight seconds', async () => {
+  const { client, seen } = byTheClock((time) => (time <= 8_000 ? missing() : 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
-test('404 now and then, as from one replica of several, never ends a wait', async () => {
+test('keeps a wait through repeated 404s from one lagging replica', async () => {
   let poll = 0;
-  const { client, seen } = byTheClock((moment) => {
-    if (moment > 5 * MINUTE) return 'success';
+  const { client, seen } = byTheClock((time) => {
+    if (time > 5 * MINUTE) return 'success';
     return poll++ % 2 === 0 ? missing() : 'pending';
   });
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen.length).toBeGreaterThan(20);
 });
 
-test('404 after the transaction was seen is waited out for ten seconds too', async () => {
-  const { client } = byTheClock((moment) => {
-    if (moment < MINUTE) return 'pending';
-    return moment < MINUTE + 8_000 ? missing() : 'success';
+test('tolerates ten seconds of 404 after the transaction was seen', async () => {
+  const { client } = byTheClock((time) => {
+    if (time < MINUTE) return 'pending';
+    return time < MINUTE + 8_000 ? missing() : 'success';
   });
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
 });
 
-test('404 that lasts ends a wait with the error of the service, and what was seen last is on the event', async () => {
-  const { client } = byTheClock((moment) => (moment < MINUTE ? 'pending' : missing()));
+test('rejects with NotFoundError if 404 lasts, and reports the last status', async () => {
+  const { client } = byTheClock((time) => (time < MINUTE ? 'pending' : missing()));
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE)));
   expect(end.error).toBeInstanceOf(NotFoundError);
   expect(end.at).toBeLessThan(MINUTE + 30_000);
 });
 
-test('every passing fault there is, one after another, and then a success is a success', async () => {
+test('resolves with success after every temporary error in turn', async () => {
   const statuses = [408, 425, 429, 500, 501, 502, 503, 504, 599];
-  const faults: Said[] = [
+  const errors: Said[] = [
     ...statuses.map((status) => new Response('<html>', { status })),
     new Response('{"status":true,"da', { status: 200 }),
     new Response(null, { status: 204 }),
@@ -60,26 +60,29 @@ test('every passing fault there is, one after another, and then a success is a s
     new TypeError('fetch failed'),
     new Error('no more sockets'),
   ];
-  const { client, seen } = scriptedService(inTurn(...faults, 'success'));
+  const { client, seen } = scriptedService(inTurn(...errors, 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
-  expect(seen).toHaveLength(faults.length + 1);
+  expect(seen).toHaveLength(errors.length + 1);
 });
 
-test.each([402, 403, 405, 409, 410, 418, 422, 451])('%d ends a wait at once', async (status) => {
+test.each([402, 403, 405, 409, 410, 418, 422, 451])('ends a wait at once after %d', async (status) => {
   const { client, seen } = scriptedService(inTurn('pending', new Response('', { status })));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE)));
   expect(error).toMatchObject({ status, retryable: false });
   expect(seen).toHaveLength(2);
 });
 
-test.each([301, 303, 304, 307, 308])('a %d, which is never followed, ends a wait at once', async (status) => {
-  const { client, seen } = scriptedService(inTurn(new Response(null, { status })));
-  const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE)));
-  expect(error).toMatchObject({ code: 'unexpected_response', status });
-  expect(seen).toHaveLength(1);
-});
+test.each([301, 303, 304, 307, 308])(
+  'ends a wait at once after %d, which it never follows',
+  async (status) => {
+    const { client, seen } = scriptedService(inTurn(new Response(null, { status })));
+    const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE)));
+    expect(error).toMatchObject({ code: 'unexpected_response', status });
+    expect(seen).toHaveLength(1);
+  },
+);
 
-test('a poll that hangs is given up after the timeout of a request, and the wait goes on', async () => {
+test('aborts a hanging poll after the request timeout, and keeps the wait', async () => {
   const { client, seen } = scriptedService((_, count) => (count === 1 ? new Promise(() => {}) : 'success'), {
     timeout: 20_000,
   });
@@ -90,7 +93,7 @@ test('a poll that hangs is given up after the timeout of a request, and the wait
   expect(seen.map(({ at }) => at)).toEqual([0, 24_025]);
 });
 
-test('polls ignore maxRetries: the schedule is their retry', async () => {
+test('ignores maxRetries for polls, whose retry is the schedule', async () => {
   const { client, seen } = scriptedService(inTurn(brokenConnection(), brokenConnection(), 'success'), {
     maxRetries: 5,
   });
@@ -98,7 +101,7 @@ test('polls ignore maxRetries: the schedule is their retry', async () => {
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
-test('an unrecognised status for ever is asked at the normal cadence, to the deadline, and is on the error', async () => {
+test('polls on schedule to the deadline while the status is unrecognised', async () => {
   const usual = scriptedService(inTurn('pending'));
   await settled(timed(usual.client.waitForFinalStatus(REFERENCE)));
   const { client, seen } = scriptedService(inTurn('on_hold'));
@@ -110,7 +113,7 @@ test('an unrecognised status for ever is asked at the normal cadence, to the dea
   expect(seen.map((poll) => poll.at)).toEqual(usual.seen.map((poll) => poll.at));
 });
 
-test('a clock that is set back changes neither schedule nor deadline', async () => {
+test('keeps schedule and deadline if the clock is set back', async () => {
   const usual = scriptedService(inTurn('pending'));
   await settled(timed(usual.client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() })));
 
@@ -128,7 +131,7 @@ test('a clock that is set back changes neither schedule nor deadline', async () 
   expect(polls).toEqual(seen.map(({ at }) => at));
 });
 
-test('asks once more when the clock is set ahead, as after a sleep', async () => {
+test('checks once more if the clock is set ahead, as after a sleep', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const wait = timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
   await vi.advanceTimersByTimeAsync(90 * SECOND);
@@ -141,7 +144,7 @@ test('asks once more when the clock is set ahead, as after a sleep', async () =>
   expect(await settled(wait)).toMatchObject({ at: 10 * MINUTE, error: { elapsed: 10 * MINUTE } });
 });
 
-test('a startedAt in the future, from a machine whose clock is ahead, counts as now', async () => {
+test('treats a startedAt in the future as now', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const startedAt = Date.now() + MINUTE;
   const wait = timed(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: 20 * SECOND }));
@@ -149,7 +152,7 @@ test('a startedAt in the future, from a machine whose clock is ahead, counts as 
   expect(seen[0]?.at).toBe(8_000);
 });
 
-test('a laptop that slept for an hour asks each reference once when it wakes, not for each poll that it missed', async () => {
+test('checks each reference once after the machine slept for an hour', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const references = Array.from({ length: 20 }, (_, index) => `TXN-${index}`);
   for (const reference of references) {
@@ -167,18 +170,18 @@ test('a laptop that slept for an hour asks each reference once when it wakes, no
   client.close();
 });
 
-test('a laptop that slept with a request in flight takes its answer, though the deadline has passed', async () => {
-  const answer = Promise.withResolvers<string>();
-  const { client, seen } = scriptedService(() => answer.promise);
+test('accepts a response in flight after the machine slept over the deadline', async () => {
+  const response = Promise.withResolvers<string>();
+  const { client, seen } = scriptedService(() => response.promise);
   const wait = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
   clockJumps(60 * MINUTE);
-  answer.resolve('success');
+  response.resolve('success');
   expect((await settled(wait)).value?.status).toBe('success');
   expect(seen).toHaveLength(1);
 });
 
-test('an apiKey function that fails for a while is a passing fault', async () => {
+test('treats a temporary failure of apiKey as a temporary error', async () => {
   let calls = 0;
   const { client, seen } = scriptedService(inTurn('success'), {
     apiKey: () => {
@@ -193,14 +196,14 @@ test('an apiKey function that fails for a while is a passing fault', async () =>
   expect(seen).toHaveLength(1);
 });
 
-test('an apiKey function that gives a key of a wrong form ends a wait at once', async () => {
+test('ends a wait at once if apiKey returns a malformed key', async () => {
   const { client, seen } = scriptedService(inTurn('success'), { apiKey: () => 'sk test\n' });
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE)));
   expect(error).toMatchObject({ code: 'configuration_error', retryable: false });
   expect(seen).toEqual([]);
 });
 
-test('onPoll, onEvent and logger that throw or reject change nothing', async () => {
+test('ignores errors thrown by onPoll, onEvent and logger', async () => {
   const broken = () => {
     throw new Error('broken');
   };
@@ -220,7 +223,7 @@ test('onPoll, onEvent and logger that throw or reject change nothing', async () 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('at the deadline after faults alone, the error names the last of them and no status', async () => {
+test('reports the last error and no status after errors alone', async () => {
   const { client } = scriptedService(inTurn(brokenConnection()));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toMatchObject({
@@ -232,13 +235,13 @@ test('at the deadline after faults alone, the error names the last of them and n
   expect(String(error)).toContain('connection_error');
 });
 
-test('at the deadline after a status and then faults, the error has both', async () => {
+test('reports both the last status and the last error at the deadline', async () => {
   const { client } = scriptedService(inTurn('processing', brokenConnection()));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toMatchObject({ lastStatus: 'processing', lastError: { code: 'connection_error' } });
 });
 
-test('at the deadline a fault that has passed is not on the error', async () => {
+test('reports no error at the deadline if the last poll had none', async () => {
   const { client } = scriptedService(inTurn(brokenConnection(), 'pending'));
   const { error } = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toMatchObject({ lastStatus: 'pending', lastError: undefined });

@@ -7,7 +7,7 @@ import { failureOf } from '../../helpers/service.ts';
 
 useFakeClock();
 
-// What a caller does to the transaction that he is shown is his own affair.
+// A caller can change the transaction that it gets. No other caller must see that.
 
 const changesTo = (change: object) => (poll: Poll) => {
   if (poll.transaction) Object.assign(poll.transaction, change);
@@ -18,7 +18,7 @@ const emptied = ({ transaction }: Poll) => {
   for (const field of Object.keys(transaction)) Reflect.deleteProperty(transaction, field);
 };
 
-test('a status that onPoll changes is neither the last known one of the others nor of its own wait', async () => {
+test('keeps a status that onPoll changes from other waits and its own', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const onPoll = changesTo({ status: 'success' });
   const waits = [{ onPoll }, {}].map((options) =>
@@ -30,7 +30,7 @@ test('a status that onPoll changes is neither the last known one of the others n
   }
 });
 
-test('an amount that onPoll changes is not what expect is held against', async () => {
+test('compares expect with the amount of the service, not of onPoll', async () => {
   const { client } = scriptedService(inTurn('success'));
   const expected = { amount: '100.00' };
   const onPoll = changesTo({ amount: '100.00' });
@@ -47,7 +47,7 @@ test.each([
   ['empties it', emptied],
   ['makes numbers of its amounts', changesTo({ amount: 25.5 })],
   ['takes its status away', changesTo({ status: null })],
-])('an onPoll that %s changes no result, and no wait is lost', async (_, onPoll) => {
+])('resolves every wait although an onPoll %s', async (_, onPoll) => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const expected = { amount: '25.50', currency: 'GHS' };
   const waits = [{ onPoll }, { onPoll }, {}].map((options) =>
@@ -59,7 +59,7 @@ test.each([
   }
 });
 
-test('each of those who share a poll gets a transaction of its own, also a watch', async () => {
+test('gives each wait and watch of a shared poll its own transaction', async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const seen: unknown[] = [];
   const onPoll = ({ transaction }: Poll) => seen.push(transaction);

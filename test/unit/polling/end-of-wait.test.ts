@@ -19,7 +19,7 @@ useFakeClock();
 const never = () => new Promise<never>(() => {});
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 
-/** Where a wait is when its end comes. */
+/** The states in which a wait can end. */
 const situations = [
   { where: 'in a sleep', say: inTurn('pending'), polling: {} },
   { where: 'in flight', say: never, polling: {} },
@@ -27,7 +27,7 @@ const situations = [
   { where: 'in a pause', say: inTurn(new Response('', { status: 429 })), polling: {} },
 ] as const;
 
-/** What ends it, two seconds after it began. */
+/** What ends it, two seconds after its start. */
 const endings = {
   abort: (_: PaymentsClient, abort: AbortController) => abort.abort(new Error('the shop shuts down')),
   close: (client: PaymentsClient) => client.close(),
@@ -39,12 +39,12 @@ const cases = situations.flatMap((situation) =>
 );
 
 test.each(cases)(
-  'after $ending $where, no request leaves, and no timer and no listener is left',
+  'leaves no request, timer or listener after $ending $where',
   async ({ where, say, polling, ending }) => {
     const { client, seen } = scriptedService(say, { polling });
     const abort = new AbortController();
     const before = new AbortController();
-    const asked = () => seen.filter(({ reference }) => reference === REFERENCE).length;
+    const sent = () => seen.filter(({ reference }) => reference === REFERENCE).length;
     const first = timed(client.waitForFinalStatus('TXN-first', { timeout: 2_001, signal: before.signal }));
     const wait = timed(
       client.waitForFinalStatus(REFERENCE, {
@@ -59,21 +59,21 @@ test.each(cases)(
     await microtasks();
     expect(listeners(abort.signal)).toBe(0);
     expect(await wait).toMatchObject({ at: 2_000, error: expect.any(Error) });
-    const askedByThen = asked();
-    expect(askedByThen === 0).toBe(where === 'in the queue');
+    const sentBefore = sent();
+    expect(sentBefore === 0).toBe(where === 'in the queue');
 
-    // The place in the queue is free now: nobody may take it for a wait that is over.
+    // The slot is free now: no request must leave for a wait that has ended.
     before.abort();
     await microtasks();
     await first;
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
-    expect(asked()).toBe(askedByThen);
+    expect(sent()).toBe(sentBefore);
     expect([listeners(abort.signal), listeners(before.signal)]).toEqual([0, 0]);
   },
 );
 
-test('a wait rejects with the reason of the signal itself, whatever it is', async () => {
+test('rejects with the reason of the signal, whatever it is', async () => {
   const { client } = scriptedService(never);
   for (const reason of [new Error('shutting down'), 'text', { code: 7 }, null]) {
     const abort = new AbortController();
@@ -84,7 +84,7 @@ test('a wait rejects with the reason of the signal itself, whatever it is', asyn
   }
 });
 
-test('with a signal that is aborted already, nothing is asked', async () => {
+test('checks nothing if the signal is already aborted', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const reason = new Error('too late');
   const signal = AbortSignal.abort(reason);
@@ -95,7 +95,7 @@ test('with a signal that is aborted already, nothing is asked', async () => {
   expect(seen).toEqual([]);
 });
 
-test('an abort before the first request has left keeps it from leaving', async () => {
+test('sends no request after an abort before the first request', async () => {
   const key = Promise.withResolvers<string>();
   const { client, seen } = scriptedService(inTurn('success'), { apiKey: () => key.promise });
   const abort = new AbortController();
@@ -107,21 +107,21 @@ test('an abort before the first request has left keeps it from leaving', async (
   expect(seen).toEqual([]);
 });
 
-test('an answer that comes after the end changes nothing and causes nothing', async () => {
-  const answers: ((status: string) => void)[] = [];
-  const { client, seen } = scriptedService(() => new Promise((resolve) => answers.push(resolve)));
+test('ignores a response that arrives after the end of the wait', async () => {
+  const responses: ((status: string) => void)[] = [];
+  const { client, seen } = scriptedService(() => new Promise((resolve) => responses.push(resolve)));
   const abort = new AbortController();
   const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(100);
   abort.abort();
-  for (const answer of answers) answer('pending');
+  for (const respond of responses) respond('pending');
   expect(await wait).toMatchObject({ at: 100, value: undefined });
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a final status ends a wait with no timer and no listener left', async () => {
+test('leaves no timer and no listener after a final status', async () => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const { signal } = new AbortController();
   await settled(client.waitForFinalStatus(REFERENCE, { signal }), 8 * SECOND);
@@ -129,7 +129,7 @@ test('a final status ends a wait with no timer and no listener left', async () =
   expect(listeners(signal)).toBe(0);
 });
 
-test('10,000 waits have one listener on the signal that they share, and one timer; after the abort, none', async () => {
+test('keeps one listener and one timer for 10,000 waits, and none after abort', async () => {
   const { client } = scriptedService(never);
   const abort = new AbortController();
   const waits = Array.from({ length: 10_000 }, (_, index) =>
@@ -148,7 +148,7 @@ test('10,000 waits have one listener on the signal that they share, and one time
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('the listener stays as long as one wait on the signal does', async () => {
+test('keeps the listener as long as one wait on the signal', async () => {
   const { client } = scriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
   const { signal } = new AbortController();
   const long = timed(client.waitForFinalStatus('TXN-long', { signal, timeout: MINUTE }));
@@ -158,7 +158,7 @@ test('the listener stays as long as one wait on the signal does', async () => {
   expect(listeners(signal)).toBe(0);
 });
 
-test('a signal that waits have left serves the next one too', async () => {
+test('accepts a new wait on a signal that other waits have left', async () => {
   const { client } = scriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
   const abort = new AbortController();
   await settled(client.waitForFinalStatus('TXN-short', { signal: abort.signal }), SECOND);
@@ -168,7 +168,7 @@ test('a signal that waits have left serves the next one too', async () => {
   expect(await long).toMatchObject({ at: SECOND, error: { name: 'AbortError' } });
 });
 
-test('break out of watch ends the wait: no request leaves, and no timer and no listener is left', async () => {
+test('ends the wait and leaves nothing after break in a watch', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const { signal } = new AbortController();
   const statuses: string[] = [];
@@ -186,14 +186,14 @@ test('break out of watch ends the wait: no request leaves, and no timer and no l
   expect(seen).toHaveLength(1);
 });
 
-test('a watch that nobody reads asks nothing', async () => {
+test('checks nothing if no reader reads the watch', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   client.watch(REFERENCE);
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen).toEqual([]);
 });
 
-test('a machine that slept over the deadline asks once more, and ends the wait', async () => {
+test('checks once more and ends after the machine slept over the deadline', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const wait = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);

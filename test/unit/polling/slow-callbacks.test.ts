@@ -22,7 +22,7 @@ function withSlowListener() {
 const references = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => `TXN-${name}-${index}`);
 
-/** Its first poll is due in the wake-up in which the slow ones end. */
+/** Its first poll is due in the tick in which the slow waits end. */
 const dueThen = () => ({ startedAt: Date.now(), initialDelay: SECOND });
 
 test('checks once if slow listeners kept the thread busy over a deadline', async () => {
@@ -37,18 +37,18 @@ test('checks once if slow listeners kept the thread busy over a deadline', async
   client.close();
 });
 
-test('no more polls leave than the rate allows, where a slow listener held them back', async () => {
+test('keeps the rate after a slow listener held polls back', async () => {
   const { client, seen } = withSlowListener();
   for (const reference of references('far', 50)) timed(client.waitForFinalStatus(reference, dueThen()));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
-  const moments = seen.map(({ at }) => at);
-  expect(moments.length).toBeGreaterThan(50);
-  for (const [index, moment] of moments.slice(5).entries())
-    expect(moment - (moments[index] ?? 0)).toBeGreaterThanOrEqual(100);
+  const times = seen.map(({ at }) => at);
+  expect(times.length).toBeGreaterThan(50);
+  for (const [index, time] of times.slice(5).entries())
+    expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(100);
   client.close();
 });
 
-test('a deadline after a slow listener is kept to the moment', async () => {
+test('keeps a deadline exactly after a slow listener', async () => {
   const { client } = withSlowListener();
   const wait = timed(
     client.waitForFinalStatus('TXN-far', { ...dueThen(), initialDelay: MINUTE, timeout: 2_500 }),
@@ -56,7 +56,7 @@ test('a deadline after a slow listener is kept to the moment', async () => {
   expect(await settled(wait)).toMatchObject({ at: 2_500, error: { code: 'wait_timeout' } });
 });
 
-test('a wait that begins in the event of another, its own deadline passed, is asked for once', async () => {
+test('checks once for a wait that starts late in the event of another', async () => {
   const startedAt = Date.now();
   let begun = false;
   const { client, seen } = scriptedService(inTurn('pending'), {

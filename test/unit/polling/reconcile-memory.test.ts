@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 const program = fileURLToPath(new URL('programs/reconciles.ts', import.meta.url));
 
-test('a client holds nothing of a reconcile that is over', async () => {
+test('holds nothing of a reconcile that has ended', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', program]);
   expect(JSON.parse(stdout)).toEqual({ held: [], gc: 'function' });
 });

@@ -7,25 +7,25 @@ useFakeClock();
 
 const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
-/** The most moments that lie in any window of that length, its end not counted. */
-function mostWithin(moments: number[], length: number): number {
+/** Returns the largest number of times in any window of that length, its end excluded. */
+function mostWithin(times: number[], length: number): number {
   let most = 0;
   let first = 0;
-  for (const [last, moment] of moments.entries()) {
-    while ((moments[first] ?? moment) <= moment - length) first++;
+  for (const [last, time] of times.entries()) {
+    while ((times[first] ?? time) <= time - length) first++;
     most = Math.max(most, last - first + 1);
   }
   return most;
 }
 
-test('under 10,000 waits no second sees more than 50 polls, nor a tenth of one more than 5, and none is wasted', async () => {
+test('keeps 50 polls a second and 5 in a tenth of one with 10,000 waits', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(30 * SECOND);
-  const moments = seen.map(({ at }) => at);
-  expect(mostWithin(moments, 1_000)).toBe(50);
-  expect(mostWithin(moments, 100)).toBe(5);
-  expect(moments).toHaveLength(30 * 50 + 5);
+  const times = seen.map(({ at }) => at);
+  expect(mostWithin(times, 1_000)).toBe(50);
+  expect(mostWithin(times, 100)).toBe(5);
+  expect(times).toHaveLength(30 * 50 + 5);
   client.close();
 });
 
@@ -39,34 +39,31 @@ test.each([
   [55, 5],
   [100, 10],
   [333, 33],
-])(
-  'maxRequestsPerSecond %d holds in every second, and no more than %d leave at once',
-  async (most, burst) => {
-    const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: most } });
-    for (const reference of references(2_000)) timed(client.waitForFinalStatus(reference));
-    await vi.advanceTimersByTimeAsync(5 * SECOND);
-    const moments = seen.map(({ at }) => at);
-    expect(mostWithin(moments, 1_000)).toBeLessThanOrEqual(most);
-    expect(mostWithin(moments, 1)).toBe(burst);
-    expect(moments.length).toBeGreaterThan(5 * most * 0.93);
-    client.close();
-  },
-);
+])('keeps maxRequestsPerSecond %d in every second, with %d at once', async (most, burst) => {
+  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: most } });
+  for (const reference of references(2_000)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(5 * SECOND);
+  const times = seen.map(({ at }) => at);
+  expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(most);
+  expect(mostWithin(times, 1)).toBe(burst);
+  expect(times.length).toBeGreaterThan(5 * most * 0.93);
+  client.close();
+});
 
-test.each([10, 20, 70, 1_000])('of %d in a second, every tenth of one sees a tenth', async (most) => {
+test.each([10, 20, 70, 1_000])('spreads %d a second evenly over tenths of a second', async (most) => {
   const { client, seen } = scriptedService(inTurn('pending'), {
     polling: { maxRequestsPerSecond: most, maxConcurrency: 100 },
   });
   for (const reference of references(5_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * SECOND - 1);
-  const moments = seen.map(({ at }) => at);
-  expect(mostWithin(moments, 1_000)).toBe(most);
-  expect(mostWithin(moments, 100)).toBe(most / 10);
-  expect(moments).toHaveLength(2 * most);
+  const times = seen.map(({ at }) => at);
+  expect(mostWithin(times, 1_000)).toBe(most);
+  expect(mostWithin(times, 100)).toBe(most / 10);
+  expect(times).toHaveLength(2 * most);
   client.close();
 });
 
-test('maxRequestsPerSecond may be less than one', async () => {
+test('accepts a maxRequestsPerSecond below one', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 0.25 } });
   for (const reference of references(10)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(15 * SECOND);
@@ -74,7 +71,7 @@ test('maxRequestsPerSecond may be less than one', async () => {
   client.close();
 });
 
-test('a thread that was busy makes up for no poll that it missed', async () => {
+test('skips the polls that a busy thread missed', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   for (const reference of references(1_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
@@ -85,7 +82,7 @@ test('a thread that was busy makes up for no poll that it missed', async () => {
   client.close();
 });
 
-/** A service whose answers take a while, and how many requests it had at once. */
+/** A service with slow responses that counts the requests in flight. */
 function slowService(latency: number, maxConcurrency: number) {
   const load = { now: 0, most: 0 };
   const say = async () => {
@@ -97,19 +94,16 @@ function slowService(latency: number, maxConcurrency: number) {
   return { load, ...scriptedService(say, { polling: { maxConcurrency, maxRequestsPerSecond: 10_000 } }) };
 }
 
-test.each([1, 7, 64])(
-  'under 10,000 waits no more than %d polls are under way, and no fewer',
-  async (most) => {
-    const { client, load, seen } = slowService(500, most);
-    for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
-    await vi.advanceTimersByTimeAsync(5 * SECOND + 1);
-    expect(load.most).toBe(most);
-    expect(seen).toHaveLength(11 * most);
-    client.close();
-  },
-);
+test.each([1, 7, 64])('keeps %d polls in flight with 10,000 waits, no more and no fewer', async (most) => {
+  const { client, load, seen } = slowService(500, most);
+  for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(5 * SECOND + 1);
+  expect(load.most).toBe(most);
+  expect(seen).toHaveLength(11 * most);
+  client.close();
+});
 
-test('polls that end by abort, fault or deadline give their place to the next', async () => {
+test('frees the slot of a poll that ends by abort, error or deadline', async () => {
   const never = () => new Promise<never>(() => {});
   const { client, seen } = scriptedService(never, { polling: { maxConcurrency: 2 } });
   const abort = new AbortController();
@@ -131,7 +125,7 @@ test('polls that end by abort, fault or deadline give their place to the next', 
 test.each([
   ['while every place is taken', { maxConcurrency: 2 }],
   ['while the rate is used up', { maxRequestsPerSecond: 0.1 }],
-])('%s, no timer is set again and again', async (_, polling) => {
+])('sets no timer again and again, %s', async (_, polling) => {
   const { client, seen } = scriptedService(() => new Promise(() => {}), { polling });
   for (const reference of references(20)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -142,10 +136,10 @@ test.each([
   client.close();
 });
 
-test('over the limit the earliest due goes first', async () => {
+test('sends the earliest due poll first if the limit holds polls back', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
   const startedAt = Date.now();
-  // In no order, and all due within one second.
+  // In random order, and all due within one second.
   const shuffled = references(100).map((_, index) => (index * 37) % 100);
   for (const late of shuffled) {
     timed(client.waitForFinalStatus(`TXN-${late}`, { startedAt: startedAt - 10 * late }));
@@ -156,7 +150,7 @@ test('over the limit the earliest due goes first', async () => {
   client.close();
 });
 
-test('a hint does not overtake those that are due already', async () => {
+test('sends polls that are already due before a notified one', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 1 } });
   for (const reference of references(5)) timed(client.waitForFinalStatus(reference));
   timed(client.waitForFinalStatus('TXN-hinted', { startedAt: Date.now() }));
@@ -167,7 +161,7 @@ test('a hint does not overtake those that are due already', async () => {
   client.close();
 });
 
-test('the poll event says how late a poll is, and that grows while the limit holds polls back', async () => {
+test('reports the lag of polls that the limit holds back', async () => {
   const late: number[] = [];
   const onEvent = (event: PaymentsEvent) => {
     if (event.type === 'poll') late.push(event.lag);
@@ -179,7 +173,7 @@ test('the poll event says how late a poll is, and that grows while the limit hol
   client.close();
 });
 
-test('under the limit no poll is late', async () => {
+test('reports no lag below the limit', async () => {
   const late: number[] = [];
   const onEvent = (event: PaymentsEvent) => {
     if (event.type === 'poll') late.push(event.lag);

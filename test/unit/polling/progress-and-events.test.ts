@@ -3,10 +3,14 @@ import type { PaymentsEvent, Poll, PollEvent, WaitEvent } from '../../../src/ind
 import { REFERENCE } from '../../helpers/calls.ts';
 import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
 import { brokenConnection, inTurn, type Said, scriptedService } from '../../helpers/scripted-service.ts';
+import { API_KEY, EMAIL } from '../../helpers/service.ts';
 
 useFakeClock();
 
-function listening(say: (reference: string, count: number) => Said | Promise<Said>, options = {}) {
+function createListeningClient(
+  say: (reference: string, count: number) => Said | Promise<Said>,
+  options = {},
+) {
   const events: PaymentsEvent[] = [];
   const lines: string[] = [];
   const line = (text: string) => lines.push(text);
@@ -23,7 +27,7 @@ function listening(say: (reference: string, count: number) => Said | Promise<Sai
   };
 }
 
-test('onPoll tells of each poll: attempt, time, what was seen or what failed, and when the next one is', async () => {
+test('calls onPoll for each poll with attempt, time, result and next delay', async () => {
   const { client } = scriptedService(inTurn('pending', brokenConnection(), 'on_hold', 'success'), {
     latency: 250,
   });
@@ -50,7 +54,7 @@ test('onPoll tells of each poll: attempt, time, what was seen or what failed, an
   ]);
 });
 
-test('nextDelay is when the next poll is made, and null after the last one before the deadline', async () => {
+test('sets nextDelay to the time of the next poll, and to null at the last', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   const announced: (number | null)[] = [];
   const wait = client.waitForFinalStatus(REFERENCE, {
@@ -61,7 +65,7 @@ test('nextDelay is when the next poll is made, and null after the last one befor
   expect(announced).toEqual([...seen.slice(1).map(({ at }) => at), null]);
 });
 
-test('nextDelay of waits that share polls is null for the one whose deadline comes first', async () => {
+test('sets nextDelay to null for the shared wait whose deadline comes first', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const near: (number | null)[] = [];
   const far: (number | null)[] = [];
@@ -74,7 +78,7 @@ test('nextDelay of waits that share polls is null for the one whose deadline com
   client.close();
 });
 
-test('after a hint in flight, nextDelay is none', async () => {
+test('sets nextDelay to 0 after a notify during the poll', async () => {
   const { client } = scriptedService(inTurn('pending'), { latency: 500 });
   const delays: (number | null)[] = [];
   timed(client.waitForFinalStatus(REFERENCE, { onPoll: ({ nextDelay }) => delays.push(nextDelay) }));
@@ -85,7 +89,7 @@ test('after a hint in flight, nextDelay is none', async () => {
   client.close();
 });
 
-test('with startedAt, elapsed counts from the charge; attempts count those of this wait', async () => {
+test('counts elapsed from startedAt, and attempts from the start of the wait', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const polls: [number, number][] = [];
   timed(client.waitForFinalStatus(REFERENCE));
@@ -101,7 +105,7 @@ test('with startedAt, elapsed counts from the charge; attempts count those of th
   client.close();
 });
 
-test('onPoll hears nothing after its wait has ended, also where another one has just ended it', async () => {
+test('calls no onPoll after its wait ended, even during the same poll', async () => {
   const { client } = scriptedService(inTurn('pending'));
   const abort = new AbortController();
   const told: string[] = [];
@@ -120,8 +124,10 @@ test('onPoll hears nothing after its wait has ended, also where another one has 
   expect(told).toEqual(['first']);
 });
 
-test('a poll event tells attempt, status or error, its lag, and when the next one is', async () => {
-  const { client, polls } = listening(inTurn('pending', brokenConnection(), 'on_hold', 'success'));
+test('reports attempt, status or error, lag and delay in a poll event', async () => {
+  const { client, polls } = createListeningClient(
+    inTurn('pending', brokenConnection(), 'on_hold', 'success'),
+  );
   await settled(client.waitForFinalStatus(REFERENCE));
   const base = { type: 'poll', reference: REFERENCE, lag: 0 };
   expect(polls()).toEqual([
@@ -132,8 +138,8 @@ test('a poll event tells attempt, status or error, its lag, and when the next on
   ]);
 });
 
-test('the poll event of the last look before the deadline announces no other', async () => {
-  const { client, polls } = listening(inTurn('pending'));
+test('reports no further poll in the last poll event before the deadline', async () => {
+  const { client, polls } = createListeningClient(inTurn('pending'));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(polls().map(({ delay }) => delay === null)).toEqual([...Array(12).fill(false), true]);
 });
@@ -142,20 +148,20 @@ test.each<[WaitEvent['result'], Said, Partial<WaitEvent>]>([
   ['final', 'failed', { status: 'failed', attempts: 1, elapsed: 0 }],
   ['timeout', 'pending', { status: 'pending', attempts: 13, elapsed: MINUTE }],
   ['failed', new Response('', { status: 401 }), { attempts: 1, elapsed: 0 }],
-])('a wait event says how a wait ended: %s', async (result, said, facts) => {
-  const { client, ends } = listening(inTurn(said));
+])('reports in a wait event that the wait ended: %s', async (result, response, facts) => {
+  const { client, ends } = createListeningClient(inTurn(response));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(ends()).toEqual([{ type: 'wait', reference: REFERENCE, result, ...facts }]);
 });
 
-test('a transaction that is not the expected one is a wait that failed', async () => {
-  const { client, ends } = listening(inTurn('success'));
+test('reports a transaction mismatch as a failed wait', async () => {
+  const { client, ends } = createListeningClient(inTurn('success'));
   await settled(timed(client.waitForFinalStatus(REFERENCE, { expect: { amount: 1 } })));
   expect(ends()).toMatchObject([{ result: 'failed', status: 'success' }]);
 });
 
-test.each(['aborted', 'closed'] as const)('a wait event says how a wait ended: %s', async (result) => {
-  const { client, ends } = listening(inTurn('pending'));
+test.each(['aborted', 'closed'] as const)('reports in a wait event that the wait was %s', async (result) => {
+  const { client, ends } = createListeningClient(inTurn('pending'));
   const abort = new AbortController();
   const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -167,8 +173,8 @@ test.each(['aborted', 'closed'] as const)('a wait event says how a wait ended: %
   ]);
 });
 
-test('a request that ends because nobody waits any more is no poll', async () => {
-  const { client, polls, ends } = listening(() => new Promise(() => {}));
+test('reports no poll for a request that is aborted with its last wait', async () => {
+  const { client, polls, ends } = createListeningClient(() => new Promise(() => {}));
   const abort = new AbortController();
   const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -178,11 +184,16 @@ test('a request that ends because nobody waits any more is no poll', async () =>
   expect(ends()).toMatchObject([{ result: 'aborted', attempts: 1 }]);
 });
 
-test('writes a log line for each poll and for the end of a wait', async () => {
-  const { client, lines } = listening(inTurn('pending', brokenConnection(), 'success'));
+test('shows neither the API key nor an email address in events and log lines', async () => {
+  const { client, lines, polls, ends } = createListeningClient(
+    inTurn('pending', brokenConnection(), 'success'),
+  );
   await settled(client.waitForFinalStatus(REFERENCE));
+  const told = JSON.stringify([lines, polls(), ends()]);
   expect(lines.some((line) => line.includes(`wait ${REFERENCE}, poll 1: pending, next in 8000 ms`))).toBe(
     true,
   );
   expect(lines.some((line) => line.includes('final after 11000 ms and 3 polls: success'))).toBe(true);
+  expect(told).not.toContain(API_KEY);
+  expect(told).not.toContain(EMAIL);
 });

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Each leaves `performance` as it is, and gives what lets that much time pass. */
+/** Each leaves `performance` real and returns a function that advances the time. */
 const fakes: Record<string, () => (time: number) => Promise<unknown>> = {
   'setTimeout of node:test': () => nodeTimers(['setTimeout']),
   'setTimeout and Date of node:test': () => nodeTimers(['setTimeout', 'Date']),
@@ -28,7 +28,7 @@ const fakes: Record<string, () => (time: number) => Promise<unknown>> = {
   },
 };
 
-/** `tick` runs timers only: what comes of them needs a turn of the event loop. */
+/** `tick` runs timers only: the promises that they resolve need a turn of the event loop. */
 function nodeTimers(apis: ('setTimeout' | 'Date')[]) {
   nodeMock.timers.enable({ apis });
   onTestFinished(() => nodeMock.timers.reset());
@@ -45,7 +45,7 @@ function vitestTimers(toFake: ('setTimeout' | 'clearTimeout' | 'Date')[]) {
   return (time: number) => vi.advanceTimersByTimeAsync(time);
 }
 
-test.each(Object.entries(fakes))('%s drives a wait to a final status', async (_, use) => {
+test.each(Object.entries(fakes))('resolves a wait with a final status under %s', async (_, use) => {
   const pass = use();
   const { client } = scriptedService(inTurn(...Array(20).fill('pending'), 'success'), { polling: schedule });
   let status: string | undefined;
@@ -57,7 +57,7 @@ test.each(Object.entries(fakes))('%s drives a wait to a final status', async (_,
   await wait;
 });
 
-test.each(Object.entries(fakes))('%s drives a wait to its deadline', async (_, use) => {
+test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (_, use) => {
   const pass = use();
   const { client, seen } = scriptedService(inTurn('pending'), { polling: schedule });
   let over = false;
@@ -66,7 +66,7 @@ test.each(Object.entries(fakes))('%s drives a wait to its deadline', async (_, u
   });
   await pass(10 * MINUTE - 10_000);
   expect(over).toBe(false);
-  // Between two timers of the client, time that only others measure is not seen: a few seconds more.
+  // Between two timers the client does not see the time that passes: allow a few seconds more.
   await pass(MINUTE);
   expect(over).toBe(true);
   expect(await failure).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
@@ -74,19 +74,22 @@ test.each(Object.entries(fakes))('%s drives a wait to its deadline', async (_, u
   expect(seen.length).toBeLessThan(125);
 });
 
-test.each(Object.entries(fakes))('%s drives the pause after a 429, and what follows', async (_, use) => {
-  const pass = use();
-  const busy = new Response('', { status: 429, headers: { 'retry-after': '20' } });
-  const { client, seen } = scriptedService(inTurn(busy, 'success'), { polling: schedule });
-  const wait = client.waitForFinalStatus(REFERENCE);
-  await pass(15_000);
-  expect(seen).toHaveLength(1);
-  await pass(15_000);
-  expect(seen).toHaveLength(2);
-  expect((await wait).status).toBe('success');
-});
+test.each(Object.entries(fakes))(
+  'keeps the pause after a 429 and the polls after it under %s',
+  async (_, use) => {
+    const pass = use();
+    const busy = new Response('', { status: 429, headers: { 'retry-after': '20' } });
+    const { client, seen } = scriptedService(inTurn(busy, 'success'), { polling: schedule });
+    const wait = client.waitForFinalStatus(REFERENCE);
+    await pass(15_000);
+    expect(seen).toHaveLength(1);
+    await pass(15_000);
+    expect(seen).toHaveLength(2);
+    expect((await wait).status).toBe('success');
+  },
+);
 
-test('a rate far below one per second is kept without performance', async () => {
+test('keeps a rate far below one per second without performance', async () => {
   const pass = vitestTimers(['setTimeout', 'clearTimeout']);
   const { client, seen } = scriptedService(inTurn('success'), { polling: { maxRequestsPerSecond: 0.1 } });
   const waits = [1, 2, 3].map((index) => client.waitForFinalStatus(`TXN-${index}`));
@@ -97,7 +100,7 @@ test('a rate far below one per second is kept without performance', async () => 
   await Promise.all(waits);
 });
 
-test('a wait goes on where only Date or only performance is fake', async () => {
+test('keeps a wait if only Date or only performance is fake', async () => {
   for (const toFake of [['Date'], ['performance']] as const) {
     vi.useFakeTimers({ toFake: [...toFake] });
     const { client } = scriptedService(inTurn('pending', 'success'));
@@ -107,7 +110,7 @@ test('a wait goes on where only Date or only performance is fake', async () => {
   }
 });
 
-test('a client works after fake timers that were ten minutes ahead', async () => {
+test('works after fake timers that were ten minutes ahead', async () => {
   const pass = vitestTimers(['setTimeout', 'clearTimeout']);
   const { client, seen } = scriptedService(inTurn('pending'), { polling: schedule });
   const failure = failureOf(client.waitForFinalStatus(REFERENCE));

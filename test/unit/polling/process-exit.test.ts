@@ -7,7 +7,7 @@ import { answers, json, startService } from '../../helpers/service.ts';
 const program = fileURLToPath(new URL('programs/ends.ts', import.meta.url));
 
 test.each(['abort', 'close', 'deadline', 'break'])(
-  'a process whose waits have ended by %s exits by itself, at once, and sends nothing more',
+  'exits at once and sends nothing after all waits ended by %s',
   async (ending) => {
     const service = await startService((response, { path }) => {
       const reference = path.slice(path.lastIndexOf('/') + 1);
@@ -16,8 +16,8 @@ test.each(['abort', 'close', 'deadline', 'break'])(
         json(response, 200, answers.verify({ reference, status: 'pending', paid_at: null }));
     });
     const { stdout } = await promisify(execFile)(process.execPath, [program, service.baseUrl, ending], {
-      // No wait of ten minutes, no request of thirty seconds and no connection keeps it: it would be killed. On a busy
-      // machine a deadline can be missed, and ten seconds more are taken for a check.
+      // A wait, a request or a connection that is left would keep the process until it is killed. On a busy machine a
+      // deadline can be missed, and the one check takes up to ten seconds more.
       timeout: 25_000,
     });
     const rejected =

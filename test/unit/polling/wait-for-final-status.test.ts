@@ -13,7 +13,7 @@ import { failureOf } from '../../helpers/service.ts';
 
 useFakeClock();
 
-test('a wait asks at once, then on the square-root schedule, and ends with the final transaction', async () => {
+test('polls at once, then on schedule, and resolves with the final transaction', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'processing', 'pending', 'success'));
   const transaction = await settled(client.waitForFinalStatus(REFERENCE));
   expect(transaction.status).toBe('success');
@@ -26,20 +26,20 @@ test('makes the first check eight seconds after startedAt', async () => {
   expect(seen.map(({ at }) => at)).toEqual([6_000, 9_000]);
 });
 
-test.each(['failed', 'abandoned'])('%s is a result, not an exception', async (status) => {
+test.each(['failed', 'abandoned'])('resolves with %s, and does not reject', async (status) => {
   const { client } = scriptedService(inTurn('pending', status));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe(status);
 });
 
-test('with abandoned left out of finalStatuses a wait goes on to a later success', async () => {
+test('waits for a later success if finalStatuses has no abandoned', async () => {
   const { client } = scriptedService(inTurn('abandoned', 'abandoned', 'success'));
   const wait = client.waitForFinalStatus(REFERENCE, { finalStatuses: ['success', 'failed'] });
   expect((await settled(wait)).status).toBe('success');
 });
 
-test('at the deadline a wait rejects to the moment, and says what is known', async () => {
+test('rejects exactly at the deadline and reports the last status', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
-  const began = Date.now();
+  const start = Date.now();
   const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toBeInstanceOf(WaitTimeoutError);
   expect(error).toMatchObject({
@@ -50,7 +50,7 @@ test('at the deadline a wait rejects to the moment, and says what is known', asy
     lastError: undefined,
     attempts: seen.length,
     elapsed: MINUTE,
-    startedAt: began,
+    startedAt: start,
     outcome: null,
   });
   expect(String(error)).toContain('do not cancel the order and do not charge again');
@@ -66,8 +66,8 @@ test.each([
   ['an HTML 502', new Response('<html>', { status: 502 })],
   ['an unreadable 200', new Response('<html>', { status: 200 })],
   ['a 200 without a status', Response.json({ status: true, data: {} })],
-])('%s does not end a wait', async (_, fault) => {
-  const { client, seen } = scriptedService(inTurn('pending', fault, fault, 'success'));
+])('keeps a wait after %s', async (_, error) => {
+  const { client, seen } = scriptedService(inTurn('pending', error, error, 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen).toHaveLength(4);
 });
@@ -77,13 +77,13 @@ test.each([
   ['401', new Response('', { status: 401 }), AuthenticationError],
   ['410', new Response('', { status: 410 }), APIError],
   ['status: false', Response.json({ status: false, message: 'No.' }), APIError],
-])('%s ends a wait at once', async (_, fault, errorClass) => {
-  const { client, seen } = scriptedService(inTurn('pending', fault, 'success'));
+])('ends a wait at once after %s', async (_, error, errorClass) => {
+  const { client, seen } = scriptedService(inTurn('pending', error, 'success'));
   expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(errorClass);
   expect(seen).toHaveLength(2);
 });
 
-test('a redirect ends a wait at once', async () => {
+test('ends a wait at once after a redirect', async () => {
   const { client, seen } = scriptedService(inTurn(new Response('', { status: 302 }), 'success'));
   expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toMatchObject({
     code: 'unexpected_response',
@@ -91,7 +91,7 @@ test('a redirect ends a wait at once', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('an answer about another transaction ends a wait at once', async () => {
+test('ends a wait at once after a response about another transaction', async () => {
   const { client } = scriptedService(() =>
     Response.json({
       status: true,
@@ -109,26 +109,26 @@ test('an answer about another transaction ends a wait at once', async () => {
   );
 });
 
-test('404 is waited out while a replica may lag behind', async () => {
+test('tolerates 404 while a replica can lag behind', async () => {
   const missing = new Response('', { status: 404 });
   const { client } = scriptedService(inTurn(missing, missing, 'success'));
   expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
 });
 
-test('404 is believed once it has lasted ten seconds', async () => {
+test('rejects with NotFoundError after ten seconds of 404', async () => {
   const { client, seen } = scriptedService(() => new Response('', { status: 404 }));
   expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
-test('an unrecognised status is never final, is polled at the normal cadence, and is named at the deadline', async () => {
+test('polls an unrecognised status on schedule and reports it at the deadline', async () => {
   const { client, seen } = scriptedService(inTurn('reversed'));
   const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toMatchObject({ code: 'wait_timeout', lastStatus: 'reversed' });
   expect(seen.slice(0, 4).map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
 });
 
-test('expect is judged on the final status', async () => {
+test('compares expect with the final status only', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { expect: { amount: 100 } })));
   expect(error).toMatchObject({

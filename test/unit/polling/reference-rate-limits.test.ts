@@ -4,7 +4,7 @@ import { type Said, scriptedService } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
-/** Of this test's own, so that no figure depends on a default. */
+/** Options of this test alone, so that no figure depends on a default. */
 const schedule = { initialDelay: 5_000, minDelay: 4_000, maxDelay: 4_000, timeout: 5 * MINUTE };
 const LATENCY = 50;
 
@@ -14,20 +14,20 @@ const refusal = (seconds: number) =>
 const median = (list: number[]) => list.toSorted((a, b) => a - b)[list.length >> 1];
 
 interface Crowd {
-  /** Whether the service refuses a request that comes at `now`, and for how many seconds it says so. */
+  /** Returns the Retry-After in seconds if the service refuses a request at `now`. */
   refuses(reference: string, now: number): number | undefined;
-  /** References that nobody approves, and where they stand among the others. */
+  /** References that stay pending, and their place among the others. */
   bad?: number;
   order?: 'first' | 'last' | 'mixed';
   /** In milliseconds. */
   lasts: number;
 }
 
-/** 500 payments that are approved one after another, and how long after that their waits hear of it. */
+/** Runs 500 payments that are approved one after another, and returns how late their waits detect it. */
 async function crowd({ refuses, bad = 0, order = 'mixed', lasts }: Crowd) {
   const count = 500;
-  const began = performance.now();
-  const since = () => performance.now() - began;
+  const startTime = performance.now();
+  const since = () => performance.now() - startTime;
   const approvedAt = (index: number) => 5 * SECOND + ((index * 37) % count) * 80;
   const { client, seen } = scriptedService(
     (reference): Said => {
@@ -66,7 +66,7 @@ async function crowd({ refuses, bad = 0, order = 'mixed', lasts }: Crowd) {
     median: median(delays) ?? 0,
     most: Math.max(...delays),
     requests: seen.length,
-    asked: seen.filter(isBad).length,
+    badRequests: seen.filter(isBad).length,
     delays,
   };
 }
@@ -74,10 +74,10 @@ async function crowd({ refuses, bad = 0, order = 'mixed', lasts }: Crowd) {
 const limitedByReference = (seconds: number) => (reference: string) =>
   reference.startsWith('TXN-bad') ? seconds : undefined;
 
-/** Measured with no reference that is refused: the rate is the limit, as 500 references ask for 125 in a second. */
+/** Measured without a refused reference. The rate is the limit: 500 references want 125 polls a second. */
 const USUAL = { median: 2_910, most: 9_850 };
 
-test('hears of 500 payments in this time if none is refused', async () => {
+test('detects 500 payments within this time if no request is refused', async () => {
   const seen = await crowd({ refuses: () => undefined, lasts: 75 * SECOND });
   expect(seen).toMatchObject(USUAL);
 });
@@ -89,17 +89,17 @@ test.each([
   [20, 5, 'first'],
   [20, 60, 'first'],
   [20, 60, 'last'],
-] as const)('delays no other for %d references refused for %d s, %s', async (bad, seconds, order) => {
+] as const)('delays no other wait for %d references refused for %d s, %s', async (bad, seconds, order) => {
   const lasts = 75 * SECOND;
   const seen = await crowd({ refuses: limitedByReference(seconds), bad, order, lasts });
   expect(seen.delays).toHaveLength(500);
   expect(seen.median).toBeLessThan(1.15 * USUAL.median);
   expect(seen.most).toBeLessThan(USUAL.most + 5 * SECOND);
-  // Each of them is left alone for as long as it was said.
-  expect(seen.asked).toBeLessThanOrEqual(bad * (1 + Math.ceil(lasts / (seconds * SECOND))));
+  // No request about a refused reference leaves before its Retry-After.
+  expect(seen.badRequests).toBeLessThanOrEqual(bad * (1 + Math.ceil(lasts / (seconds * SECOND))));
 });
 
-/** A service that takes so many requests in each window, and then none until it ends. */
+/** A service that accepts so many requests in each window, and refuses the rest of it. */
 function limitedByKey(most: number, seconds: number) {
   let windowEnds = 0;
   let taken = 0;
@@ -112,7 +112,7 @@ function limitedByKey(most: number, seconds: number) {
   };
 }
 
-/** A service that takes so many in a second, and then none for a while. */
+/** A service that accepts so many requests in a second, and then refuses all for a while. */
 function blockingTheKey(perSecond: number, seconds: number) {
   let blockedUntil = 0;
   let tokens = perSecond;
@@ -129,18 +129,18 @@ function blockingTheKey(perSecond: number, seconds: number) {
   };
 }
 
-// What a client that stops for every 429 took, measured before references could be refused alone.
+// The figures of a client that pauses for every 429, measured before limits of a reference were recognised.
 test.each([
   ['100 in 30 s', () => limitedByKey(100, 30), 80_005, 649],
   ['300 in 10 s', () => limitedByKey(300, 10), 5_666, 1_355],
   ['20 in 1 s, else none for 5 s', () => blockingTheKey(20, 5), 24_436, 762],
-])('hears as soon as before from a service that limits a key: %s', async (_, refuses, before, requests) => {
+])('detects payments as early as before if the key is limited: %s', async (_, refuses, before, requests) => {
   const seen = await crowd({ refuses: refuses(), lasts: 4 * MINUTE });
   expect(seen.median).toBeLessThan(1.1 * before);
   expect(seen.requests).toBeLessThan(1.05 * requests);
 });
 
-/** How many requests 100 waits make in so many seconds to a service that refuses all. */
+/** Returns how many requests 100 waits make in so many seconds to a service that refuses all. */
 async function refusedAll(perSecond: number, seconds: number, latency: number) {
   const { client, seen } = scriptedService(() => refusal(seconds), {
     latency,
@@ -152,7 +152,7 @@ async function refusedAll(perSecond: number, seconds: number, latency: number) {
   return [2, 5, 10].map((minutes) => seen.filter(({ at }) => at <= minutes * MINUTE).length);
 }
 
-// Of 2, 5 and 10 minutes: what a client that stops for every 429 sent, measured before there were probes.
+// For 2, 5 and 10 minutes: the requests of a client that pauses for every 429, measured before there were probes.
 test.each([
   [50, 1, 0, [126, 306, 606]],
   [50, 1, 150, [118, 275, 536]],
@@ -170,7 +170,7 @@ test.each([
   },
 );
 
-test('asks nothing about a refused reference before its Retry-After', async () => {
+test('sends nothing about a refused reference before its Retry-After', async () => {
   const { client, seen } = scriptedService(
     (reference) => (reference === 'TXN-bad' ? refusal(30) : 'pending'),
     { polling: { ...schedule, timeout: 70 * SECOND } },
@@ -178,20 +178,20 @@ test('asks nothing about a refused reference before its Retry-After', async () =
   client.waitForFinalStatus('TXN-bad').catch(() => {});
   client.waitForFinalStatus('TXN-good').catch(() => {});
   await vi.advanceTimersByTimeAsync(5 * SECOND);
-  // Neither a hint nor the last check of a near deadline, nor a wait that begins too late, nor one that begins anew.
+  // Not for notify, nor for a near deadline, nor for a wait that starts too late, nor for one that starts anew.
   client.waitForFinalStatus('TXN-bad', { timeout: 10 * SECOND }).catch(() => {});
   client.waitForFinalStatus('TXN-bad', { startedAt: Date.now() - 5 * MINUTE }).catch(() => {});
   for (let second = 5; second < 62; second++) {
     client.notify('TXN-bad');
     await vi.advanceTimersByTimeAsync(SECOND);
   }
-  const asked = (about: string) => seen.filter(({ reference }) => reference === about).map(({ at }) => at);
-  expect(asked('TXN-bad')).toEqual([0, 30_000, 60_000]);
-  expect(asked('TXN-good').length).toBeGreaterThan(10);
+  const requests = (about: string) => seen.filter(({ reference }) => reference === about).map(({ at }) => at);
+  expect(requests('TXN-bad')).toEqual([0, 30_000, 60_000]);
+  expect(requests('TXN-good').length).toBeGreaterThan(10);
   client.close();
 });
 
-test('remembers a refused reference when its wait is over', async () => {
+test('remembers a refused reference after its wait ends', async () => {
   const { client, seen } = scriptedService(
     (reference) => (reference === 'TXN-bad' ? refusal(30) : 'pending'),
     {
@@ -219,7 +219,7 @@ test('probes no second pause because of a response to an earlier request', async
   await vi.advanceTimersByTimeAsync(6 * SECOND);
   // The first request after the slow one is refused, and so is the probe: the limit is the key's.
   expect(seen.map(({ at }) => at)).toEqual([0, 1_000, 2_000]);
-  // The slow request left before the limit was reached, so its response says nothing about the limit.
+  // The slow request left before the limit was reached, so its response proves nothing about the limit.
   slow.resolve('success');
   await vi.advanceTimersByTimeAsync(10 * SECOND);
   expect(seen.map(({ at }) => at).slice(3)).toEqual([10_000]);

@@ -18,13 +18,13 @@ async function* breaksLater(count: number) {
   yield* breaksAfter(count);
 }
 
-/** A queue that gives a few, and then nothing for ever. */
+/** A queue that yields a few references, and then nothing for ever. */
 async function* idleAfter(count: number) {
   yield* references(count);
   await new Promise(() => {});
 }
 
-test('break closes the source, and no request, timer or listener is left', async () => {
+test('closes the source and leaves nothing after break', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const { state, source } = watchedSource(1_000);
   const { signal } = new AbortController();
@@ -32,15 +32,15 @@ test('break closes the source, and no request, timer or listener is left', async
     for await (const { reference } of client.reconcile(source, { signal })) if (reference === 'TXN-7') break;
   })();
   await settled(reading, SECOND);
-  const asked = seen.length;
+  const sent = seen.length;
   expect(state.closed).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
 });
 
-test('an abort rejects with its reason, closes the source, and leaves nothing', async () => {
+test('rejects with the reason of an abort, closes the source, leaves nothing', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const { state, source } = watchedSource(1_000);
   const abort = new AbortController();
@@ -48,7 +48,7 @@ test('an abort rejects with its reason, closes the source, and leaves nothing', 
   await vi.advanceTimersByTimeAsync(2_010);
   const reason = new Error('the night is over');
   abort.abort(reason);
-  const asked = seen.length;
+  const sent = seen.length;
   const { list, error } = await done;
   expect(error).toBe(reason);
   expect(list.length).toBeGreaterThan(90);
@@ -56,10 +56,10 @@ test('an abort rejects with its reason, closes the source, and leaves nothing', 
   expect(vi.getTimerCount()).toBe(0);
   expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
   await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
 });
 
-test('an abort keeps requests from leaving also while the reader is busy with a result', async () => {
+test('sends no request after an abort while the reader is busy', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const abort = new AbortController();
   const read: string[] = [];
@@ -72,15 +72,15 @@ test('an abort keeps requests from leaving also while the reader is busy with a 
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
   await microtasks();
-  const asked = seen.length;
+  const sent = seen.length;
   expect(read).toHaveLength(10);
-  expect(asked).toBeGreaterThan(10);
+  expect(sent).toBeGreaterThan(10);
   await vi.advanceTimersByTimeAsync(9 * SECOND);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
   await expect(settled(reading)).rejects.toThrow('aborted');
 });
 
-test('an abort ends it also while the source gives nothing', async () => {
+test('ends on an abort while the source yields nothing', async () => {
   const { client } = scriptedService(inTurn('success'));
   const abort = new AbortController();
   const stuck = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
@@ -90,7 +90,7 @@ test('an abort ends it also while the source gives nothing', async () => {
   expect((await done).error).toBe(abort.signal.reason);
 });
 
-test('close ends it at once also while the source gives nothing', async () => {
+test('ends on close while the source yields nothing', async () => {
   const { client } = scriptedService(inTurn('success'));
   const done = all(client.reconcile(idleAfter(3)));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -100,12 +100,12 @@ test('close ends it at once also while the source gives nothing', async () => {
   expect(error).toMatchObject({ code: 'closed' });
 });
 
-const enough = new Error('enough');
+const thrown = new Error('thrown by the reader');
 
 test.each([
   ['return', (results: AsyncGenerator<ReconcileResult, void>) => results.return()],
-  ['throw', (results: AsyncGenerator<ReconcileResult, void>) => results.throw(enough)],
-])('%s ends it at once, also while a result is waited for and the source gives nothing', async (_, leave) => {
+  ['throw', (results: AsyncGenerator<ReconcileResult, void>) => results.throw(thrown)],
+])('ends at once on %s while it waits for a result and for the source', async (_, leave) => {
   const { client, seen } = scriptedService(() => new Promise(() => {}));
   const { signal } = new AbortController();
   const results = client.reconcile(idleAfter(3), { signal });
@@ -117,23 +117,23 @@ test.each([
   expect(seen.every((request) => request.signal.aborted)).toBe(true);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(await pending).toEqual({ done: true, value: undefined });
-  expect([enough, { done: true, value: undefined }]).toContainEqual(await left);
+  expect([thrown, { done: true, value: undefined }]).toContainEqual(await left);
   expect(seen).toHaveLength(3);
 });
 
-test('close ends it with ClosedError, and not with an error for each reference', async () => {
+test('ends on close with ClosedError, not with an error for each reference', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const { state, source } = watchedSource(1_000);
   const done = all(client.reconcile(source));
   await vi.advanceTimersByTimeAsync(2_010);
   client.close();
-  const asked = seen.length;
+  const sent = seen.length;
   const { list, error } = await done;
   expect(error).toMatchObject({ code: 'closed' });
   expect(list.every((result) => result.error === undefined)).toBe(true);
   expect(state.closed).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
-  expect(seen).toHaveLength(asked);
+  expect(seen).toHaveLength(sent);
 });
 
 test.each([
@@ -141,7 +141,7 @@ test.each([
   ['a generator later', () => breaksAfter(20)],
   ['an async generator at once', () => breaksLater(0)],
   ['an async generator later', () => breaksLater(20)],
-])('a source that throws, %s, ends it with that error, and nothing is left', async (_, source) => {
+])('rejects with the error of a source that throws, %s, and leaves nothing', async (_, source) => {
   const { client, seen } = scriptedService(inTurn('success'), { latency: 100 });
   const { error } = await settled(all(client.reconcile(source())), SECOND);
   expect(error).toBe(broken);
@@ -150,7 +150,7 @@ test.each([
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('after close it fails without reading its source, also where that is empty', async () => {
+test('rejects after close without reading the source, even an empty one', async () => {
   const { client } = scriptedService(inTurn('success'));
   const { state, source } = watchedSource(10);
   client.close();
@@ -159,7 +159,7 @@ test('after close it fails without reading its source, also where that is empty'
   expect(state.read).toBe(0);
 });
 
-test('a reconciliation that nobody reads reads nothing and asks nothing', async () => {
+test('reads nothing and sends nothing if no reader reads it', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const { state, source } = watchedSource(10);
   client.reconcile(source);
@@ -177,14 +177,14 @@ test.each([
   ['a function', () => ['TXN-0']],
   ['null', null],
   ['nothing', undefined],
-])('%s in place of a list is refused at the call', (_, list) => {
+])('throws at the call if the list is %s', (_, list) => {
   const { client } = scriptedService(inTurn('success'));
   const reconcile = () => Reflect.apply(client.reconcile, client, [list]);
   expect(reconcile).toThrow(expect.objectContaining({ code: 'configuration_error' }));
 });
 
 test.each([{ timeout: -1 }, { minDelay: 0 }, { signal: 'no signal' }, { minDealy: 5_000 }])(
-  'a wrong option, %j, ends it at once, and is not the error of every reference',
+  'rejects at once for the wrong option %j, not for each reference',
   async (options) => {
     const { client, seen } = scriptedService(inTurn('success'));
     const results: AsyncGenerator<ReconcileResult> = Reflect.apply(client.reconcile, client, [

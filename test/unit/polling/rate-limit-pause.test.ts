@@ -13,22 +13,22 @@ const refusal = (retryAfter?: string) =>
   new Response('', { status: 429, headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter } });
 
 interface Limit {
-  /** The request that is refused first, from the eighth second on. */
+  /** The first request that is refused, after the eighth second. */
   first(reference: string): boolean;
-  answer(): Response;
-  /** How long everything is refused from then on, in milliseconds. */
+  refuse(): Response;
+  /** How long every request is refused from then on, in milliseconds. */
   lasts: number;
   count?: number;
 }
 
-/** Many waits, and a service that limits the key: once it has refused one request, it refuses all for a while. */
-async function limitedByKey({ first, answer, lasts, count = 200 }: Limit) {
-  const began = performance.now();
+/** Many waits, and a service that limits the key: after it refused one request, it refuses all for a while. */
+async function limitedByKey({ first, refuse, lasts, count = 200 }: Limit) {
+  const start = performance.now();
   let refusedAt: number | undefined;
   const say = (reference: string): Said => {
-    const now = performance.now() - began;
+    const now = performance.now() - start;
     if (refusedAt === undefined && now >= 8 * SECOND && first(reference)) refusedAt = now;
-    return refusedAt !== undefined && now < refusedAt + lasts ? answer() : 'pending';
+    return refusedAt !== undefined && now < refusedAt + lasts ? refuse() : 'pending';
   };
   const { client, seen } = scriptedService(say, { maxRetries: 0 });
   for (const reference of references(count)) timed(client.waitForFinalStatus(reference, { minDelay: 2_000 }));
@@ -49,12 +49,12 @@ test.each([
   ['in the past', () => refusal(new Date(Date.now() - MINUTE).toUTCString()), 1_000],
   ['absurd', () => refusal('99999999999'), 60_000],
   ['a date in another century', () => refusal('Fri, 31 Dec 2999 23:59:59 GMT'), 60_000],
-])('pauses every wait but one probe after a 429, Retry-After %s', async (_, answer, pause) => {
-  const { client, after, refusedAt } = await limitedByKey({ first: isWaitedFor, answer, lasts: pause });
+])('pauses every wait but one probe after a 429, Retry-After %s', async (_, refuse, pause) => {
+  const { client, after, refusedAt } = await limitedByKey({ first: isWaitedFor, refuse, lasts: pause });
   await vi.advanceTimersByTimeAsync(pause + 6 * SECOND);
   const [probe, next, ...others] = after().map(({ at }) => at - refusedAt());
   expect(probe).toBe(Math.min(1_000, pause / 2));
-  // A date has whole seconds. The probe was refused too, so the pause is counted from there.
+  // A date has whole seconds. The probe was refused too, so the pause counts from the probe.
   expect(next).toBeGreaterThan(pause - SECOND);
   expect(next).toBeLessThanOrEqual(pause + SECOND + 100);
   expect(others.length).toBeGreaterThan(50);
@@ -68,7 +68,7 @@ test.each<[string, (client: PaymentsClient) => Promise<unknown>, string, number]
 ])('pauses every wait after a 429 to %s', async (_, call, path, probes) => {
   const { client, after } = await limitedByKey({
     first: (reference) => reference === path,
-    answer: () => refusal('8'),
+    refuse: () => refusal('8'),
     lasts: 7 * SECOND,
   });
   expect(await failureOf(call(client))).toMatchObject({ code: 'rate_limited', retryAfter: 8_000 });
@@ -82,7 +82,7 @@ test.each<[string, (client: PaymentsClient) => Promise<unknown>, string, number]
 test('pauses every wait after a 429 to a charge whose outcome is unknown', async () => {
   const { client, after } = await limitedByKey({
     first: (reference) => reference === 'charge-mobile-money',
-    answer: () => Response.json({ reference: REFERENCE }, { status: 429, headers: { 'retry-after': '8' } }),
+    refuse: () => Response.json({ reference: REFERENCE }, { status: 429, headers: { 'retry-after': '8' } }),
     lasts: 7 * SECOND,
   });
   const failure = await failureOf(client.chargeMobileMoney(charge));
@@ -94,10 +94,10 @@ test('pauses every wait after a 429 to a charge whose outcome is unknown', async
   client.close();
 });
 
-test('after a pause the rate is half of what it was, then grows, then is whole again', async () => {
+test('halves the rate after a pause, then recovers to the full rate', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: (path) => path === 'charge-mobile-money',
-    answer: () => refusal('10'),
+    refuse: () => refusal('10'),
     lasts: SECOND,
     count: 1_000,
   });
@@ -117,10 +117,10 @@ test('after a pause the rate is half of what it was, then grows, then is whole a
   client.close();
 });
 
-test('requests that were under way together and are refused together halve the rate once', async () => {
-  const began = performance.now();
+test('halves the rate once if requests in flight together are refused', async () => {
+  const start = performance.now();
   const { client, seen } = scriptedService(
-    () => (performance.now() - began < 450 ? refusal('0') : 'pending'),
+    () => (performance.now() - start < 450 ? refusal('0') : 'pending'),
     { latency: 300, polling: { maxRequestsPerSecond: 100 } },
   );
   for (const reference of references(500)) timed(client.waitForFinalStatus(reference));
@@ -134,7 +134,7 @@ test('requests that were under way together and are refused together halve the r
   client.close();
 });
 
-test('a service that refuses again and again is asked ever more slowly, and never given up', async () => {
+test('slows down each time the service refuses, and never gives up', async () => {
   const { client, seen } = scriptedService(() => refusal('5'));
   for (const reference of references(100)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(5 * MINUTE);
@@ -146,10 +146,10 @@ test('a service that refuses again and again is asked ever more slowly, and neve
   client.close();
 });
 
-test('a service that has refused for long is asked at the full rate soon after it stops', async () => {
-  const began = performance.now();
+test('recovers the full rate soon after a long refusal ends', async () => {
+  const start = performance.now();
   const { client, seen } = scriptedService(() =>
-    performance.now() - began < 2 * MINUTE ? refusal('1') : 'pending',
+    performance.now() - start < 2 * MINUTE ? refusal('1') : 'pending',
   );
   for (const reference of references(1_000)) timed(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * MINUTE + 23 * SECOND);
@@ -158,13 +158,13 @@ test('a service that has refused for long is asked at the full rate soon after i
   client.close();
 });
 
-test('no hint gets through a pause', async () => {
+test('sends no poll for notify during a pause', async () => {
   const { client, after } = await limitedByKey({
     first: isWaitedFor,
-    answer: () => refusal('10'),
+    refuse: () => refusal('10'),
     lasts: 11 * SECOND,
   });
-  for (let moment = 0; moment < 9_500; moment += 100) {
+  for (let time = 0; time < 9_500; time += 100) {
     for (const reference of references(200)) client.notify(reference);
     await vi.advanceTimersByTimeAsync(100);
   }
@@ -176,12 +176,12 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
   const retryAfter = ['30', '1'];
   const { client, after } = await limitedByKey({
     first: (path) => path === 'charge-mobile-money',
-    answer: () => refusal(retryAfter.shift()),
+    refuse: () => refusal(retryAfter.shift()),
     lasts: SECOND,
   });
   for (const expected of [30_000, 1_000])
     expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({ retryAfter: expected });
-  // The second charge is the only request since the first was refused.
+  // The second charge is the only request since the first one was refused.
   const sent = after().length;
   await vi.advanceTimersByTimeAsync(30 * SECOND - 1);
   expect(after()).toHaveLength(sent);
@@ -190,7 +190,7 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
   client.close();
 });
 
-test('keeps a pause when its probe is answered with 503', async () => {
+test('keeps a pause if its probe gets a 503', async () => {
   let requests = 0;
   const { client, seen } = scriptedService(
     () => (++requests === 1 ? refusal('30') : new Response('', { status: 503 })),
@@ -204,10 +204,10 @@ test('keeps a pause when its probe is answered with 503', async () => {
   client.close();
 });
 
-test('a wait that begins in a pause is asked for after it', async () => {
+test('polls after the pause for a wait that starts during it', async () => {
   const { client, seen, refusedAt } = await limitedByKey({
     first: isWaitedFor,
-    answer: () => refusal('10'),
+    refuse: () => refusal('10'),
     lasts: 10 * SECOND,
   });
   await vi.advanceTimersByTimeAsync(2 * SECOND);
@@ -218,7 +218,7 @@ test('a wait that begins in a pause is asked for after it', async () => {
   client.close();
 });
 
-test('an absurd Retry-After of a 503 holds back the polls of its reference for a minute, not for ever', async () => {
+test('limits an absurd Retry-After of a 503 to a minute', async () => {
   const busy = new Response('', { status: 503, headers: { 'retry-after': '99999999' } });
   const { client, seen } = scriptedService(inTurn(busy, 'success'));
   timed(client.waitForFinalStatus(REFERENCE));
@@ -226,7 +226,7 @@ test('an absurd Retry-After of a 503 holds back the polls of its reference for a
   expect(seen.map(({ at }) => at)).toEqual([0, MINUTE]);
 });
 
-test('Retry-After of a 503 or of a 200 holds back the polls of that reference, and no others', async () => {
+test('holds back only the polls of the reference whose Retry-After it was', async () => {
   const later = { headers: { 'retry-after': '20' } };
   const { client, seen } = scriptedService((reference) =>
     reference === 'TXN-other' ? 'pending' : new Response('', { status: 503, ...later }),

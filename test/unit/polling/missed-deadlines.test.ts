@@ -7,17 +7,20 @@ useFakeClock();
 
 const never = () => new Promise<never>(() => {});
 
-/** A wait whose deadline passed long ago, as in a job that was in its queue for too long. */
+/** A wait whose deadline passed long ago, as in a job that stayed in its queue for too long. */
 const late = () => ({ startedAt: Date.now() - 11 * MINUTE });
 
-test.each(['success', 'failed'])('resolves with %s though the deadline passed before', async (status) => {
-  const { client, seen } = scriptedService(inTurn(status));
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
-  expect(end).toMatchObject({ at: 0, value: { status } });
-  expect(seen).toHaveLength(1);
-});
+test.each(['success', 'failed'])(
+  'resolves with %s if the deadline passed before the wait started',
+  async (status) => {
+    const { client, seen } = scriptedService(inTurn(status));
+    const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+    expect(end).toMatchObject({ at: 0, value: { status } });
+    expect(seen).toHaveLength(1);
+  },
+);
 
-test('judges expect on the check of a wait that began too late', async () => {
+test('compares expect on the check of a wait that started too late', async () => {
   const { client } = scriptedService(inTurn('success'));
   const expectation = { expect: { amount: '1.00' }, ...late() };
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, expectation)));
@@ -34,7 +37,7 @@ test('times out after one check that is not final', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('times out after one check that fails, and says why', async () => {
+test('times out after one check that fails, and reports its error', async () => {
   const { client, seen } = scriptedService(inTurn(new Response('', { status: 503 })));
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
   expect(end).toMatchObject({
@@ -44,7 +47,7 @@ test('times out after one check that fails, and says why', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('fails with the permanent error of the one check', async () => {
+test('rejects with the permanent error of the one check', async () => {
   const { client } = scriptedService(inTurn(new Response('', { status: 403 })));
   const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
   expect(end).toMatchObject({ error: { status: 403 } });
@@ -90,7 +93,7 @@ test('shares the one check among waits on one reference', async () => {
   expect(await settled(patient)).toMatchObject({ value: { status: 'success' } });
 });
 
-test('checks a reference that others wait for, at most once per second', async () => {
+test('checks a shared reference at most once per second', async () => {
   const { client, seen } = scriptedService(inTurn('pending'));
   timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
   await vi.advanceTimersByTimeAsync(10 * SECOND);
@@ -103,7 +106,7 @@ test('checks a reference that others wait for, at most once per second', async (
   client.close();
 });
 
-test('checks a late wait ahead of a queue that is full', async () => {
+test('checks a late wait ahead of a full queue', async () => {
   const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
   for (let index = 0; index < 1_000; index++) timed(client.waitForFinalStatus(`TXN-${index}`));
   await vi.advanceTimersByTimeAsync(20 * SECOND);
@@ -116,7 +119,7 @@ test('checks a late wait ahead of a queue that is full', async () => {
 test.each([
   ['maxConcurrency', { maxConcurrency: 1 }, never],
   ['a pause after a 429', {}, () => new Response('', { status: 429, headers: { 'retry-after': '60' } })],
-])('says that no check could be sent if %s prevents it', async (_, polling, say) => {
+])('reports that no check was sent if %s prevents it', async (_, polling, say) => {
   const { client, seen } = scriptedService(say, { polling });
   for (let index = 0; index < 10; index++) timed(client.waitForFinalStatus(`TXN-${index}`));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
@@ -127,7 +130,7 @@ test.each([
   client.close();
 });
 
-test('yields the status that the one check saw, and then times out', async () => {
+test('yields the status of the one check, and then times out', async () => {
   const { client } = scriptedService(inTurn('processing'));
   const statuses: string[] = [];
   const reading = (async () => {
@@ -137,7 +140,7 @@ test('yields the status that the one check saw, and then times out', async () =>
   expect(statuses).toEqual(['processing']);
 });
 
-test('tells onPoll and onEvent of the one check', async () => {
+test('calls onPoll and onEvent for the one check', async () => {
   const told: unknown[] = [];
   const { client } = scriptedService(inTurn('pending'), { onEvent: (event) => told.push(event) });
   const onPoll = vi.fn();
@@ -147,7 +150,7 @@ test('tells onPoll and onEvent of the one check', async () => {
   expect(told).toContainEqual(expect.objectContaining({ type: 'wait', result: 'timeout', attempts: 1 }));
 });
 
-test('checks once after a freeze that went over the deadline', async () => {
+test('checks once after a freeze over the deadline', async () => {
   const { client, seen } = scriptedService(inTurn('pending', 'success'));
   const wait = timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -156,7 +159,7 @@ test('checks once after a freeze that went over the deadline', async () => {
   expect(seen).toHaveLength(2);
 });
 
-test('checks again if the answer to a check may be lost in a freeze', async () => {
+test('checks again if a freeze might have lost the response', async () => {
   const { client, seen } = scriptedService((_, count) => (count === 1 ? never() : 'success'));
   const wait = timed(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -185,7 +188,7 @@ test('checks once if the thread was busy from the start to the deadline', async 
   expect(seen).toHaveLength(1);
 });
 
-test('keeps to the schedule after a sleep in which nobody waited', async () => {
+test('keeps to the schedule after a sleep without any wait', async () => {
   const { client, seen } = scriptedService(inTurn('success', 'pending'));
   await settled(timed(client.waitForFinalStatus(REFERENCE)), SECOND);
   vi.setSystemTime(Date.now() + 60 * MINUTE);
@@ -201,7 +204,7 @@ test('checks within ten seconds after a sleep that stopped the timers', async ()
   await vi.advanceTimersByTimeAsync(MINUTE + SECOND);
   vi.setSystemTime(Date.now() + 60 * MINUTE);
   await vi.advanceTimersByTimeAsync(10 * SECOND);
-  // The request that was under way when the machine fell asleep may have no connection any more.
+  // The request in flight might have lost its connection while the machine slept.
   expect(seen.map(({ signal }) => signal.aborted)).toEqual([false, true, false]);
   client.close();
 });

@@ -1,0 +1,144 @@
+import { verify } from '../api/operations.ts';
+import type { Transaction } from '../api/transaction.ts';
+import { TransactionMismatchError } from '../errors.ts';
+import { isFinal } from '../schedule.ts';
+import type { Abortable } from './abort-listeners.ts';
+import type { PollResult } from './check.ts';
+import type { HeapItem } from './heap.ts';
+import type { PollGroup } from './poll-group.ts';
+import type { ResolvedWait } from './resolve-wait.ts';
+
+/**
+ * One caller's wait. `dueAt` is its place in the heap of deadlines. One client can hold a million of these, so the object
+ * is flat and holds only what the wait needs later.
+ */
+export interface Waiter
+  extends HeapItem,
+    Abortable<Waiter>,
+    Readonly<Pick<ResolvedWait, 'rules' | 'expect' | 'onPoll' | 'onTransaction' | 'isSingleCheck'>> {
+  readonly group: PollGroup;
+  /** Its index among the waiters of its group, -1 after it has left. */
+  index: number;
+  /** The start of the wait: on the monotonic clock, and in milliseconds since 1970. */
+  readonly startedMono: number;
+  readonly startedAt: number;
+  /** The end of the wait, on the monotonic clock. `dueAt` is the same, or later if one more check was granted. */
+  readonly deadline: number;
+  /** The polls of the group that ended before this wait joined. */
+  readonly attemptsBefore: number;
+  readonly resolve: ResolveWaiter;
+}
+
+/**
+ * Resolves the caller's promise. It rejects that promise if it is given a rejected one: a second function for that would
+ * take 64 bytes more for each wait.
+ */
+export type ResolveWaiter = (transaction: Transaction | Promise<never>) => void;
+
+/** When a wait started: on the monotonic clock, and in milliseconds since 1970. */
+export type WaitStart = Pick<Waiter, 'startedMono' | 'startedAt'>;
+
+/** Creates a waiter that is in no heap yet. A poll in flight counts as its own: it gets that poll's result too. */
+export function createWaiter(
+  group: PollGroup,
+  request: ResolvedWait,
+  { startedMono, startedAt }: WaitStart,
+  resolve: ResolveWaiter,
+): Waiter {
+  const { rules, timeout, expect, onPoll, onTransaction, isSingleCheck } = request;
+  // Each property by its name: an object made with a spread takes 32 bytes more.
+  return {
+    group,
+    index: group.waiters.length,
+    rules,
+    expect,
+    onPoll,
+    onTransaction,
+    isSingleCheck,
+    startedMono,
+    startedAt,
+    deadline: Math.ceil(startedMono + timeout),
+    attemptsBefore: group.attempts - (group.inFlight ? 1 : 0),
+    resolve,
+    dueAt: 0,
+    heapIndex: -1,
+    abortGroup: null,
+    previous: null,
+    next: null,
+  };
+}
+
+/** Whether the deadline has passed and the wait got one more check, whose result ends it. */
+export function isOverdue({ dueAt, deadline }: Waiter): boolean {
+  return dueAt > deadline;
+}
+
+/** The last poll leaves this long before the deadline, so that its result can still arrive. In milliseconds. */
+const FINAL_POLL_MARGIN = 500;
+
+/** Returns when the last poll before the deadline is due. */
+export function getFinalPollTime({ dueAt, deadline, startedMono }: Waiter): number {
+  return dueAt - Math.min(FINAL_POLL_MARGIN, (deadline - startedMono) / 10);
+}
+
+/** Returns how many polls the wait took part in. */
+export function countAttempts({ group, attemptsBefore }: Waiter): number {
+  return group.attempts - attemptsBefore;
+}
+
+/** Returns the milliseconds since the start of the wait. */
+export function getElapsed({ startedMono }: Waiter, now: number): number {
+  return Math.max(0, Math.round(now - startedMono));
+}
+
+/** How a wait ends after a poll: with its own copy of the transaction, with an error, or at its deadline. */
+export type WaitResult =
+  | { result: 'final'; transaction: Transaction }
+  | { result: 'failed'; reason: unknown }
+  | { result: 'timeout'; transaction: Transaction | undefined };
+
+/**
+ * Returns how this poll ends the wait, or `undefined` if the wait goes on. `isTemporary` tells whether the poll's error
+ * is temporary. Each wait has its own final statuses and its own `expect`.
+ */
+export function getWaitResult(
+  waiter: Waiter,
+  { callResult, error }: PollResult,
+  isTemporary: boolean,
+  redactReference: (reference: string) => string,
+): WaitResult | undefined {
+  if (!callResult && !isTemporary) return { result: 'failed', reason: error };
+  if (callResult && isFinalFor(waiter, callResult.result)) {
+    const { requestId } = callResult;
+    const transaction = cloneTransaction(callResult.result);
+    const mismatch = findMismatch(waiter, transaction, requestId, redactReference);
+    return mismatch ? { result: 'failed', reason: mismatch } : { result: 'final', transaction };
+  }
+  if (!isOverdue(waiter)) return undefined;
+  return { result: 'timeout', transaction: callResult && cloneTransaction(callResult.result) };
+}
+
+function isFinalFor({ isSingleCheck, rules }: Waiter, { status }: Transaction): boolean {
+  return isSingleCheck || isFinal(status, rules.finalStatuses);
+}
+
+function findMismatch(
+  { group: { reference }, expect }: Waiter,
+  transaction: Transaction,
+  requestId: string,
+  redactReference: (reference: string) => string,
+): TransactionMismatchError | undefined {
+  const mismatches = expect ? verify.findMismatches(transaction, { reference, expect }) : [];
+  if (mismatches.length === 0) return undefined;
+  return new TransactionMismatchError(transaction, mismatches, {
+    operation: 'verify',
+    outcome: null,
+    requestId,
+    redact: { id: redactReference },
+  });
+}
+
+/** Copies a transaction for one caller: a caller's changes must not reach another caller, nor the poller. */
+export function cloneTransaction(transaction: Transaction): Transaction {
+  return { ...transaction };
+}
