@@ -41,7 +41,7 @@ async function run(): Promise<void> {
     return;
   }
   const expiry = parseWhole('expiry', values.expiry, 1, 86_400);
-  await serve({
+  await startAndPrint({
     port: parseWhole('port', values.port, 0, 65_535),
     host: values.host,
     allowRemote: values['allow-remote'],
@@ -52,7 +52,7 @@ async function run(): Promise<void> {
   });
 }
 
-async function serve(options: SandboxOptions): Promise<void> {
+async function startAndPrint(options: SandboxOptions): Promise<void> {
   const sandbox = await startSandbox(options);
   const { url, baseUrl, testKey, liveKey, transactions } = sandbox;
   const kept =

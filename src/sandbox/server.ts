@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { isLoopback } from '../loopback.ts';
 import { type ResolvedOptions, SandboxError } from './options.ts';
 
 /**
@@ -27,10 +28,6 @@ export async function listen({
     throw new SandboxError(explainListenError(error, host, port), { cause: error });
   }
   return server;
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
 function explainListenError(error: unknown, host: string, port: number): string {

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod/mini';
 import { networks } from '../api/input.ts';
 import { transactionStatuses } from '../api/transaction.ts';
+import { defaultFinalStatuses } from '../schedule.ts';
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';
 import { SandboxError } from './options.ts';
 
@@ -27,7 +28,7 @@ PRAGMA user_version = ${VERSION};`;
 const timestamp = z.number().check(z.gte(0), z.lte(8.64e15));
 
 const planSchema = z.union([
-  z.object({ settleAt: timestamp, status: z.enum(['success', 'failed', 'abandoned']) }),
+  z.object({ settleAt: timestamp, status: z.enum(defaultFinalStatuses) }),
   z.object({ statuses: z.array(z.enum(transactionStatuses)) }),
 ]);
 

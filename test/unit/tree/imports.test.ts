@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
-  ['values and time', /^(?:version|max-timeout|untrusted|timing|schedule)\./],
+  ['values and time', /^(?:version|max-timeout|untrusted|loopback|timing|schedule)\./],
   ['API', /^api\//],
   ['errors and events', /^(?:errors|events|decoded-text|redact|unknown-option)\./],
   ['journal', /^journal\//],
