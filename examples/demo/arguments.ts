@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { chargeMobileMoneyInputSchema, initializeInputSchema, networks } from 'payment-collection-client';
 import type { ServiceDemo } from './service.ts';
 
-/** The demo cannot run as it was started. The message alone says what to change. */
+/** The demo cannot run as it was started. The message says what to change. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -40,7 +40,7 @@ export function createApp(context: AppContext): Hono<Env> {
     const { hostname, host } = new URL(c.req.url);
     if (isOwnHost(hostname, url)) return next();
     return c.text(
-      `This sandbox does not answer to the name ${host}. To allow it: --public-url http://${host}`,
+      `This sandbox does not accept the name ${host}. To allow it: --public-url http://${host}`,
       421,
     );
   });

@@ -42,7 +42,7 @@ export interface Sandbox extends PaymentControls, AsyncDisposable {
   readonly baseUrl: string;
   /** The dashboard. The customer's phone is `/phone` below it. */
   readonly url: string;
-  /** Starts checkout payments. A Mobile Money charge is answered with 403, which is an assumption. */
+  /** Starts checkout payments. It rejects a Mobile Money charge with 403, which is an assumption. */
   readonly testKey: string;
   /** Starts checkout payments, and charges Mobile Money. */
   readonly liveKey: string;

@@ -1,7 +1,7 @@
 import { MAX_DELAY_MS } from '../testing/ledger.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
 
-/** The sandbox cannot start as configured. The message alone says what to change. */
+/** The sandbox cannot start as configured. The message says what to change. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
 }
@@ -28,7 +28,7 @@ export interface SandboxOptions {
   allowRemote?: boolean | undefined;
   /**
    * The address by which others reach the sandbox, such as `https://sandbox.test`. Every `checkout_url` begins with it,
-   * and the sandbox answers to its name. Without it the sandbox answers to `localhost` and to IP addresses.
+   * and the sandbox accepts its name. Otherwise it accepts `localhost` and IP addresses only.
    *
    * The client accepts `http` for loopback hosts only. For a client on another machine, put a TLS proxy in front.
    *

@@ -40,7 +40,7 @@ export function addPages(app: Hono<Env>, { service, activity, access }: PageCont
 /** At most one update of a page in this time. */
 const UPDATE_INTERVAL = 100;
 
-/** Keeps one page up to date through server-sent events: first with the whole view, then with each change. */
+/** Keeps one page up to date through server-sent events: first the whole view, then with each change. */
 function streamUpdates(c: Context, activity: ActivityLog, view: LiveView): Response {
   return streamSSE(c, async (stream) => {
     stream.onAbort(() => activity.notifyChange());
@@ -75,7 +75,7 @@ const phoneLink = { href: '/phone', label: 'The phone' };
 
 const decisionSchema = z.object({
   reference: z.string(),
-  answer: z.enum(['approve', 'decline']),
+  decision: z.enum(['approve', 'decline']),
   pin: z._default(z.string(), ''),
 });
 
@@ -85,16 +85,16 @@ function addPhoneActions(app: Hono<Env>, ledger: Ledger, activity: ActivityLog):
     const parsed = decisionSchema.safeParse(await parseForm(c));
     if (!parsed.success)
       return c.html(messagePage('Invalid form', 'Approve or decline a prompt.', phoneLink), 400);
-    const { reference, answer, pin } = parsed.data;
+    const { reference, decision, pin } = parsed.data;
     const entry = ledger.find(reference);
     if (!entry?.mobileMoney) {
       return c.html(messagePage('Not found', 'There is no such prompt.', phoneLink), 404);
     }
-    if (answer === 'approve' && !/^[0-9]{4}$/.test(pin)) {
+    if (decision === 'approve' && !/^[0-9]{4}$/.test(pin)) {
       return c.html(phonePage(activity, { reference, message: 'A PIN has four digits.' }), 400);
     }
     // A final status stays as it is.
-    if (!isFinal(entry.status)) ledger.settle(reference, answer === 'approve' ? 'success' : 'failed');
+    if (!isFinal(entry.status)) ledger.settle(reference, decision === 'approve' ? 'success' : 'failed');
     return c.redirect('/phone', 303);
   });
 }
@@ -120,7 +120,8 @@ function addCheckout(app: Hono<Env>, ledger: Ledger): void {
 
 function refuseCheckout(c: Context<Env>, isCharge: boolean) {
   if (!isCharge) return c.html(messagePage('Not found', 'There is no transaction with this reference.'), 404);
-  const text = 'This is a Mobile Money charge. It has no checkout page: answer its prompt on the phone.';
+  const text =
+    'This is a Mobile Money charge. It has no checkout page: approve or decline its prompt on the phone.';
   return c.html(messagePage('No checkout page', text, phoneLink), 404);
 }
 

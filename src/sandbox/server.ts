@@ -50,7 +50,7 @@ export function urlOf(server: Server, host: string): string {
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** Answers the requests of a server with an app. */
+/** Passes the requests of a server to an app. */
 export function serve(
   server: Server,
   app: (request: Request, bindings: object) => Promise<Response> | Response,

@@ -1,17 +1,17 @@
 import type { Fault, StatusFault } from './faults.ts';
 import { JSON_TYPE, type SuccessBody } from './responses.ts';
 
-/** A request that is about to be answered, perhaps with a fault. */
+/** What a fault needs of the request that it breaks. */
 export interface FaultContext {
-  /** Does what the request asks, and returns the documented response. */
+  /** Executes the request, and returns the documented response. */
   act(): SuccessBody;
   /** Makes the customer approve after `delay` milliseconds. */
   approveAfter(reference: string, delay: number): void;
-  /** Returns a signal that aborts when the client has gone. */
-  clientGone(): AbortSignal;
+  /** Returns a signal that aborts when the client has disconnected. */
+  clientDisconnected(): AbortSignal;
 }
 
-/** Answers a request with a fault, or as documented when there is none. */
+/** Responds to a request with a fault, or as documented if there is none. */
 export async function respondWithFault(fault: Fault | undefined, context: FaultContext): Promise<Response> {
   switch (fault?.kind) {
     case undefined:
@@ -34,10 +34,10 @@ export async function respondWithFault(fault: Fault | undefined, context: FaultC
       return breakConnection();
     case 'hang':
       if (fault.accepted) context.act();
-      await waitForAbort(context.clientGone());
+      await waitForAbort(context.clientDisconnected());
       return breakConnection();
     case 'slowBody':
-      return createSlowResponse(context.act(), fault.interval ?? 100, context.clientGone());
+      return createSlowResponse(context.act(), fault.interval ?? 100, context.clientDisconnected());
     case 'truncated': {
       const text = JSON.stringify(context.act());
       return new Response(text.slice(0, text.length / 2), { headers: JSON_TYPE });
@@ -84,7 +84,7 @@ function waitForAbort(signal: AbortSignal): Promise<void> {
   });
 }
 
-function createSlowResponse(body: SuccessBody, interval: number, clientGone: AbortSignal): Response {
+function createSlowResponse(body: SuccessBody, interval: number, clientDisconnected: AbortSignal): Response {
   const bytes = new TextEncoder().encode(JSON.stringify(body));
   let sent = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -98,11 +98,11 @@ function createSlowResponse(body: SuccessBody, interval: number, clientGone: Abo
         stop();
         controller.close();
       }, interval);
-      // MSW does not always cancel the body when the client has gone. An HTTP server cancels it in the same turn, and
+      // MSW does not always cancel the body when the client has disconnected. An HTTP server cancels it in the same turn, and
       // the error then reaches no reader.
-      clientGone.addEventListener('abort', () => {
+      clientDisconnected.addEventListener('abort', () => {
         stop();
-        queueMicrotask(() => controller.error(clientGone.reason));
+        queueMicrotask(() => controller.error(clientDisconnected.reason));
       });
     },
     cancel: stop,

@@ -3,7 +3,7 @@ import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { MAX_DELAY_MS } from './ledger.ts';
 
 /**
- * Answers with a status code: an error, a redirect, or a bare 2xx. The client throws the class for that code
+ * Responds with a status code: an error, a redirect, or a bare 2xx. The client throws the class for that code
  * (`ServerError`, `NotFoundError`, …). For a POST, a 5xx, a 408 or a 3xx is an `OutcomeUnknownError`.
  *
  * @example { kind: 'status', status: 502, body: 'html' }
@@ -29,7 +29,7 @@ export interface StatusFault {
   readonly accepted?: boolean;
 }
 
-/** Answers 429 with Retry-After: a `RateLimitError` with `retryAfter`. The service does not act. */
+/** Responds with 429 and Retry-After: a `RateLimitError` with `retryAfter`. The service does not act. */
 export interface RateLimitedFault {
   readonly kind: 'rateLimited';
   /** In milliseconds. The header has whole seconds, rounded up. @default 1000 */

@@ -12,13 +12,13 @@ export interface MockPaymentsOptions {
    */
   baseUrl?: string | undefined;
   /**
-   * The one key that the mock accepts. It answers any other with 401.
+   * The one key that the mock accepts. It rejects any other with 401.
    *
    * @default 'sk_test_mock'
    */
   apiKey?: string | undefined;
   /**
-   * Answers a Mobile Money charge with a key `sk_test_…` with 403. Charging works in live mode only, but the response in
+   * Rejects a Mobile Money charge with a key `sk_test_…`, with 403. Charging works in live mode only, but the response in
    * test mode is not documented, so 403 is an assumption. When this is off the mock charges with any key, and no test
    * needs a key that looks live.
    *

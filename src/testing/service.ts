@@ -79,7 +79,7 @@ export class PaymentService {
     return this.#requests;
   }
 
-  /** Answers one request. A response of type `error` stands for a connection that breaks. */
+  /** Handles one request. A response of type `error` stands for a connection that breaks. */
   async handle(request: Request): Promise<Response> {
     const at = Date.now();
     const startedAt = performance.now();
@@ -142,7 +142,7 @@ export class PaymentService {
           return success;
         },
         approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
-        clientGone: () => AbortSignal.any([signal, this.#lifetime.signal]),
+        clientDisconnected: () => AbortSignal.any([signal, this.#lifetime.signal]),
       });
     } catch (error) {
       if (error instanceof HttpRejection) return createErrorResponse(error);

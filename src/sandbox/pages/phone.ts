@@ -37,7 +37,7 @@ ${renderPromptCount(prompts)}
   return layout({ title: 'Phone', name: 'phone', events: '/events/phone', body });
 }
 
-/** Renders the prompts that changed. One that is no longer open is marked as gone. */
+/** Renders the prompts that changed. One that is no longer open is marked for removal. */
 export function livePhone(activity: ActivityLog): LiveView {
   return {
     renderAll: () => {
@@ -80,8 +80,8 @@ function renderPrompt(entry: Entry, error?: PinError): Html {
 <input id="pin-${reference}" name="pin" type="password" inputmode="numeric" pattern="[0-9]{4}" maxlength="4"
  autocomplete="off" required title="Four digits"${wrong ? html` autofocus aria-invalid="true" aria-describedby="wrong-${reference}"` : ''}>
 ${wrong ? html`<p class="wrong" id="wrong-${reference}" role="alert">${wrong}</p>` : ''}
-<button class="primary" name="answer" value="approve">Approve</button>
-<button name="answer" value="decline" formnovalidate>Decline</button>
+<button class="primary" name="decision" value="approve">Approve</button>
+<button name="decision" value="decline" formnovalidate>Decline</button>
 </form>
 <p class="small"><code>${reference}</code>${plan && 'settleAt' in plan ? html` · until ${renderTime(plan.settleAt)}` : ''}</p>
 </li>`;

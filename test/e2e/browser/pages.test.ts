@@ -91,7 +91,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
 
     await row(started.reference).locator('summary').click();
     await press(`/checkout/${started.reference}`, { outcome: 'pay' });
-    await press('/phone', { reference: charged.reference, answer: 'decline' });
+    await press('/phone', { reference: charged.reference, decision: 'decline' });
     await payments.verify(started.reference);
     await row(started.reference).getByText('success').waitFor();
     await row(charged.reference).getByText('failed').waitFor();

@@ -115,7 +115,7 @@ test('leaves Request and Response of its process unchanged', async () => {
   expect(globalThis.Response).toBe(originals.Response);
 });
 
-test('answers 413 to a body over 1 MiB', async () => {
+test('responds with 413 to a body over 1 MiB', async () => {
   const { sandbox } = await startTestSandbox();
   const { status } = await fetch(`${sandbox.baseUrl}/transactions/initialize`, {
     method: 'POST',

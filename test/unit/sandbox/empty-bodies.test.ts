@@ -55,7 +55,7 @@ async function sendRaw(sandbox: { readonly url: string }, head: string[], end: s
 }
 
 for (const [framing, length, end] of framings) {
-  test.each(contentTypes)(`never answers 500 to a request with ${framing}, %s`, async (_, type) => {
+  test.each(contentTypes)(`never responds with 500 to a request with ${framing}, %s`, async (_, type) => {
     const { sandbox } = await startTestSandbox();
     const own = [`Authorization: Bearer ${sandbox.testKey}`, `Origin: ${sandbox.url}`];
     const wrong: string[] = [];
@@ -89,7 +89,7 @@ test.each([
   ['POST', '/phone', [], 400],
   ['POST', '/checkout/TXN-X', [], 404],
 ] satisfies [string, string, string[], number][])(
-  'answers a %s %s without a body and with %j with %d',
+  'responds to a %s %s without a body and with %j with %d',
   async (method, path, type, expected) => {
     const { sandbox } = await startTestSandbox();
     const own = [`Authorization: Bearer ${sandbox.testKey}`, `Origin: ${sandbox.url}`];

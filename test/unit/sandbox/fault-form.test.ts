@@ -68,7 +68,7 @@ test.each([
   { operation: 'verify', kind: 'rateLimited', retryAfter: '-1' },
   { operation: 'verify', kind: 'lateApproval', after: '5' },
   { operation: 'initialize', kind: 'unrecognisedStatus', status: 'reversed' },
-])('answers 400 to the invalid fault %o', async (fields) => {
+])('responds with 400 to the invalid fault %o', async (fields) => {
   const { press, page } = await startTestSandbox();
   const response = await press('/faults', { ...once, ...fields });
   expect(response.status).toBe(400);

@@ -26,7 +26,7 @@ test('the checkout page shows a final result that no button changes', async () =
 });
 
 test.each(['', 'win', '__proto__', 'constructor'])(
-  'the checkout page answers 400 to the outcome "%s"',
+  'the checkout page responds with 400 to the outcome "%s"',
   async (outcome) => {
     const { payments, press } = await startTestSandbox();
     const { reference } = await payments.initialize(payment);
@@ -41,12 +41,12 @@ test('the phone shows a prompt that any four digits approve', async () => {
   const markup = await page('/phone');
   for (const text of ['Telecel Cash', 'GHS 25.50', '024 412 3456', reference]) expect(markup).toContain(text);
 
-  const wrong = await press('/phone', { reference, answer: 'approve', pin: '123' });
+  const wrong = await press('/phone', { reference, decision: 'approve', pin: '123' });
   expect(wrong.status).toBe(400);
   expect(await wrong.text()).toContain('A PIN has four digits.');
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
 
-  const right = await press('/phone', { reference, answer: 'approve', pin: '0000' });
+  const right = await press('/phone', { reference, decision: 'approve', pin: '0000' });
   expect(right.headers.get('location')).toBe('/phone');
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'success' });
 });
@@ -54,7 +54,7 @@ test('the phone shows a prompt that any four digits approve', async () => {
 test('the phone declines a charge without a PIN', async () => {
   const { payments, press } = await startTestSandbox();
   const { reference } = await payments.chargeMobileMoney(charge);
-  await press('/phone', { reference, answer: 'decline' });
+  await press('/phone', { reference, decision: 'decline' });
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
 });
 
@@ -73,21 +73,21 @@ test('a charge has no checkout page, and a checkout payment no prompt', async ()
   const started = await payments.initialize(payment);
   expect((await fetch(`${sandbox.url}/checkout/${charged.reference}`)).status).toBe(404);
   expect((await press(`/checkout/${charged.reference}`, { outcome: 'pay' })).status).toBe(404);
-  const form = { reference: started.reference, answer: 'approve', pin: '1234' };
+  const form = { reference: started.reference, decision: 'approve', pin: '1234' };
   expect((await press('/phone', form)).status).toBe(404);
   expect(sandbox.transactions.map(({ status }) => status)).toEqual(['pending', 'pending']);
 });
 
 const origins = ['https://evil.example', 'http://localhost:1', 'null', null];
 
-test.each(origins)('answers 403 to every form of the origin %s', async (origin) => {
+test.each(origins)('responds with 403 to every form of the origin %s', async (origin) => {
   const { sandbox, payments, press } = await startTestSandbox();
   const started = await payments.initialize(payment);
   const charged = await payments.chargeMobileMoney(charge);
   const { reference } = charged;
   const responses = [
     await press(`/checkout/${started.reference}`, { outcome: 'pay' }, origin),
-    await press('/phone', { reference, answer: 'approve', pin: '1234' }, origin),
+    await press('/phone', { reference, decision: 'approve', pin: '1234' }, origin),
     await press('/faults', { operation: 'verify', kind: 'reset', times: '1' }, origin),
     await press('/faults/stop', {}, origin),
   ];
@@ -96,7 +96,7 @@ test.each(origins)('answers 403 to every form of the origin %s', async (origin) 
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
 });
 
-test('answers 421 to a host name that is not its own', async () => {
+test('responds with 421 to a host name that is not its own', async () => {
   const { sandbox } = await startTestSandbox();
   const statusFor = (host: string) =>
     new Promise((resolve) => {

@@ -26,7 +26,7 @@ test('keeps transactions unchanged over a restart', async () => {
   expect(second.sandbox.transactions).toEqual(transactions);
   expect(second.sandbox.charges).toEqual(charges);
   expect(await second.page('/')).toContain(paid.reference);
-  await second.press('/phone', { reference: open.reference, answer: 'approve', pin: '1234' });
+  await second.press('/phone', { reference: open.reference, decision: 'approve', pin: '1234' });
   await second.sandbox.close();
 
   const third = await startTestSandbox({ state });

@@ -26,7 +26,7 @@ test.each([
   ['http://127.0.0.1:4010/api/v1', 'http://127.0.0.1:4010/api/v1'],
   ['http://[::1]:4010/api/v1', 'http://[::1]:4010/api/v1'],
   ['https://payments.example', 'https://payments.example'],
-])('answer requests below %s', async (given, baseUrl) => {
+])('handle requests below %s', async (given, baseUrl) => {
   const { mock, payments } = startMock({ baseUrl: given });
   expect(mock.baseUrl).toBe(baseUrl);
   const { checkout_url, reference } = await payments.initialize(payment);

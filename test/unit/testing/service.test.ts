@@ -25,7 +25,7 @@ function post(path = '/api/v1/transactions/initialize', key = 'sk_test_one', sig
   );
 }
 
-test('answers a request without MSW', async () => {
+test('handles a request without MSW', async () => {
   const response = await post();
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({
@@ -42,7 +42,7 @@ test('accepts several keys, and charges with a live one only', async () => {
 });
 
 test.each(['/transactions/initialize', '/api/v2/transactions/initialize', '/api/v1transactions/initialize'])(
-  'answers 404 to %s, which is not below the base URL',
+  'responds with 404 to %s, which is not below the base URL',
   async (path) => {
     expect((await post(path)).status).toBe(404);
     expect(service.requests).toMatchObject([{ operation: null, path }]);

@@ -201,7 +201,7 @@ describe('path and method', () => {
     '/transactions/verify/',
     '/transactions/verify/TXN-000001/x',
     '/v2/transactions/initialize',
-  ])('answers 404 to %s', async (path) => {
+  ])('responds with 404 to %s', async (path) => {
     startMock();
     expect(await parseRejection(send(path))).toMatchObject({ code: 404, status: false });
   });
@@ -212,7 +212,7 @@ describe('path and method', () => {
     ['GET', chargeMobileMoney, 'POST'],
     ['DELETE', '/transactions/verify/TXN-000001', 'GET'],
     ['POST', '/transactions/verify/TXN-000001', 'GET'],
-  ])('answers 405 to %s %s', async (method, path, allow) => {
+  ])('responds with 405 to %s %s', async (method, path, allow) => {
     startMock();
     const response = await send(path, { method });
     expect(response.status).toBe(405);
@@ -220,7 +220,7 @@ describe('path and method', () => {
   });
 
   test.each(['TXN-000002', 'TXN-%', 'TXN-%2F', 'anything'])(
-    'answers 404 to a verify of %s',
+    'responds with 404 to a verify of %s',
     async (reference) => {
       const { payments } = startMock();
       await payments.initialize(payment);
