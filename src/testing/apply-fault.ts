@@ -8,7 +8,7 @@ export interface FaultContext {
   /** Makes the customer approve after `delay` milliseconds. */
   approveAfter(reference: string, delay: number): void;
   /** Returns a signal that aborts when the client has disconnected. */
-  clientDisconnected(): AbortSignal;
+  getDisconnectSignal(): AbortSignal;
 }
 
 /** Responds to a request with a fault, or as documented if there is none. */
@@ -34,10 +34,10 @@ export async function respondWithFault(fault: Fault | undefined, context: FaultC
       return breakConnection();
     case 'hang':
       if (fault.accepted) context.act();
-      await waitForAbort(context.clientDisconnected());
+      await waitForAbort(context.getDisconnectSignal());
       return breakConnection();
     case 'slowBody':
-      return createSlowResponse(context.act(), fault.interval ?? 100, context.clientDisconnected());
+      return createSlowResponse(context.act(), fault.interval ?? 100, context.getDisconnectSignal());
     case 'truncated': {
       const text = JSON.stringify(context.act());
       return new Response(text.slice(0, text.length / 2), { headers: JSON_TYPE });
@@ -84,7 +84,7 @@ function waitForAbort(signal: AbortSignal): Promise<void> {
   });
 }
 
-function createSlowResponse(body: SuccessBody, interval: number, clientDisconnected: AbortSignal): Response {
+function createSlowResponse(body: SuccessBody, interval: number, disconnected: AbortSignal): Response {
   const bytes = new TextEncoder().encode(JSON.stringify(body));
   let sent = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
@@ -100,9 +100,9 @@ function createSlowResponse(body: SuccessBody, interval: number, clientDisconnec
       }, interval);
       // MSW does not always cancel the body when the client has disconnected. An HTTP server cancels it in the same turn, and
       // the error then reaches no reader.
-      clientDisconnected.addEventListener('abort', () => {
+      disconnected.addEventListener('abort', () => {
         stop();
-        queueMicrotask(() => controller.error(clientDisconnected.reason));
+        queueMicrotask(() => controller.error(disconnected.reason));
       });
     },
     cancel: stop,

@@ -142,7 +142,7 @@ export class PaymentService {
           return success;
         },
         approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
-        clientDisconnected: () => AbortSignal.any([signal, this.#lifetime.signal]),
+        getDisconnectSignal: () => AbortSignal.any([signal, this.#lifetime.signal]),
       });
     } catch (error) {
       if (error instanceof HttpRejection) return createErrorResponse(error);
