@@ -5,7 +5,7 @@ import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
 
-// Each as a property `entry`: that is where knip looks.
+// knip looks for entries in properties of this name.
 const schedule = { entry: { schedule: 'src/schedule.ts' } };
 const sandbox = { entry: { sandbox: 'src/sandbox/index.ts' } };
 const others = {
@@ -26,44 +26,39 @@ const shared = {
   removeNodeProtocol: false,
   target: 'es2023',
   platform: 'neutral',
-  // Splitting leaves imports of files of which nothing is used.
+  // Splitting leaves imports of files from which nothing is used.
   treeshake: { moduleSideEffects: 'no-external' },
 } satisfies Options;
 
-// A CommonJS module cannot wait at its top for an optional peer.
+// A CommonJS module cannot await an optional peer at its top level.
 const requirePeers: EsbuildPlugin = {
   name: 'require-peers',
   setup({ onResolve }) {
-    const twins = {
-      msw: new URL('src/testing/msw-commonjs.ts', import.meta.url),
-      undici: new URL('src/node/undici-commonjs.ts', import.meta.url),
-    };
-    for (const [peer, twin] of Object.entries(twins)) {
-      onResolve({ filter: new RegExp(`/${peer}\\.ts$`) }, () => ({ path: fileURLToPath(twin) }));
-    }
+    const twin = new URL('src/node/undici-commonjs.ts', import.meta.url);
+    onResolve({ filter: /\/undici\.ts$/ }, () => ({ path: fileURLToPath(twin) }));
   },
 };
 
-/** What is loaded from a file of the build beside it. */
-const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
-  name: `beside-${path}`,
+/** Replaces an import with one of another file of the build. */
+const importBuilt = (filter: RegExp, path: string): EsbuildPlugin => ({
+  name: `import-${path}`,
   setup({ onResolve }) {
     onResolve({ filter }, ({ kind }) => (kind === 'entry-point' ? undefined : { path, external: true }));
   },
 });
 
-/** Both module systems load the one file. */
-async function finishSandbox(): Promise<void> {
+/** Makes both module systems load the same file. */
+async function writeSandboxModule(): Promise<void> {
   await writeFile('dist/sandbox.js', "export { SandboxError, startSandbox } from './sandbox.cjs';\n");
 }
 
-/** An ES module may take its types from a CommonJS one: they are there once. */
-async function shareTypes(): Promise<void> {
+/** Writes the types of the ES modules, which re-export those of the CommonJS modules. */
+async function writeModuleTypes(): Promise<void> {
   const names = Object.keys(all);
   await Promise.all(names.map((name) => writeFile(`dist/${name}.d.ts`, `export * from './${name}.cjs';\n`)));
 }
 
-/** What is bundled is given away with its licence. */
+/** Writes the licences of the bundled packages. */
 async function writeLicenses(): Promise<void> {
   const files = ['ky/license', 'hono/LICENSE', '@hono/node-server/LICENSE'];
   const texts = files.map(
@@ -79,9 +74,9 @@ export default defineConfig([
     entry: { ...others.entry, ...schedule.entry, 'payment-sandbox': 'src/sandbox/cli.ts' },
     format: 'esm',
     splitting: true,
-    esbuildPlugins: [beside(/^\.\/index\.ts$/, './sandbox.cjs')],
+    esbuildPlugins: [importBuilt(/^\.\/index\.ts$/, './sandbox.cjs')],
     onSuccess: async () => {
-      await Promise.all([shareTypes(), writeLicenses()]);
+      await Promise.all([writeModuleTypes(), writeLicenses()]);
     },
   },
   {
@@ -90,17 +85,17 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildPlugins: [requirePeers, beside(/^ky$/, './ky.cjs')],
-    // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
+    esbuildPlugins: [requirePeers, importBuilt(/^ky$/, './ky.cjs')],
+    // `Symbol.dispose` is newer than the library in many a consumer's tsconfig.
     dts: {
       banner: '/// <reference lib="esnext.disposable" />',
       entry: all,
     },
-    onSuccess: finishSandbox,
+    onSuccess: writeSandboxModule,
   },
-  // Engines run it where there is nothing else, not even `require`.
+  // Workflow engines run it in an isolate that has no `require`.
   { ...shared, ...schedule, format: 'cjs' },
-  // ky is an ES module only; as CommonJS it also works in Jest, which cannot require one.
+  // ky is an ES module only. Jest cannot require one, so ky is built as CommonJS too.
   {
     ...shared,
     entry: { ky: 'node_modules/ky/distribution/index.js' },

@@ -1,27 +1,27 @@
 /**
- * A tour in half a minute: `npm run demo`. Nothing but this machine takes part, unless PAYMENTS_BASE_URL and
+ * A demo of half a minute: `npm run demo`. It sends nothing to the network, unless PAYMENTS_BASE_URL and
  * PAYMENTS_API_KEY name a service.
  */
 import { startSandbox } from 'payment-collection-client/sandbox';
-import { asked, NotUnderstood } from './demo/asked.ts';
-import { heading } from './demo/screen.ts';
-import { tourOfTheSandbox } from './demo/tour.ts';
-import { tryTheService } from './demo/try-service.ts';
+import { parseArguments, UsageError } from './demo/arguments.ts';
+import { runSandboxDemo } from './demo/sandbox.ts';
+import { printHeading } from './demo/screen.ts';
+import { runServiceDemo } from './demo/service.ts';
 
 try {
-  const serviceTry = asked(process.argv.slice(2), process.env);
-  if (serviceTry) {
-    await tryTheService(serviceTry);
+  const serviceDemo = parseArguments(process.argv.slice(2), process.env);
+  if (serviceDemo) {
+    await runServiceDemo(serviceDemo);
   } else {
     await using sandbox = await startSandbox();
-    await tourOfTheSandbox(sandbox);
+    await runSandboxDemo(sandbox);
   }
 } catch (error) {
   process.exitCode = 1;
-  if (error instanceof NotUnderstood) {
+  if (error instanceof UsageError) {
     console.error(`demo: ${error.message}`);
   } else {
-    heading('The demo failed');
+    printHeading('The demo failed');
     console.error(error);
   }
 }

@@ -2,17 +2,18 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 
-/** Of many requests, one kind each time. */
+/** What many requests of one kind cost. */
 export interface Load {
   perSecond: number;
-  /** Microseconds of CPU of the sandbox's process for each request. */
+  /** Microseconds of CPU time of the sandbox's process for each request. */
   cpu: number;
-  /** Milliseconds until an answer is whole. */
+  /** Milliseconds until a response is complete. */
   p50: number;
   p99: number;
 }
 
-interface Reading {
+interface Usage {
+  /** Microseconds of CPU time since the start. */
   cpu: number;
   /** Bytes. */
   memory: number;
@@ -20,18 +21,18 @@ interface Reading {
 
 export interface Sandbox {
   verify(reference: string): Promise<string>;
-  /** The reference of the new transaction. */
+  /** Returns the reference of the new transaction. */
   initialize(): Promise<string>;
-  /** Calls so many times, over {@link CONNECTIONS} connections at once. */
-  load(count: number, call: () => Promise<unknown>): Promise<Load>;
-  reading(): Promise<Reading>;
+  /** Makes `count` calls over {@link CONNECTIONS} connections at once. */
+  measureLoad(count: number, call: () => Promise<unknown>): Promise<Load>;
+  readUsage(): Promise<Usage>;
   stop(): void;
 }
 
 export const CONNECTIONS = 16;
 
 export async function startSandbox(state?: string): Promise<Sandbox> {
-  const child = fork(new URL('child.ts', import.meta.url), state === undefined ? [] : [state], {
+  const child = fork(new URL('sandbox-process.ts', import.meta.url), state === undefined ? [] : [state], {
     execArgv: [],
   });
   const [{ baseUrl, liveKey }] = await once(child, 'message');
@@ -39,42 +40,42 @@ export async function startSandbox(state?: string): Promise<Sandbox> {
   const headers = { authorization: `Bearer ${liveKey}`, 'content-type': 'application/json' };
   const body = JSON.stringify({ amount: 25.5, customer_email: 'ama@example.com' });
 
-  const call = (method: string, path: string) =>
+  const send = (method: string, path: string) =>
     new Promise<string>((resolve, reject) => {
-      const sent = request(`${baseUrl}${path}`, { method, headers, agent }, (answer) => {
+      const outgoing = request(`${baseUrl}${path}`, { method, headers, agent }, (response) => {
         let text = '';
-        answer.setEncoding('utf8').on('data', (chunk: string) => {
+        response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;
         });
-        answer.on('end', () => (answer.statusCode === 200 ? resolve(text) : reject(new Error(text))));
+        response.on('end', () => (response.statusCode === 200 ? resolve(text) : reject(new Error(text))));
       });
-      sent.on('error', reject);
-      sent.end(method === 'POST' ? body : undefined);
+      outgoing.on('error', reject);
+      outgoing.end(method === 'POST' ? body : undefined);
     });
-  const reading = async (): Promise<Reading> => {
-    child.send('reading?');
-    const [answer] = await once(child, 'message');
-    return answer;
+  const readUsage = async (): Promise<Usage> => {
+    child.send('usage');
+    const [usage] = await once(child, 'message');
+    return usage;
   };
 
   return {
-    verify: (reference) => call('GET', `/transactions/verify/${reference}`),
-    initialize: async () => JSON.parse(await call('POST', '/transactions/initialize')).data.reference,
-    load: async (count, one) => {
+    verify: (reference) => send('GET', `/transactions/verify/${reference}`),
+    initialize: async () => JSON.parse(await send('POST', '/transactions/initialize')).data.reference,
+    measureLoad: async (count, call) => {
       const times = new Float64Array(count);
       let next = 0;
       const worker = async () => {
         for (let index = next++; index < count; index = next++) {
-          const began = performance.now();
-          await one();
-          times[index] = performance.now() - began;
+          const startedAt = performance.now();
+          await call();
+          times[index] = performance.now() - startedAt;
         }
       };
-      const [before, began] = [await reading(), performance.now()];
+      const [before, startedAt] = [await readUsage(), performance.now()];
       await Promise.all(Array.from({ length: CONNECTIONS }, worker));
-      const [elapsed, after] = [performance.now() - began, await reading()];
+      const [elapsed, after] = [performance.now() - startedAt, await readUsage()];
       times.sort();
-      const quantile = (part: number) => times[Math.floor(part * count)] ?? Number.NaN;
+      const quantile = (fraction: number) => times[Math.floor(fraction * count)] ?? Number.NaN;
       return {
         perSecond: (count * 1_000) / elapsed,
         cpu: (after.cpu - before.cpu) / count,
@@ -82,7 +83,7 @@ export async function startSandbox(state?: string): Promise<Sandbox> {
         p99: quantile(0.99),
       };
     },
-    reading,
+    readUsage,
     stop: () => child.disconnect(),
   };
 }

@@ -1,34 +1,30 @@
+import { isIP } from 'node:net';
 import { inspect } from 'node:util';
 import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { bodyLimit } from 'hono/body-limit';
 import { csrf } from 'hono/csrf';
 import { HTTPException } from 'hono/http-exception';
 import { secureHeaders } from 'hono/secure-headers';
 import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../testing/service.ts';
-import type { Activity } from './activity.ts';
-import { isOwnHost } from './address.ts';
-import { API_PATH, api } from './api.ts';
-import { assets } from './assets/assets.ts';
-import { addAnswers, addCheckout, formOf } from './customer.ts';
-import { parseFaultForm } from './fault-form.ts';
-import { liveEvents } from './live.ts';
-import { type Access, dashboardPage, liveDashboard } from './pages/dashboard.ts';
 import { messagePage } from './pages/layout.ts';
-import { livePhone, phonePage } from './pages/phone.ts';
+import { addPages, type Env, type PageContext } from './routes.ts';
 
-/** What the pages and the API are made of. */
-export interface Parts {
-  readonly service: PaymentService;
-  readonly activity: Activity;
-  readonly access: Access;
-  /** Where the sandbox is reached. */
+/** The path of the base URL, with the version prefix. */
+export const API_PATH = '/api/v1';
+
+const MAX_API_BODY_BYTES = 2 ** 20;
+const MAX_FORM_BYTES = 16_384;
+
+export interface AppContext extends PageContext {
+  /** The address of the sandbox. */
   readonly url: string;
 }
 
-type Env = { Bindings: HttpBindings };
-
-export function createApp({ service, activity, access, url }: Parts): Hono<Env> {
+/** Creates the whole sandbox as one app: the service's API and the pages. */
+export function createApp(context: AppContext): Hono<Env> {
+  const { service, url } = context;
   const app = new Hono<Env>();
   app.onError((error, c) => {
     if (error instanceof HTTPException) {
@@ -36,52 +32,60 @@ export function createApp({ service, activity, access, url }: Parts): Hono<Env> 
       return c.newResponse(response.body, response);
     }
     const { incoming } = c.env;
-    // Whoever hung up in the middle of a body reads no answer, and has done nothing that is worth a stack.
+    // A client that disconnects in the middle of a body causes an error here, and reads no response.
     if (!(incoming.destroyed && !incoming.complete)) process.stderr.write(`${inspect(error)}\n`);
     return c.text('Internal Server Error', 500);
   });
   app.use(async (c, next) => {
     const { hostname, host } = new URL(c.req.url);
     if (isOwnHost(hostname, url)) return next();
-    return c.text(`This is no sandbox for ${host}. If it is meant to be: --public-url http://${host}`, 421);
+    return c.text(
+      `This sandbox does not accept the name ${host}. To allow it: --public-url http://${host}`,
+      421,
+    );
   });
-  app.route(API_PATH, api(service));
+  app.route(API_PATH, createApi(service));
   app.use(
     pageHeaders,
-    bodyLimit({ maxSize: 16_384 }),
-    // Behind a proxy that speaks https, a request comes in as http, and its form says https.
+    bodyLimit({ maxSize: MAX_FORM_BYTES }),
+    // Behind a TLS proxy a request arrives as http, and the origin of its form is https.
     csrf({ origin: (origin, c) => origin === url || origin === new URL(c.req.url).origin }),
   );
-
-  app.get('/', (c) => c.html(dashboardPage(service, activity, access)));
-  app.get('/events/dashboard', (c) => liveEvents(c, activity, liveDashboard(service, activity)));
-  app.get('/phone', (c) => c.html(phonePage(activity)));
-  app.get('/events/phone', (c) => liveEvents(c, activity, livePhone(activity)));
-  app.get('/assets/:name', (c) => {
-    const asset = assets.get(c.req.param('name'));
-    return asset ? c.body(asset.text, 200, { 'content-type': asset.type }) : c.notFound();
-  });
-
-  addCheckout(app, service.ledger);
-  addAnswers(app, service.ledger, activity);
-  addFaults(app, service, activity);
+  addPages(app, context);
   app.notFound((c) => c.html(messagePage('Not found', 'There is no such page in the sandbox.'), 404));
   return app;
 }
 
-function addFaults(app: Hono<Env>, { faults }: PaymentService, activity: Activity): void {
-  app.post('/faults', async (c) => {
-    const ordered = parseFaultForm(await formOf(c));
-    if (typeof ordered === 'string') return c.html(messagePage('That cannot break so', ordered), 400);
-    faults.add(ordered.operation, ordered.fault, ordered.times);
-    activity.wake();
-    return c.redirect('/', 303);
+/**
+ * Whether a request names this sandbox as its host. Another site can make its own name point to this machine ("DNS
+ * rebinding"). Its page would then have the origin of the sandbox, and could read and press everything.
+ */
+function isOwnHost(hostname: string, ownUrl: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return (
+    host === 'localhost' ||
+    host.endsWith('.localhost') ||
+    isIP(host) !== 0 ||
+    hostname === new URL(ownUrl).hostname
+  );
+}
+
+/** Creates the service's API: docs/reference/service.md. */
+function createApi(service: PaymentService): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  app.use(
+    bodyLimit({
+      maxSize: MAX_API_BODY_BYTES,
+      onError: (c) => c.json({ status: false, message: 'The body is larger than 1 MiB.' }, 413),
+    }),
+  );
+  app.all('*', async ({ req, env }) => {
+    const response = await service.handle(req.raw);
+    if (response.type !== 'error') return response;
+    env.incoming.socket.resetAndDestroy();
+    return RESPONSE_ALREADY_SENT;
   });
-  app.post('/faults/stop', (c) => {
-    faults.clear();
-    activity.wake();
-    return c.redirect('/', 303);
-  });
+  return app;
 }
 
 const pageHeaders = secureHeaders({
@@ -95,8 +99,8 @@ const pageHeaders = secureHeaders({
     baseUri: ["'none'"],
     frameAncestors: ["'none'"],
   },
-  // With `no-referrer` a browser would not say which origin a form comes from.
+  // With `no-referrer` a browser would not send the origin of a form.
   referrerPolicy: 'same-origin',
-  // It is plain HTTP, and other things live on this host.
+  // The sandbox is plain HTTP, and other programs use the same host name.
   strictTransportSecurity: false,
 });

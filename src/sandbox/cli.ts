@@ -6,20 +6,20 @@ const HELP = `payment-sandbox: the payment service on this machine, with pages t
 
   --port <number>         the port to listen on; 0 takes a free one (4010)
   --host <address>        the address to listen on (127.0.0.1)
-  --allow-remote          listen also where others on the network can reach it
-  --public-url <address>  where others reach it, for checkout_url (the address that it listens on)
+  --allow-remote          allow a host that other machines can reach
+  --public-url <address>  the address for others, used in checkout_url (the address that it listens on)
   --state <file>          keep transactions over a restart, in an SQLite database
-  --keep <number>         how many transactions are kept (100000)
-  --expiry <seconds>      how long a prompt rings on the phone (300)
-  --help                  this text
+  --keep <number>         how many transactions to keep (100000)
+  --expiry <seconds>      how long a prompt stays on the phone (300)
+  --help                  show this text
 `;
 
 try {
   await run();
 } catch (error) {
-  if (!(error instanceof SandboxError) && !isUsage(error)) throw error;
+  if (!(error instanceof SandboxError) && !isUsageError(error)) throw error;
   process.stderr.write(`payment-sandbox: ${error.message}\n`);
-  if (isUsage(error)) process.stderr.write('payment-sandbox --help shows what there is.\n');
+  if (isUsageError(error)) process.stderr.write('payment-sandbox --help shows the options.\n');
   process.exitCode = 1;
 }
 
@@ -40,27 +40,27 @@ async function run(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const expiry = whole('expiry', values.expiry, 1, 86_400);
-  await serve({
-    port: whole('port', values.port, 0, 65_535),
+  const expiry = parseWhole('expiry', values.expiry, 1, 86_400);
+  await startAndPrint({
+    port: parseWhole('port', values.port, 0, 65_535),
     host: values.host,
     allowRemote: values['allow-remote'],
     publicUrl: values['public-url'],
     state: values.state,
-    keep: whole('keep', values.keep, 1, 10_000_000),
+    keep: parseWhole('keep', values.keep, 1, 10_000_000),
     promptExpiry: expiry && expiry * 1000,
   });
 }
 
-async function serve(options: SandboxOptions): Promise<void> {
+async function startAndPrint(options: SandboxOptions): Promise<void> {
   const sandbox = await startSandbox(options);
   const { url, baseUrl, testKey, liveKey, transactions } = sandbox;
   const kept =
     options.state === undefined
       ? ''
       : `\n  state         ${options.state} (${transactions.length} transactions)`;
-  const remote = options.allowRemote ? ' Others on the network can reach it.' : '';
-  process.stdout.write(`The payment sandbox listens. No money moves.${remote}
+  const remote = options.allowRemote ? ' Other machines can reach it.' : '';
+  process.stdout.write(`The payment sandbox is ready. No money moves.${remote}
 
   base URL      ${baseUrl}
   test key      ${testKey}
@@ -70,19 +70,19 @@ async function serve(options: SandboxOptions): Promise<void> {
   phone         ${url}/phone
   checkout      ${url}/checkout/<reference>
 ${kept}
-Ctrl-C ends it.
+Ctrl-C stops it.
 `);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => sandbox.close());
 }
 
-function whole(name: string, text: string | undefined, least: number, most: number): number | undefined {
+function parseWhole(name: string, text: string | undefined, min: number, max: number): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-  throw new SandboxError(`--${name} takes a whole number from ${least} to ${most}, not "${text}".`);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new SandboxError(`--${name} takes a whole number from ${min} to ${max}, not "${text}".`);
 }
 
-function isUsage(error: unknown): error is Error {
+function isUsageError(error: unknown): error is Error {
   return (
     error instanceof Error &&
     'code' in error &&

@@ -1,76 +1,69 @@
 import type { Fault, StatusFault } from './faults.ts';
-import type { SuccessBody } from './responses.ts';
+import { JSON_TYPE, type SuccessBody } from './responses.ts';
 
-/** The request that a fault befalls. */
+/** What a fault needs of the request that it breaks. */
 export interface FaultContext {
-  /** Does what the request asks, and gives the answer that SPEC.md shows. */
+  /** Executes the request, and returns the documented response. */
   act(): SuccessBody;
-  /** Lets the customer approve later, in milliseconds. */
+  /** Makes the customer approve after `delay` milliseconds. */
   approveAfter(reference: string, delay: number): void;
-  /** Aborted when nobody waits for the answer any longer. */
-  clientGone(): AbortSignal;
+  /** Returns a signal that aborts when the client has disconnected. */
+  getDisconnectSignal(): AbortSignal;
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' };
-
-/** A broken connection: fetch, and MSW with it, knows it as the error response. */
-const brokenConnection = () => Response.error();
-
-/** What comes of a request under a fault, or of none. */
-export async function respondWithFault(fault: Fault | undefined, befallen: FaultContext): Promise<Response> {
+/** Responds to a request with a fault, or as documented if there is none. */
+export async function respondWithFault(fault: Fault | undefined, context: FaultContext): Promise<Response> {
   switch (fault?.kind) {
     case undefined:
-      return Response.json(befallen.act());
+      return Response.json(context.act());
     case 'status':
-      if (fault.accepted) befallen.act();
-      return statusAnswer(fault);
+      if (fault.accepted) context.act();
+      return createStatusResponse(fault);
     case 'rateLimited': {
       const seconds = Math.ceil((fault.retryAfter ?? 1000) / 1000);
-      return statusAnswer({ kind: 'status', status: 429, headers: { 'retry-after': String(seconds) } });
+      return createStatusResponse({
+        kind: 'status',
+        status: 429,
+        headers: { 'retry-after': String(seconds) },
+      });
     }
     case 'reset':
-      return brokenConnection();
+      return breakConnection();
     case 'responseLost':
-      befallen.act();
-      return brokenConnection();
+      context.act();
+      return breakConnection();
     case 'hang':
-      if (fault.accepted) befallen.act();
-      await aborted(befallen.clientGone());
-      return brokenConnection();
-    case 'slowBody': {
-      const whole = new TextEncoder().encode(JSON.stringify(befallen.act()));
-      return trickle(whole, fault.interval ?? 100, befallen.clientGone());
-    }
+      if (fault.accepted) context.act();
+      await waitForAbort(context.getDisconnectSignal());
+      return breakConnection();
+    case 'slowBody':
+      return createSlowResponse(context.act(), fault.interval ?? 100, context.getDisconnectSignal());
     case 'truncated': {
-      const whole = JSON.stringify(befallen.act());
-      return new Response(whole.slice(0, whole.length / 2), { headers: JSON_TYPE });
+      const text = JSON.stringify(context.act());
+      return new Response(text.slice(0, text.length / 2), { headers: JSON_TYPE });
     }
     case 'wrongAmount':
-      return withData(befallen.act(), { amount: fault.amount });
+      return replaceData(context.act(), { amount: fault.amount });
     case 'wrongCurrency':
-      return withData(befallen.act(), { currency: fault.currency });
+      return replaceData(context.act(), { currency: fault.currency });
     case 'wrongReference':
-      return withData(befallen.act(), { reference: fault.reference });
+      return replaceData(context.act(), { reference: fault.reference });
     case 'unrecognisedStatus':
-      return withData(befallen.act(), { status: fault.status ?? 'reversed' });
+      return replaceData(context.act(), { status: fault.status ?? 'reversed' });
     case 'lateApproval': {
-      const answer = befallen.act();
-      befallen.approveAfter(answer.data.reference, fault.after);
-      return Response.json(answer);
+      const body = context.act();
+      context.approveAfter(body.data.reference, fault.after);
+      return Response.json(body);
     }
-    // It was given another kind after it was checked.
+    // A test in JavaScript can change the fault object after it was checked.
     default:
-      throw new TypeError('There is no such fault.');
+      throw new TypeError('Unknown kind of fault: the object was changed after it was given to the mock.');
   }
 }
 
-function withData(answer: SuccessBody, data: Readonly<Record<string, string>>): Response {
-  return Response.json({ ...answer, data: { ...answer.data, ...data } });
-}
-
-function statusAnswer({ status, body = 'json', headers }: StatusFault): Response {
+function createStatusResponse({ status, body = 'json', headers }: StatusFault): Response {
   const init = { status, headers: { ...headers } };
-  // The Response constructor allows these no body.
+  // The Response constructor refuses a body for these.
   if (body === 'empty' || [204, 205, 304].includes(status)) return new Response(null, init);
   if (body === 'html') {
     const page = `<!doctype html><html><head><title>${status}</title></head><body><h1>${status}</h1></body></html>`;
@@ -79,11 +72,24 @@ function statusAnswer({ status, body = 'json', headers }: StatusFault): Response
   return Response.json(body === 'json' ? { status: false, message: `A fault: ${status}.` } : body, init);
 }
 
-function trickle(bytes: Uint8Array, interval: number, clientGone: AbortSignal): Response {
+/** An error response: fetch and MSW fail the request with it, the sandbox resets the socket. */
+function breakConnection(): Response {
+  return Response.error();
+}
+
+function waitForAbort(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function createSlowResponse(body: SuccessBody, interval: number, disconnected: AbortSignal): Response {
+  const bytes = new TextEncoder().encode(JSON.stringify(body));
   let sent = 0;
   let timer: ReturnType<typeof setInterval> | undefined;
   const stop = () => clearInterval(timer);
-  const body = new ReadableStream<Uint8Array>({
+  const stream = new ReadableStream<Uint8Array>({
     start(controller) {
       timer = setInterval(() => {
         controller.enqueue(bytes.slice(sent, sent + 1));
@@ -92,24 +98,19 @@ function trickle(bytes: Uint8Array, interval: number, clientGone: AbortSignal): 
         stop();
         controller.close();
       }, interval);
-      // MSW does not always cancel the body of an answer that nobody reads any more. An HTTP server does, in the same
-      // turn: it then finds no error to report.
-      clientGone.addEventListener('abort', () => {
+      // MSW does not always cancel the body when the client has disconnected. An HTTP server cancels it in the same turn, and
+      // the error then reaches no reader.
+      disconnected.addEventListener('abort', () => {
         stop();
-        queueMicrotask(() => controller.error(clientGone.reason));
+        queueMicrotask(() => controller.error(disconnected.reason));
       });
     },
     cancel: stop,
   });
-  // Without a length, the close of a connection that was given up looks like the end of the body: undici then throws
-  // in the middle of nowhere.
-  const headers = { ...JSON_TYPE, 'content-length': String(bytes.length) };
-  return new Response(body, { headers });
+  // Without a length, undici takes an aborted connection for the end of the body, and throws outside of any promise.
+  return new Response(stream, { headers: { ...JSON_TYPE, 'content-length': String(bytes.length) } });
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+function replaceData(body: SuccessBody, data: Readonly<Record<string, string>>): Response {
+  return Response.json({ ...body, data: { ...body.data, ...data } });
 }

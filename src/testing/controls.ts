@@ -4,7 +4,7 @@ import { type Transaction, transactionSchema } from '../api/transaction.ts';
 import { assertNoDoubleCharge } from './double-charge.ts';
 import type { Faults } from './faults.ts';
 import type { Entry, FinalStatus, KnownStatus } from './ledger.ts';
-import { toTransaction } from './responses.ts';
+import { toTransactionData } from './responses.ts';
 import type { PaymentService, RecordedRequest } from './service.ts';
 
 /** A Mobile Money charge that the service accepted. */
@@ -19,42 +19,42 @@ export interface MockCharge {
 }
 
 /**
- * What a test does to the service and learns of it. Every list is a copy of what is so at that moment. A reference that
- * there is not, and a fault, status or number that cannot be, throw at once.
+ * Controls the service from a test, and shows what it recorded. Every list is a copy. An unknown reference, and a fault,
+ * status or number that is not valid, throws at once.
  *
- * The mock keeps everything; the sandbox its latest transactions (`keep`) and requests (1000 at least).
+ * The mock keeps everything. The sandbox keeps its latest transactions (`keep`) and its latest 1000 requests or more.
  */
 export interface PaymentControls {
   /** The transactions that are kept, as verify would report them, in the order of creation. */
   readonly transactions: Transaction[];
-  /** The charges that were accepted and are kept, in order: also one whose answer was lost. */
+  /** The charges that were accepted and are kept, in order. A charge whose response was lost is among them. */
   readonly charges: MockCharge[];
-  /** The requests that came in and are kept, in order, also refused ones. */
+  /** The requests that arrived and are kept, in order. Rejected requests are among them. */
   readonly requests: RecordedRequest[];
-  /** The customer pays: `success`, with `paid_at`. Any status can be left again; what was planned is off. */
+  /** Makes the customer pay: `success`, with `paid_at`. It works from any status, and cancels what was planned. */
   approve(reference: string): Transaction;
-  /** The customer declines, or the payment fails: `failed`. */
+  /** Makes the customer decline, or the payment fail: `failed`. */
   decline(reference: string): Transaction;
-  /** The customer goes away: `abandoned`. */
+  /** Makes the customer leave: `abandoned`. */
   abandon(reference: string): Transaction;
   /**
-   * Moves a transaction by itself once `delay` milliseconds have passed, by the clock of the test: `Date.now()` is read
-   * when someone looks, so a fake clock that was moved on is enough. With `next`, it is for the next transaction that
-   * is created, from its creation on; said twice, for the next two.
+   * Gives a transaction a final status once `delay` milliseconds have passed on the test's clock. `Date.now()` is read at
+   * each access, so a fake clock works. With `'next'` the plan is for the next transaction, counted from its creation.
+   * Two calls with `'next'` are for the next two transactions.
    *
    * @example mock.settleAfter('next', 20_000, 'success');
    */
   settleAfter(reference: string | 'next', delay: number, status: FinalStatus): void;
   /**
-   * What the next verifies find, one status each; the last one stays. For one reference, whichever of this and
-   * `settleAfter` was said last holds. With `next`, each of the two, however often said, is for one more transaction.
+   * Sets the statuses that the next verifies find, one for each. The last one stays. For one reference, the last call of
+   * this or `settleAfter` counts. With `'next'`, each call of either is for one more transaction.
    *
    * @example mock.script('next', ['pending', 'pending', 'success']);
    */
   script(reference: string | 'next', statuses: readonly KnownStatus[]): void;
   /**
-   * Breaks the next requests of an operation that keep to SPEC.md; one that does not is refused as ever. Several faults
-   * come one after the other. A client's own retries count as requests.
+   * Breaks the next valid requests of an operation. An invalid request is rejected as usual, and uses up no fault.
+   * Several faults follow one after the other. The client's own retries count as requests.
    *
    * @param options `times`: how many requests, or `Infinity` until `reset`. Default 1.
    * @example mock.fault('chargeMobileMoney', { kind: 'responseLost' });
@@ -62,31 +62,32 @@ export interface PaymentControls {
    */
   fault<Name extends OperationName>(operation: Name, fault: Faults[Name], options?: { times?: number }): void;
   /**
-   * Throws where one customer was charged the same amount on the same phone twice, unless the first charge had failed
-   * before the second was made. It compares the last nine digits of the phone, and not the case of the email.
+   * Throws if one customer was charged the same amount on the same phone twice, unless the first charge had failed
+   * before the second was made. Of the phone it compares the last nine digits. It ignores the case of the email.
    *
-   * @param options `within`: count charges at most so many milliseconds apart. Default: any two.
+   * @param options `within`: only count charges at most this many milliseconds apart. Default `Infinity`.
    */
   expectNoDoubleCharge(options?: { within?: number }): void;
-  /** Forgets transactions, requests, scripts and faults: between two tests. The mock counts references from 1 again. */
+  /** Deletes transactions, requests, scripts and faults, between two tests. The mock counts references from 1 again. */
   reset(): void;
 }
 
+/** Creates the controls of a service, for the mock and for the sandbox. */
 export function createControls(service: PaymentService): PaymentControls {
   const { ledger } = service;
   return {
     get transactions() {
-      return ledger.list().map(transactionOf);
+      return ledger.list().map(toTransaction);
     },
     get charges() {
-      return ledger.list().flatMap(chargeOf);
+      return ledger.list().flatMap(toCharge);
     },
     get requests() {
       return [...service.requests];
     },
-    approve: (reference) => transactionOf(ledger.settle(reference, 'success')),
-    decline: (reference) => transactionOf(ledger.settle(reference, 'failed')),
-    abandon: (reference) => transactionOf(ledger.settle(reference, 'abandoned')),
+    approve: (reference) => toTransaction(ledger.settle(reference, 'success')),
+    decline: (reference) => toTransaction(ledger.settle(reference, 'failed')),
+    abandon: (reference) => toTransaction(ledger.settle(reference, 'abandoned')),
     settleAfter: (reference, delay, status) => ledger.settleAfter(reference, delay, status),
     script: (reference, statuses) => ledger.script(reference, statuses),
     fault: (operation, fault, { times = 1 } = {}) => service.faults.add(operation, fault, times),
@@ -96,10 +97,10 @@ export function createControls(service: PaymentService): PaymentControls {
   };
 }
 
-function transactionOf(entry: Entry): Transaction {
-  return transactionSchema.parse(toTransaction(entry));
+function toTransaction(entry: Entry): Transaction {
+  return transactionSchema.parse(toTransactionData(entry));
 }
 
-function chargeOf({ reference, amount, currency, customer_email, mobileMoney }: Entry): MockCharge[] {
+function toCharge({ reference, amount, currency, customer_email, mobileMoney }: Entry): MockCharge[] {
   return mobileMoney ? [{ reference, amount, currency, customer_email, ...mobileMoney }] : [];
 }

@@ -1,13 +1,13 @@
 import type { Entry } from './ledger.ts';
 
-/** A message that names every one of a load test's charges would be of no use. */
-const MOST_NAMED = 20;
+/** A load test can make thousands of pairs. A message that names all of them is useless. */
+const MAX_NAMED_PAIRS = 20;
 
 /**
- * Throws where the same customer, amount and phone were charged twice within so many milliseconds.
+ * Throws if the same customer was charged the same amount on the same phone twice within `within` milliseconds.
  *
- * A charge that had `failed` before the next was made does not count: to charge again is then right. One that was
- * `abandoned` does: SPEC.md does not say that it cannot still succeed.
+ * A pair does not count if the first charge was `failed` before the second was made: charging again is then right. A
+ * first charge that was `abandoned` counts, because it could still succeed (docs/reference/service.md, "Statuses").
  */
 export function assertNoDoubleCharge(entries: readonly Entry[], within: number): void {
   if (!(typeof within === 'number' && within >= 0)) {
@@ -18,7 +18,7 @@ export function assertNoDoubleCharge(entries: readonly Entry[], within: number):
   for (const [first, second] of duplicatePairs(charges)) {
     const apart = Math.abs(second.createdAt - first.createdAt);
     if (apart > within || hadFailed(first, second)) continue;
-    if (named.length === MOST_NAMED) {
+    if (named.length === MAX_NAMED_PAIRS) {
       named.push('and more');
       break;
     }
@@ -30,26 +30,26 @@ export function assertNoDoubleCharge(entries: readonly Entry[], within: number):
 }
 
 function* duplicatePairs(charges: readonly Entry[]): Generator<[first: Entry, second: Entry]> {
-  for (const alike of Map.groupBy(charges, identity).values()) {
-    for (const [index, second] of alike.entries()) {
-      for (const first of alike.slice(0, index)) yield [first, second];
+  for (const duplicates of Map.groupBy(charges, identify).values()) {
+    for (const [index, second] of duplicates.entries()) {
+      for (const first of duplicates.slice(0, index)) yield [first, second];
     }
   }
 }
 
-/** Whether the first charge had failed when the second was made. Where an earlier run made both, only the clock tells. */
-function hadFailed(first: Entry, second: Entry): boolean {
-  if (first.status !== 'failed') return false;
-  if (second.createdSeq === 0) return first.changedSeq === 0 && first.changedAt < second.createdAt;
-  return first.changedSeq < second.createdSeq && first.changedAt <= second.createdAt;
-}
-
-function identity({ mobileMoney, customer_email, amount, currency }: Entry): string {
+function identify({ mobileMoney, customer_email, amount, currency }: Entry): string {
   const phone = normalizePhone(mobileMoney?.phone ?? '');
   return JSON.stringify([customer_email.toLowerCase(), amount, currency, phone]);
 }
 
-/** A number may be written in several ways, `024 412 3456` or `+233244123456`: its last nine digits tell it. */
+/** Returns the last nine digits, which `024 412 3456` and `+233244123456` share. */
 function normalizePhone(phone: string): string {
   return (phone.match(/\p{Nd}/gu) ?? []).slice(-9).join('');
+}
+
+/** Whether the first charge had failed when the second was made. For two charges of an earlier run only the clock can tell. */
+function hadFailed(first: Entry, second: Entry): boolean {
+  if (first.status !== 'failed') return false;
+  if (second.createdSeq === 0) return first.changedSeq === 0 && first.changedAt < second.createdAt;
+  return first.changedSeq < second.createdSeq && first.changedAt <= second.createdAt;
 }

@@ -1,10 +1,10 @@
 import type { OperationName } from '../api/operations.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
-import { LONGEST_DELAY } from './ledger.ts';
+import { MAX_DELAY_MS } from './ledger.ts';
 
 /**
- * An answer with a status code: an error, a redirect, or a bare 2xx. The client's error is the class for that code
- * (`ServerError`, `NotFoundError`, …); on a POST, a 5xx, a 408 or a 3xx is an `OutcomeUnknownError`.
+ * Responds with a status code: an error, a redirect, or a bare 2xx. The client throws the class for that code
+ * (`ServerError`, `NotFoundError`, …). For a POST, a 5xx, a 408 or a 3xx is an `OutcomeUnknownError`.
  *
  * @example { kind: 'status', status: 502, body: 'html' }
  */
@@ -13,67 +13,70 @@ export interface StatusFault {
   /** 200 to 599. */
   readonly status: number;
   /**
-   * `json`: an error in this mock's own shape, an assumption as SPEC.md, 7, shows none. `html`: a gateway's page.
-   * `empty`: nothing. An object is sent as JSON, as it is.
+   * `json`: an error in this mock's own shape, because the service documents none. `html`: the page of a gateway.
+   * `empty`: no body. An object is sent as JSON, unchanged.
    *
    * @default 'json'
    */
   readonly body?: 'json' | 'html' | 'empty' | Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Whether the service acts before it answers so: a gateway's 502 may come after the charge was accepted. Leave it
-   * out for a 4xx but 408, which says that nothing was charged.
+   * Whether the service acts before this response: a gateway can send a 502 after the charge was accepted. Do not set
+   * it for a 4xx other than 408, because such a response says that nothing was charged.
    *
    * @default false
    */
   readonly accepted?: boolean;
 }
 
-/** 429 with Retry-After: `RateLimitError`, whose `retryAfter` is set. The service does not act. */
+/** Responds with 429 and Retry-After: a `RateLimitError` with `retryAfter`. The service does not act. */
 export interface RateLimitedFault {
   readonly kind: 'rateLimited';
-  /** Milliseconds; the header has whole seconds, rounded up. @default 1000 */
+  /** In milliseconds. The header has whole seconds, rounded up. @default 1000 */
   readonly retryAfter?: number;
 }
 
 /**
- * The connection breaks before the service acts: `ConnectionError` on a verify; on a POST `OutcomeUnknownError`, since
- * the client cannot tell it from `responseLost`.
+ * Breaks the connection before the service acts: `ConnectionError` on a verify. On a POST it is an
+ * `OutcomeUnknownError`, because the client cannot distinguish it from `responseLost`.
  */
 export interface ResetFault {
   readonly kind: 'reset';
 }
 
-/** The service acts, a charge exists, and the connection breaks before its answer comes: `OutcomeUnknownError`. */
+/** Breaks the connection after the service acted, so that a charge exists: `OutcomeUnknownError`. */
 export interface ResponseLostFault {
   readonly kind: 'responseLost';
 }
 
-/** No answer ever: `RequestTimeoutError` after the client's `timeout`, on a POST within an `OutcomeUnknownError`. */
+/**
+ * Never responds: `RequestTimeoutError` after the client's `timeout`. On a POST that is the `cause` of an
+ * `OutcomeUnknownError`.
+ */
 export interface HangFault {
   readonly kind: 'hang';
-  /** Whether the service acts all the same. @default false */
+  /** Whether the service acts anyway. @default false */
   readonly accepted?: boolean;
 }
 
-/** The service acts, and its answer comes one byte at a time: to the client, after its `timeout`, the same as `hang`. */
+/** The service acts and sends its response one byte at a time. After the client's `timeout` the error is that of `hang`. */
 export interface SlowBodyFault {
   readonly kind: 'slowBody';
-  /** Between two bytes, in milliseconds, by the clock of the test. @default 100 */
+  /** Between two bytes, in milliseconds on the test's clock. @default 100 */
   readonly interval?: number;
 }
 
 /**
- * The service acts, and the JSON of its answer ends in the middle: `UnexpectedResponseError`, on a POST within an
- * `OutcomeUnknownError`.
+ * The service acts, and the JSON of its response ends in the middle: `UnexpectedResponseError`. On a POST that is the
+ * `cause` of an `OutcomeUnknownError`.
  */
 export interface TruncatedFault {
   readonly kind: 'truncated';
 }
 
 /**
- * The service acts, and answers with another amount: `TransactionMismatchError`, on a verify only where `expect` is
- * given.
+ * The service acts and responds with another amount: `TransactionMismatchError`. A verify notices it only if `expect`
+ * is given.
  */
 export interface WrongAmountFault {
   readonly kind: 'wrongAmount';
@@ -81,37 +84,37 @@ export interface WrongAmountFault {
   readonly amount: string;
 }
 
-/** The service acts, and answers with another currency: as with `wrongAmount`. */
+/** The service acts and responds with another currency: the same errors as `wrongAmount`. */
 export interface WrongCurrencyFault {
   readonly kind: 'wrongCurrency';
   readonly currency: string;
 }
 
 /**
- * The service acts, and answers with another reference: `TransactionMismatchError` on a verify. On a POST no client
- * can notice it, unless it is no reference at all; verifying it then finds nothing.
+ * The service acts and responds with another reference: `TransactionMismatchError` on a verify. On a POST the client
+ * cannot notice it, unless the text is not a reference. A verify of that reference then finds nothing.
  */
 export interface WrongReferenceFault {
   readonly kind: 'wrongReference';
   readonly reference: string;
 }
 
-/** The service acts, and answers with a status that SPEC.md does not show: read as `unrecognised`, never final. */
+/** The service acts and responds with an undocumented status. The client reads it as `unrecognised`, never final. */
 export interface UnrecognisedStatusFault {
   readonly kind: 'unrecognisedStatus';
   /** @default 'reversed' */
   readonly status?: string;
 }
 
-/** All is well, but the customer approves late, perhaps after the merchant gave up waiting. */
+/** The service works, but the customer approves late, perhaps after the merchant's wait has ended. */
 export interface LateApprovalFault {
   readonly kind: 'lateApproval';
-  /** From the creation to the approval, in milliseconds by the clock of the test. */
+  /** From creation to approval, in milliseconds on the test's clock. */
   readonly after: number;
 }
 
 /** @inline */
-type AnswerFault =
+type ResponseFault =
   | StatusFault
   | RateLimitedFault
   | ResetFault
@@ -123,17 +126,17 @@ type AnswerFault =
   | WrongCurrencyFault
   | WrongReferenceFault;
 
-/** The faults that each operation can have. */
+/** The faults of each operation. */
 export interface Faults {
-  initialize: AnswerFault | LateApprovalFault;
-  chargeMobileMoney: AnswerFault | UnrecognisedStatusFault | LateApprovalFault;
-  verify: AnswerFault | UnrecognisedStatusFault;
+  initialize: ResponseFault | LateApprovalFault;
+  chargeMobileMoney: ResponseFault | UnrecognisedStatusFault | LateApprovalFault;
+  verify: ResponseFault | UnrecognisedStatusFault;
 }
 
-/** Any fault, told apart by `kind`. */
+/** Any fault, discriminated by `kind`. */
 export type Fault = Faults[OperationName];
 
-const anyAnswer = [
+const responseKinds = [
   'status',
   'rateLimited',
   'reset',
@@ -146,106 +149,70 @@ const anyAnswer = [
   'wrongReference',
 ] as const;
 
-const kinds: { readonly [Name in OperationName]: readonly Faults[Name]['kind'][] } = {
-  initialize: [...anyAnswer, 'lateApproval'],
-  chargeMobileMoney: [...anyAnswer, 'unrecognisedStatus', 'lateApproval'],
-  verify: [...anyAnswer, 'unrecognisedStatus'],
+const kindsByOperation: { readonly [Name in OperationName]: readonly Faults[Name]['kind'][] } = {
+  initialize: [...responseKinds, 'lateApproval'],
+  chargeMobileMoney: [...responseKinds, 'unrecognisedStatus', 'lateApproval'],
+  verify: [...responseKinds, 'unrecognisedStatus'],
 };
 
 /**
- * A test in JavaScript has no types: what is misspelt is refused where it was written, not where the request is
- * answered.
+ * Refuses an impossible fault on the line of the test that orders it. A test in JavaScript has no types.
  *
- * @throws TypeError for an operation, kind, text or header that there is not, RangeError for a number that cannot be.
+ * @throws {TypeError} if the operation, the kind, a text or a header is not valid
+ * @throws {RangeError} if a number is out of its range
  */
-export function checkFault(operation: OperationName, fault: Fault): void {
-  if (!Object.hasOwn(kinds, operation)) {
-    const known = Object.keys(kinds).join(', ');
-    throw new TypeError(`There is no operation ${operation}: it is one of ${known}.`);
+export function validateFault(operation: OperationName, fault: Fault): void {
+  if (!Object.hasOwn(kindsByOperation, operation)) {
+    const known = Object.keys(kindsByOperation).join(', ');
+    throw new TypeError(`Unknown operation ${operation}. Known: ${known}.`);
   }
-  const known: readonly string[] = kinds[operation];
+  const known: readonly string[] = kindsByOperation[operation];
   if (!known.includes(fault.kind)) {
-    throw new TypeError(`${operation} has no fault ${fault.kind}: it is one of ${known.join(', ')}.`);
+    throw new TypeError(`Unknown fault ${fault.kind} for ${operation}. Known: ${known.join(', ')}.`);
   }
   switch (fault.kind) {
     case 'status':
-      checkNumber('status', fault.status, 200, 599);
+      validateNumber('status', fault.status, 200, 599);
       if (!Number.isInteger(fault.status)) throw new RangeError('status must be a whole number.');
-      if (!isBody(fault.body)) throw new TypeError('body must be json, html, empty or an object.');
-      // Both throw for what fetch would not take.
+      if (!isStatusBody(fault.body)) throw new TypeError('body must be json, html, empty or an object.');
+      // Both throw for a value that fetch would refuse later.
       new Headers(fault.headers);
       JSON.stringify(fault.body);
       break;
     case 'rateLimited':
-      checkNumber('retryAfter', fault.retryAfter ?? 0, 0, LONGEST_DELAY);
+      validateNumber('retryAfter', fault.retryAfter ?? 0, 0, MAX_DELAY_MS);
       break;
     case 'slowBody':
-      checkNumber('interval', fault.interval ?? 0, 0, MAX_TIMEOUT_MS);
+      validateNumber('interval', fault.interval ?? 0, 0, MAX_TIMEOUT_MS);
       break;
     case 'lateApproval':
-      checkNumber('after', fault.after, 0, LONGEST_DELAY);
+      validateNumber('after', fault.after, 0, MAX_DELAY_MS);
       break;
     case 'wrongAmount':
-      checkText('amount', fault.amount);
+      validateText('amount', fault.amount);
       break;
     case 'wrongCurrency':
-      checkText('currency', fault.currency);
+      validateText('currency', fault.currency);
       break;
     case 'wrongReference':
-      checkText('reference', fault.reference);
+      validateText('reference', fault.reference);
       break;
     case 'unrecognisedStatus':
-      checkText('status', fault.status ?? '');
+      validateText('status', fault.status ?? '');
       break;
   }
 }
 
-function isBody(body: unknown): boolean {
-  const isWord = body === undefined || body === 'json' || body === 'html' || body === 'empty';
-  return isWord || (typeof body === 'object' && body !== null);
+function isStatusBody(body: unknown): boolean {
+  const isKeyword = body === undefined || body === 'json' || body === 'html' || body === 'empty';
+  return isKeyword || (typeof body === 'object' && body !== null);
 }
 
-function checkNumber(name: string, value: unknown, least: number, most: number): void {
-  if (typeof value === 'number' && value >= least && value <= most) return;
-  throw new RangeError(`${name} must be a number from ${least} to ${most}, not ${String(value)}.`);
+function validateNumber(name: string, value: unknown, min: number, max: number): void {
+  if (typeof value === 'number' && value >= min && value <= max) return;
+  throw new RangeError(`${name} must be a number from ${min} to ${max}, not ${String(value)}.`);
 }
 
-function checkText(name: string, value: unknown): void {
-  if (typeof value !== 'string') throw new TypeError(`${name} must be text, not ${String(value)}.`);
-}
-
-/** A fault that is still to come. */
-export interface QueuedFault {
-  readonly operation: OperationName;
-  readonly fault: Fault;
-  remaining: number;
-}
-
-/** The faults that are still to come, first in, first out for each operation. */
-export class FaultQueue {
-  #scripted: QueuedFault[] = [];
-
-  get scripted(): readonly Readonly<QueuedFault>[] {
-    return this.#scripted;
-  }
-
-  add(operation: OperationName, fault: Fault, times: number): void {
-    checkFault(operation, fault);
-    if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0)))
-      throw new RangeError(`times must be a whole number, 1 or more, or Infinity, not ${times}.`);
-    this.#scripted.push({ operation, fault, remaining: times });
-  }
-
-  /** The fault for a request that is about to be answered; it is used up by that. */
-  next(operation: OperationName): Fault | undefined {
-    const scripted = this.#scripted.find((candidate) => candidate.operation === operation);
-    if (scripted && --scripted.remaining === 0) {
-      this.#scripted = this.#scripted.filter((candidate) => candidate !== scripted);
-    }
-    return scripted?.fault;
-  }
-
-  clear(): void {
-    this.#scripted = [];
-  }
+function validateText(name: string, value: unknown): void {
+  if (typeof value !== 'string') throw new TypeError(`${name} must be a string, not ${String(value)}.`);
 }

@@ -2,79 +2,77 @@ import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema, Network } from '../api/input.ts';
 import { DEFAULT_CURRENCY } from '../api/operations.ts';
 import { type KnownStatus, transactionStatuses } from '../api/transaction.ts';
-import { defaultFinalStatuses } from '../schedule.ts';
+import { type defaultFinalStatuses, isFinal } from '../schedule.ts';
 
 export type { KnownStatus } from '../api/transaction.ts';
 
 /** A status that ends a payment. */
 export type FinalStatus = (typeof defaultFinalStatuses)[number];
 
-/** A transaction as the service holds it. Times are epoch milliseconds. */
+/** A transaction as the service stores it. Times are epoch milliseconds. */
 export interface Entry {
   readonly reference: string;
-  /** With two decimals (SPEC.md, 2). */
+  /** With two decimals. */
   readonly amount: string;
   readonly currency: string;
   readonly customer_email: string;
   readonly createdAt: number;
-  /** Where the customer's phone was charged; `null` for a payment by checkout page. */
+  /** The phone that was charged. `null` for a checkout payment. */
   readonly mobileMoney: { readonly phone: string; readonly network: Network } | null;
   status: KnownStatus;
   changedAt: number;
   plan: Plan | null;
   /**
-   * When it was created, when its status was changed or that change was planned, and when its plan was made: all as one
-   * count, for clocks stand still. 0 is a run before this one.
+   * The order of events, because a fake clock can stand still: when it was created, when its status changed, and when
+   * its plan was made. A status that a plan changed has the number of the plan. 0 is an earlier run of the sandbox.
    */
   createdSeq: number;
   changedSeq: number;
   plannedSeq: number;
 }
 
-/** What will become of a transaction without anyone touching it. */
+/** What happens to a transaction by itself: one final status at a given time, or a status for each verify. */
 export type Plan = { settleAt: number; status: FinalStatus } | { statuses: readonly KnownStatus[] };
 
-/** Thirty years, in milliseconds: a date can hold what comes then. */
-export const LONGEST_DELAY = 1_000_000_000_000;
+/** Thirty years, in milliseconds. `Date.now()` plus this still fits into a date. */
+export const MAX_DELAY_MS = 1_000_000_000_000;
 
-/** A plan for a transaction that may not exist yet. */
-type PlanFrom = (createdAt: number) => Plan;
-
-type Payment = z.output<typeof initializeInputSchema>;
-type Charge = z.output<typeof chargeMobileMoneyInputSchema>;
-
-/** Told of every change, as it is made. */
+/** Receives every change, at the time of the change. */
 export interface LedgerObserver {
   created(entry: Entry): void;
-  /** Its status or its plan is another. */
+  /** Its status or its plan has changed. */
   changed(entry: Entry): void;
-  /** It is forgotten. */
-  dropped(entry: Entry): void;
+  deleted(entry: Entry): void;
 }
 
-/** What a service that runs for days needs, and one in a test does not. */
+/** What a service needs that runs for days. */
 export interface LedgerOptions {
-  /** How many transactions are kept. Where there are more, final ones go first, the oldest before others. Default: all. */
+  /** How many transactions to keep. Above that, final ones are deleted first, and older ones first. Default: all. */
   readonly keep?: number;
-  /** Milliseconds after which a charge that nobody answers has failed. Default: never. */
+  /** Milliseconds until an unanswered charge fails. Default: never. */
   readonly promptExpiry?: number;
-  /** Makes a reference of the number of transactions so far. Default: `TXN-000001` and so on. */
+  /** Creates the reference of the `count`th transaction. Default: `TXN-000001` and so on. */
   readonly newReference?: (count: number) => string;
   readonly observer?: LedgerObserver;
 }
 
+type Payment = z.output<typeof initializeInputSchema>;
+type Charge = z.output<typeof chargeMobileMoneyInputSchema>;
+
+/** Makes the plan of a transaction that might not exist yet. */
+type Planner = (createdAt: number) => Plan;
+
 /**
- * Every transaction, in the order in which they were created.
+ * Every transaction, in the order of creation.
  *
- * It has no timer: what was to happen meanwhile is worked out from `Date.now()` whenever someone looks, so that it
- * holds under any test runner's fake clock.
+ * It has no timer. Each access compares `Date.now()` with the plans, so that it works under every fake clock.
  */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #options: LedgerOptions;
   #created = 0;
-  #nth = 0;
-  #plansForNext: PlanFrom[] = [];
+  #seq = 0;
+  #plannersForNext: Planner[] = [];
 
   constructor(options: LedgerOptions = {}) {
     this.#options = options;
@@ -86,12 +84,12 @@ export class Ledger {
 
   create(input: Payment | Charge): Entry {
     const now = Date.now();
-    const { newReference = numbered, promptExpiry, observer } = this.#options;
+    const { newReference = numberReference, promptExpiry, observer } = this.#options;
     const expiry: Plan | null =
       'phone' in input && promptExpiry !== undefined
         ? { settleAt: now + promptExpiry, status: 'failed' }
         : null;
-    const nth = ++this.#nth;
+    const seq = ++this.#seq;
     const entry: Entry = {
       reference: newReference(++this.#created),
       amount: input.amount.toFixed(2),
@@ -101,52 +99,52 @@ export class Ledger {
       mobileMoney: 'phone' in input ? { phone: input.phone, network: input.network } : null,
       status: 'pending',
       changedAt: now,
-      plan: this.#plansForNext.shift()?.(now) ?? expiry,
-      createdSeq: nth,
-      changedSeq: nth,
-      plannedSeq: nth,
+      plan: this.#plannersForNext.shift()?.(now) ?? expiry,
+      createdSeq: seq,
+      changedSeq: seq,
+      plannedSeq: seq,
     };
     this.#add(entry);
     observer?.created(entry);
     return entry;
   }
 
-  /** Takes up what an earlier run left, in the order of creation. */
+  /** Adds the transactions of an earlier run, in the order of creation. */
   restore(entries: Iterable<Entry>): void {
     for (const entry of entries) this.#add(entry);
   }
 
-  /** All transactions as they are now. */
+  /** Returns all transactions as they are now. */
   list(): Entry[] {
-    return [...this.#entries.values()].map((entry) => this.#settled(entry));
+    return [...this.#entries.values()].map((entry) => this.#settleIfDue(entry));
   }
 
   find(reference: string): Entry | undefined {
     const entry = this.#entries.get(reference);
-    return entry && this.#settled(entry);
+    return entry && this.#settleIfDue(entry);
   }
 
-  /** What a verify finds: it takes one step of a script, where there is one. */
+  /** Returns what a verify finds, after one step of the script if there is one. */
   verify(reference: string): Entry | undefined {
     const entry = this.find(reference);
     if (entry?.plan && 'statuses' in entry.plan) {
       const [status = entry.status, ...statuses] = entry.plan.statuses;
-      this.#move(entry, status, Date.now(), { statuses }, ++this.#nth);
+      this.#change(entry, status, Date.now(), { statuses }, ++this.#seq);
     }
     return entry;
   }
 
-  /** Moves a transaction at once; what was planned for it is off. */
+  /** Gives a transaction a final status now, and cancels what was planned. */
   settle(reference: string, status: FinalStatus): Entry {
-    const entry = this.#known(reference);
-    this.#move(entry, status, Date.now(), null, ++this.#nth);
+    const entry = this.#require(reference);
+    this.#change(entry, status, Date.now(), null, ++this.#seq);
     return entry;
   }
 
   settleAfter(reference: string | 'next', delay: number, status: FinalStatus): void {
     const now = Date.now();
-    if (!(typeof delay === 'number' && delay >= 0 && delay <= LONGEST_DELAY)) {
-      throw new RangeError(`The delay must be milliseconds from 0 to ${LONGEST_DELAY}, not ${delay}.`);
+    if (!(typeof delay === 'number' && delay >= 0 && delay <= MAX_DELAY_MS)) {
+      throw new RangeError(`The delay must be milliseconds from 0 to ${MAX_DELAY_MS}, not ${delay}.`);
     }
     if (!isFinal(status)) {
       throw new RangeError(`A transaction settles as success, failed or abandoned, not ${status}.`);
@@ -161,81 +159,80 @@ export class Ledger {
     if (statuses.length === 0) throw new RangeError('A script needs at least one status.');
     for (const status of statuses) {
       if (!transactionStatuses.includes(status))
-        throw new RangeError(`There is no status ${status} in SPEC.md.`);
+        throw new RangeError(`Unknown status ${status}. Known: ${transactionStatuses.join(', ')}.`);
     }
     this.#plan(reference, () => ({ statuses }));
   }
 
   clear(): void {
-    this.#drop([...this.#entries.values()]);
+    this.#delete([...this.#entries.values()]);
     this.#created = 0;
-    this.#plansForNext = [];
+    this.#plannersForNext = [];
   }
 
-  #plan(reference: string | 'next', planFrom: PlanFrom): void {
+  #plan(reference: string | 'next', planner: Planner): void {
     if (reference === 'next') {
-      this.#plansForNext.push(planFrom);
+      this.#plannersForNext.push(planner);
     } else {
-      const entry = this.#known(reference);
-      entry.plan = planFrom(entry.createdAt);
-      entry.plannedSeq = ++this.#nth;
+      const entry = this.#require(reference);
+      entry.plan = planner(entry.createdAt);
+      entry.plannedSeq = ++this.#seq;
       this.#options.observer?.changed(entry);
     }
   }
 
-  #known(reference: string): Entry {
+  #require(reference: string): Entry {
     const entry = this.find(reference);
     if (entry) return entry;
     const known = [...this.#entries.keys()].slice(-20).join(', ') || 'none yet';
     throw new Error(`There is no transaction ${reference}. Known: ${known}.`);
   }
 
-  #add(entry: Entry): void {
-    const { keep = Number.POSITIVE_INFINITY } = this.#options;
-    // A hundredth at once: to look for the next one to go at each creation would take the longer the more are kept.
-    if (this.#entries.size >= keep) this.#drop(this.#oldest(Math.ceil(keep / 100)));
-    this.#entries.set(entry.reference, entry);
-  }
-
-  #oldest(count: number): Entry[] {
-    const ended: Entry[] = [];
-    const open: Entry[] = [];
-    for (const entry of this.#entries.values()) {
-      const list = isFinal(entry.status) ? ended : open;
-      if (list.length < count) list.push(entry);
-      if (ended.length === count) break;
-    }
-    return [...ended, ...open].slice(0, count);
-  }
-
-  #drop(entries: readonly Entry[]): void {
-    for (const entry of entries) {
-      this.#entries.delete(entry.reference);
-      this.#options.observer?.dropped(entry);
-    }
-  }
-
-  #settled(entry: Entry): Entry {
+  #settleIfDue(entry: Entry): Entry {
     const { plan } = entry;
     if (plan && 'settleAt' in plan && Date.now() >= plan.settleAt) {
-      this.#move(entry, plan.status, plan.settleAt, null, entry.plannedSeq);
+      this.#change(entry, plan.status, plan.settleAt, null, entry.plannedSeq);
     }
     return entry;
   }
 
-  #move(entry: Entry, status: KnownStatus, at: number, plan: Plan | null, nth: number): void {
+  #change(entry: Entry, status: KnownStatus, at: number, plan: Plan | null, seq: number): void {
     if (entry.status !== status) {
       entry.status = status;
       entry.changedAt = at;
-      entry.changedSeq = nth;
+      entry.changedSeq = seq;
     }
     entry.plan = plan;
     this.#options.observer?.changed(entry);
   }
+
+  #add(entry: Entry): void {
+    const { keep = Number.POSITIVE_INFINITY } = this.#options;
+    // A hundredth at once. A search for one entry at each creation would be slow when many are kept.
+    if (this.#entries.size >= keep) this.#delete(this.#findOldest(Math.ceil(keep / 100)));
+    this.#entries.set(entry.reference, entry);
+  }
+
+  /** Returns final transactions, oldest first, and open ones only if there are not enough. */
+  #findOldest(count: number): Entry[] {
+    const final: Entry[] = [];
+    const open: Entry[] = [];
+    for (const entry of this.#entries.values()) {
+      const list = isFinal(entry.status) ? final : open;
+      if (list.length < count) list.push(entry);
+      if (final.length === count) break;
+    }
+    return [...final, ...open].slice(0, count);
+  }
+
+  #delete(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      this.#entries.delete(entry.reference);
+      this.#options.observer?.deleted(entry);
+    }
+  }
 }
 
-const numbered = (count: number) => `TXN-${String(count).padStart(6, '0')}`;
-
-export function isFinal(status: KnownStatus): status is FinalStatus {
-  return defaultFinalStatuses.some((final) => final === status);
+function numberReference(count: number): string {
+  return `TXN-${String(count).padStart(6, '0')}`;
 }

@@ -1,8 +1,15 @@
 import type { OperationName } from '../api/operations.ts';
+import { orUndefined } from '../untrusted.ts';
 import { respondWithFault } from './apply-fault.ts';
-import { FaultQueue } from './faults.ts';
+import { FaultQueue } from './fault-queue.ts';
 import { Ledger, type LedgerOptions } from './ledger.ts';
-import { chargeBody, errorResponse, initializeBody, type SuccessBody, verifyBody } from './responses.ts';
+import {
+  createChargeBody,
+  createErrorResponse,
+  createInitializeBody,
+  createVerifyBody,
+  type SuccessBody,
+} from './responses.ts';
 import {
   type Command,
   HttpRejection,
@@ -10,48 +17,50 @@ import {
   matchRoute,
   parseRequest,
   type Route,
-  type WireRequest,
 } from './validate-request.ts';
 
-/** A request that came in below the base URL, as it was, whether or not it was refused. */
+/** A request that arrived below the base URL, whether or not it was rejected. */
 export interface RecordedRequest {
-  /** `null` where the path is none of SPEC.md's. */
+  /** `null` if no operation has this path. */
   readonly operation: OperationName | null;
   readonly method: string;
   /** Below the base URL, such as `/transactions/initialize`. */
   readonly path: string;
   /** With names in lower case, and without `authorization`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Parsed where it is JSON, else text; `null` where there was none. */
+  /** Parsed if it is JSON, otherwise text. `null` if there was none. */
   readonly body: unknown;
 }
 
-/** A request and what came of it. */
+/** A request and its response. */
 export interface Exchange {
   readonly request: RecordedRequest;
-  /** The transaction that it made or asked about; `null` where there was none. */
+  /** The transaction that it created or read, or `null`. */
   readonly reference: string | null;
-  /** `null` where the connection broke. */
+  /** `null` if the connection broke. */
   readonly status: number | null;
-  /** When it came in, in epoch milliseconds. */
+  /** When the request arrived, in epoch milliseconds. */
   readonly at: number;
-  /** Milliseconds until the answer was ready; a body that dribbles goes on after that. */
+  /** Milliseconds until the headers of the response were ready. A slow body continues after that. */
   readonly duration: number;
 }
 
 export interface ServiceOptions extends KeyRules {
   /** With the version prefix, without a slash at the end. */
   readonly baseUrl: string;
-  /** The address under which `/checkout/<reference>` lies. */
+  /** What precedes `/checkout/<reference>` in a `checkout_url`. */
   readonly checkoutBase: string;
   readonly ledger?: LedgerOptions;
-  /** How many of the latest requests are kept at least. Default: all. */
+  /** How many of the latest requests to keep, at least. At most twice as many are kept. Default: all. */
   readonly keepRequests?: number;
-  /** Told of each request once it is answered. */
+  /** Called for each request once its response is ready. */
   readonly onExchange?: (exchange: Exchange) => void;
 }
 
-/** The service of SPEC.md, in memory: a request goes in, its answer comes out. It knows nothing of MSW or sockets. */
+/**
+ * The payment service in memory, as docs/reference/service.md describes it. It turns a request into a response, and
+ * knows nothing of MSW or sockets.
+ */
 export class PaymentService {
   readonly ledger: Ledger;
   readonly faults = new FaultQueue();
@@ -70,34 +79,33 @@ export class PaymentService {
     return this.#requests;
   }
 
-  /** Answers one request. A response of type `error` stands for a connection that breaks. */
+  /** Handles one request. A response of type `error` stands for a connection that breaks. */
   async handle(request: Request): Promise<Response> {
     const at = Date.now();
-    const began = performance.now();
+    const startedAt = performance.now();
     const { method, headers } = request;
     const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
-    const { path, place } = this.#find(new URL(request.url).pathname);
-    const seen: RecordedRequest = {
-      operation: place?.name ?? null,
+    const { path, route } = this.#route(new URL(request.url).pathname);
+    const recorded = this.#record({
+      operation: route?.name ?? null,
       method,
       path,
-      headers: withoutKey(headers),
-      body: readable(body),
-    };
-    this.#keep(seen);
-    const about: About = { reference: place?.reference || null };
-    const response = await this.#answer(place, { method, headers, body }, request, about);
+      headers: Object.fromEntries([...headers].filter(([name]) => name !== 'authorization')),
+      body: parseRecordedBody(body),
+    });
+    const subject: Subject = { reference: route?.reference || null };
+    const response = await this.#respond(request, route, body, subject);
     this.#options.onExchange?.({
-      request: seen,
-      reference: about.reference,
+      request: recorded,
+      reference: subject.reference,
       status: response.type === 'error' ? null : response.status,
       at,
-      duration: performance.now() - began,
+      duration: performance.now() - startedAt,
     });
     return response;
   }
 
-  /** Forgets everything, and breaks the connections that hang. */
+  /** Deletes everything, and breaks the connections that hang. */
   reset(): void {
     this.ledger.clear();
     this.faults.clear();
@@ -106,70 +114,64 @@ export class PaymentService {
     this.#lifetime = new AbortController();
   }
 
-  #find(pathname: string): { path: string; place: Route | undefined } {
-    if (!pathname.startsWith(`${this.#basePath}/`)) return { path: pathname, place: undefined };
+  #route(pathname: string): { path: string; route: Route | undefined } {
+    if (!pathname.startsWith(`${this.#basePath}/`)) return { path: pathname, route: undefined };
     const path = pathname.slice(this.#basePath.length);
-    return { path, place: matchRoute(path) };
+    return { path, route: matchRoute(path) };
   }
 
-  #keep(seen: RecordedRequest): void {
+  #record(request: RecordedRequest): RecordedRequest {
     const { keepRequests = Number.POSITIVE_INFINITY } = this.#options;
-    this.#requests.push(seen);
+    this.#requests.push(request);
     if (this.#requests.length > 2 * keepRequests) this.#requests = this.#requests.slice(-keepRequests);
+    return request;
   }
 
-  async #answer(
-    place: Route | undefined,
-    wire: WireRequest,
-    request: Request,
-    about: About,
+  async #respond(
+    { method, headers, signal }: Request,
+    route: Route | undefined,
+    body: string,
+    subject: Subject,
   ): Promise<Response> {
     try {
-      const command = parseRequest(place, wire, this.#options);
-      return await respondWithFault(this.faults.next(command.operation), {
+      const command = parseRequest(route, { method, headers, body }, this.#options);
+      return await respondWithFault(this.faults.take(command.operation), {
         act: () => {
-          const answer = this.#act(command);
-          about.reference = answer.data.reference;
-          return answer;
+          const success = this.#execute(command);
+          subject.reference = success.data.reference;
+          return success;
         },
         approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
-        clientGone: () => AbortSignal.any([request.signal, this.#lifetime.signal]),
+        getDisconnectSignal: () => AbortSignal.any([signal, this.#lifetime.signal]),
       });
     } catch (error) {
-      if (error instanceof HttpRejection) return errorResponse(error);
+      if (error instanceof HttpRejection) return createErrorResponse(error);
       throw error;
     }
   }
 
-  #act(command: Command): SuccessBody {
+  #execute(command: Command): SuccessBody {
     switch (command.operation) {
       case 'initialize':
-        return initializeBody(this.ledger.create(command.input), this.#options.checkoutBase);
+        return createInitializeBody(this.ledger.create(command.input), this.#options.checkoutBase);
       case 'chargeMobileMoney':
-        return chargeBody(this.ledger.create(command.input));
+        return createChargeBody(this.ledger.create(command.input));
       case 'verify': {
         const entry = this.ledger.verify(command.reference);
         if (!entry) throw new HttpRejection(404, 'There is no such transaction.');
-        return verifyBody(entry);
+        return createVerifyBody(entry);
       }
     }
   }
 }
 
-/** Which transaction a request turned out to be about. */
-interface About {
+/** The transaction that a request is about. A POST has none until the service acts. */
+interface Subject {
   reference: string | null;
 }
 
-function withoutKey(headers: Headers): Record<string, string> {
-  return Object.fromEntries([...headers].filter(([name]) => name !== 'authorization'));
-}
-
-function readable(body: string): unknown {
+function parseRecordedBody(body: string): unknown {
   if (body === '') return null;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const parsed: unknown = orUndefined(() => JSON.parse(body));
+  return parsed === undefined ? body : parsed;
 }

@@ -2,28 +2,57 @@ import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema } from '../api/input.ts';
 import type { Operation, OperationName } from '../api/operations.ts';
 import { chargeMobileMoney, initialize, verify } from '../api/operations.ts';
+import { orUndefined } from '../untrusted.ts';
+
+/** The operation at a path, with the reference that the path names. */
+export interface Route {
+  readonly name: OperationName;
+  readonly method: 'GET' | 'POST';
+  /** Empty for a POST. */
+  readonly reference: string;
+}
+
+/** A request as it came over the wire. */
+export interface WireRequest {
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Which keys are valid, and what they can do. */
+export interface KeyRules {
+  readonly apiKeys: readonly string[];
+  /** Rejects a charge with a key of the shape `sk_test_…`. */
+  readonly refuseTestCharges: boolean;
+}
+
+/** A valid request: what the service has to do. */
+export type Command =
+  | { operation: 'initialize'; input: z.output<typeof initializeInputSchema> }
+  | { operation: 'chargeMobileMoney'; input: z.output<typeof chargeMobileMoneyInputSchema> }
+  | { operation: 'verify'; reference: string };
 
 /** What is wrong with one field of a body. */
-export interface FieldFault {
+export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
 
 /**
- * The service refuses a request.
+ * The service rejects a request.
  *
- * SPEC.md, 7, shows neither status codes nor the shape of an error: both are this mock's assumption, chosen from what
- * services of this kind commonly answer. Rely on the class of the client's error, not on these bodies.
+ * The service documents neither status codes nor the shape of an error. Both are assumptions of this mock, chosen from
+ * what similar services do (docs/reference/service.md, "Errors"). Rely on the class of the client's error instead.
  */
 export class HttpRejection extends Error {
   readonly status: number;
-  readonly fields: readonly FieldFault[];
+  readonly fields: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     status: number,
     message: string,
-    more: { fields?: readonly FieldFault[]; headers?: Readonly<Record<string, string>> } = {},
+    more: { fields?: readonly FieldError[]; headers?: Readonly<Record<string, string>> } = {},
   ) {
     super(message);
     this.status = status;
@@ -32,78 +61,46 @@ export class HttpRejection extends Error {
   }
 }
 
-/** The operation that lives at a path. */
-export interface Route {
-  readonly name: OperationName;
-  readonly method: 'GET' | 'POST';
-  readonly reference: string;
-}
-
-/** A request that passed every rule: what the service is to do. */
-export type Command =
-  | { operation: 'initialize'; input: z.output<typeof initializeInputSchema> }
-  | { operation: 'chargeMobileMoney'; input: z.output<typeof chargeMobileMoneyInputSchema> }
-  | { operation: 'verify'; reference: string };
-
-/** Who may do what. */
-export interface KeyRules {
-  readonly apiKeys: readonly string[];
-  /** Refuse a charge with a key of the shape `sk_test_…`. */
-  readonly refuseTestCharges: boolean;
-}
-
-export interface WireRequest {
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: string;
-}
-
-const places = [initialize, chargeMobileMoney, verify].map(({ name, method, path }) => ({
+const patterns = [initialize, chargeMobileMoney, verify].map(({ name, method, path }) => ({
   name,
   method,
   pattern: new RegExp(`^/${path.replace(':reference', '([^/]+)')}$`),
 }));
 
-/** Which operation a path, below the base URL, stands for. */
+/** Finds the operation at a path below the base URL. */
 export function matchRoute(path: string): Route | undefined {
-  for (const { name, method, pattern } of places) {
+  for (const { name, method, pattern } of patterns) {
     const match = pattern.exec(path);
-    if (match) return { name, method, reference: decoded(match[1] ?? '') };
+    if (!match) continue;
+    const [, segment = ''] = match;
+    return { name, method, reference: orUndefined(() => decodeURIComponent(segment)) ?? segment };
   }
   return undefined;
 }
 
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
 /**
- * Holds a request against SPEC.md: path and method (4), key and content type (5), fields and limits (4 and 8).
+ * Validates a request in this order: path, method, key, content type, JSON, fields, and the mode of the key.
  *
- * @throws Refusal for the first of these that is broken; all faulty fields are named together.
+ * @throws {HttpRejection} if a rule is broken. It is for the first such rule, and names all invalid fields together.
  */
-export function parseRequest(place: Route | undefined, request: WireRequest, keys: KeyRules): Command {
-  if (!place) throw new HttpRejection(404, 'There is no such path.');
-  if (request.method !== place.method) {
-    throw new HttpRejection(405, `Use ${place.method}.`, { headers: { allow: place.method } });
+export function parseRequest(route: Route | undefined, request: WireRequest, keys: KeyRules): Command {
+  if (!route) throw new HttpRejection(404, 'There is no such path.');
+  if (request.method !== route.method) {
+    throw new HttpRejection(405, `Use ${route.method}.`, { headers: { allow: route.method } });
   }
   const apiKey = authenticate(request.headers, keys.apiKeys);
-  switch (place.name) {
+  switch (route.name) {
     case 'initialize':
-      return { operation: place.name, input: validateFields(initialize, parseJsonBody(request)) };
+      return { operation: route.name, input: validateFields(initialize, parseJsonBody(request)) };
     case 'chargeMobileMoney': {
       const input = validateFields(chargeMobileMoney, parseJsonBody(request));
       if (keys.refuseTestCharges && apiKey.startsWith('sk_test_')) {
         throw new HttpRejection(403, 'Charging Mobile Money works in live mode only.');
       }
-      return { operation: place.name, input };
+      return { operation: route.name, input };
     }
     case 'verify':
-      return { operation: place.name, reference: place.reference };
+      return { operation: route.name, reference: route.reference };
   }
 }
 
@@ -119,14 +116,13 @@ function parseJsonBody({ headers, body }: WireRequest): unknown {
   if (!/^application\/json\s*(?:;|$)/i.test(headers.get('content-type') ?? '')) {
     throw new HttpRejection(415, 'The Content-Type must be application/json.');
   }
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new HttpRejection(400, 'The body is not JSON.');
-  }
+  // JSON has no `undefined`: the body could not be parsed.
+  const parsed: unknown = orUndefined(() => JSON.parse(body));
+  if (parsed === undefined) throw new HttpRejection(400, 'The body is not JSON.');
+  return parsed;
 }
 
-/** The client's own schema decides, but for two things that only the wire knows. */
+/** Validates with the client's own schema. Two rules differ, because only the wire has them. */
 function validateFields<Input, Request extends object, Result>(
   operation: Operation<Input, Request, Result>,
   body: unknown,
@@ -134,22 +130,22 @@ function validateFields<Input, Request extends object, Result>(
   if (typeof body !== 'object' || body === null) {
     throw new HttpRejection(422, 'The body must be a JSON object.');
   }
-  // A client refuses a field that it does not know, as a misspelling; a service takes what a newer client may send.
+  // The client refuses an unknown field as a misspelling. A service accepts what a newer client might send.
   const known = Object.entries(body).filter(([name]) => Object.hasOwn(operation.input.shape, name));
   const read = operation.input.safeParse(Object.fromEntries(known));
-  // A client takes decimal text so that no float need be made; SPEC.md, 4, has a number.
-  const isText = 'amount' in body && typeof body.amount === 'string';
-  if (read.success && !isText) return read.data;
+  // The client also accepts decimal text, so that no float is needed. On the wire an amount is a number.
+  const isTextAmount = 'amount' in body && typeof body.amount === 'string';
+  if (read.success && !isTextAmount) return read.data;
 
-  const found = read.success
+  const invalid = read.success
     ? []
     : read.error.issues.map(({ path, message }) => ({ field: path.join('.'), message }));
-  const fields = isText
+  const fields = isTextAmount
     ? [
         { field: 'amount', message: 'must be a JSON number' },
-        ...found.filter(({ field }) => field !== 'amount'),
+        ...invalid.filter(({ field }) => field !== 'amount'),
       ]
-    : found;
+    : invalid;
   const list = fields.map(({ field, message }) => `${field} ${message}`).join('; ');
   throw new HttpRejection(422, `The request is not valid: ${list}.`, { fields });
 }

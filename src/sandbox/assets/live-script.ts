@@ -1,19 +1,20 @@
 /**
- * Keeps a page up to date without a reload. The server sends elements: one whose id is on the page takes the place of
- * it, a new one goes to the top of the list, and one marked `data-gone` leaves it. Where someone is typing nothing moves.
+ * Keeps a page up to date without a reload. The server sends elements. An element whose id is on the page replaces that
+ * one, a new one goes to the top of the list, and one with `data-gone` is removed. A field that has the focus is not
+ * replaced, so that typing goes on.
  */
 export const liveScript = `'use strict';
 const list = document.querySelector('[data-live]');
 const connection = document.querySelector('#connection');
 const events = new EventSource(document.body.dataset.events);
 
-const tell = (state, text) => {
+const showConnection = (state, text) => {
   if (connection.dataset.state === state) return;
   connection.dataset.state = state;
   connection.textContent = text;
 };
-events.addEventListener('open', () => tell('on', 'live'));
-events.addEventListener('error', () => tell('off', 'not connected, trying again'));
+events.addEventListener('open', () => showConnection('on', 'live'));
+events.addEventListener('error', () => showConnection('off', 'not connected, reconnecting'));
 events.addEventListener('some', ({ data }) => update(data));
 events.addEventListener('all', ({ data }) => {
   const ids = update(data);
@@ -49,12 +50,12 @@ function replace(old, fresh) {
   if (open) fresh.querySelector('details').open = true;
   old.classList.remove('new');
   if (old.isEqualNode(fresh)) return;
-  const place = inside ? focusable(old).indexOf(active) : -1;
+  const position = inside ? findFocusable(old).indexOf(active) : -1;
   old.replaceWith(fresh);
-  focusable(fresh)[place]?.focus();
+  findFocusable(fresh)[position]?.focus();
 }
 
-function focusable(element) {
+function findFocusable(element) {
   return [...element.querySelectorAll('summary, a, button')];
 }
 `;

@@ -158,10 +158,10 @@ ${[
 ]
   .map((kind) => `.fault-form:has([value=${kind}]:checked) .of.${kind}`)
   .join(',\n')} { display: grid; }
-#to-come { font-size: .875rem; color: var(--quiet); display: grid; gap: .5rem; }
-#to-come.active { padding: .75rem; border-radius: .5rem; color: var(--failed); background: var(--failed-ground); }
-#to-come button { width: 100%; color: var(--text); background: var(--card); }
-#others:empty { display: none; }
+#queued-faults { font-size: .875rem; color: var(--quiet); display: grid; gap: .5rem; }
+#queued-faults.active { padding: .75rem; border-radius: .5rem; color: var(--failed); background: var(--failed-ground); }
+#queued-faults button { width: 100%; color: var(--text); background: var(--card); }
+#unmatched:empty { display: none; }
 
 @media (min-width: 62rem) {
   main { padding: 1.25rem; }

@@ -1,17 +1,27 @@
 import { html } from 'hono/html';
+import type { Network } from '../../api/input.ts';
+import type { Entry } from '../../testing/ledger.ts';
 
-/** Markup in which every value was escaped. */
+/** Markup with every value escaped. */
 export type Html = ReturnType<typeof html>;
 
-export interface Page {
+/** The part of a page that updates itself: elements with an id, each of which replaces the one before. */
+export interface LiveView {
+  renderAll(): Html;
+  /** Renders what has changed since a version of the activity log. */
+  renderChanges(since: number): Html;
+}
+
+interface Page {
   title: string;
   /** For the style sheet. */
   name: 'dashboard' | 'checkout' | 'phone' | 'message';
-  /** The address of the server-sent events that keep the page up to date. */
+  /** The path of the server-sent events that update the page. */
   events?: string;
   body: Html;
 }
 
+/** Renders a whole page. */
 export function layout({ title, name, events, body }: Page): Html {
   return html`<!doctype html>
 <html lang="en">
@@ -42,13 +52,37 @@ ${body}
 
 const CURRENT = html` aria-current="page"`;
 
-/** A page that only says something. */
-export function messagePage(title: string, text: string, link?: { href: string; label: string }): Html {
-  const way = link ?? { href: '/', label: 'All transactions' };
+/** Renders a page that only shows a message. */
+export function messagePage(
+  title: string,
+  text: string,
+  link = { href: '/', label: 'All transactions' },
+): Html {
   const body = html`<section class="card">
 <h1>${title}</h1>
 <p>${text}</p>
-<p><a href="${way.href}">${way.label}</a></p>
+<p><a href="${link.href}">${link.label}</a></p>
 </section>`;
   return layout({ title, name: 'message', body });
+}
+
+export const networkNames: Record<Network, string> = {
+  mtn: 'MTN Mobile Money',
+  telecel: 'Telecel Cash',
+  airteltigo: 'AirtelTigo Money',
+};
+
+export function formatMoney({ currency, amount }: Entry): string {
+  return `${currency} ${amount}`;
+}
+
+export function renderBadge({ status }: Entry): Html {
+  return html`<span class="badge ${status}">${status}</span>`;
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+
+/** Renders a time in the time zone of the machine that runs the sandbox. */
+export function renderTime(time: number): Html {
+  return html`<time datetime="${new Date(time).toISOString()}">${clock.format(time)}</time>`;
 }

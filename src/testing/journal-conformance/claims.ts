@@ -4,180 +4,177 @@ import {
   type ConformanceTest,
   charge,
   expectClaim,
+  expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
-  LONG,
+  LONG_LEASE,
   otherInput,
-  SHORT,
+  SHORT_LEASE,
   sleep,
 } from './context.ts';
 
-/** Who may send. */
+/** Who can send: the claim of a key, its lease, and its heartbeats. */
 export const claimCases: readonly ConformanceTest[] = [
   {
-    name: 'a key that was never used is begun, and every handle sees what',
-    async play(stage) {
-      const [one, other] = [await stage.handle(), await stage.handle()];
-      const key = stage.key();
-      assert((await one.read(key)) === null, 'read gave something of a key that was never used');
-      const claim = await expectClaim(one, key);
-      assert(claim.key === key, 'the claim is of another key');
-      for (const journal of [one, other, await stage.handle()]) {
+    name: 'claims an unused key, and every handle reads the same charge',
+    async test(context) {
+      const [first, second] = [await context.openHandle(), await context.openHandle()];
+      const key = context.newKey();
+      assert((await first.read(key)) === null, 'read returned an entry for an unused key');
+      const claim = await expectClaim(first, key);
+      assert(claim.key === key, 'the claim has another key');
+      for (const journal of [first, second, await context.openHandle()]) {
         const entry = await journal.read(key);
-        assert(entry !== null, 'a handle does not see what was begun');
+        assert(entry !== null, 'a handle does not see the claim');
         const { state, inProgress, operation, service, fingerprint, amount, currency } = entry;
-        assert(state === 'begun' && inProgress, `a handle sees ${state} instead of a charge in progress`);
-        const seen = JSON.stringify({ operation, service, fingerprint, amount, currency });
-        assert(seen === JSON.stringify(charge), `a handle sees another attempt: ${seen}`);
-        await expectState(journal, key, 'in_progress', 'somebody had begun it');
+        assert(state === 'begun' && inProgress, `a handle reads ${state} instead of a charge in progress`);
+        const read = JSON.stringify({ operation, service, fingerprint, amount, currency });
+        assert(read === JSON.stringify(charge), `a handle reads another charge: ${read}`);
+        await expectState(journal, key, 'in_progress', 'another process has the claim');
       }
     },
   },
   {
-    name: 'of many that begin at once over several handles, one gets the claim',
-    async play(stage) {
-      const handles = await stage.handles(4);
-      for (const key of stage.keys(10)) await expectSingleWinner(handles, key, 'began at once');
+    name: 'gives one claim when many handles claim a key at once',
+    async test(context) {
+      const handles = await context.openHandles(4);
+      for (const key of context.newKeys(10)) await expectSingleWinner(handles, key, 'an unused key');
     },
   },
   {
-    name: 'a charge whose process is heard of is in progress, and each renewal shows',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle()];
-      const key = stage.key();
+    name: 'reports in_progress within the lease, with a version per heartbeat',
+    async test(context) {
+      const [owner, other] = [await context.openHandle(), await context.openHandle()];
+      const key = context.newKey();
       const claim = await expectClaim(owner, key);
-      const first = await expectState(other, key, 'in_progress', 'it was just begun');
-      const again = await owner.renew(claim);
-      assert(again !== null, 'renew says that the claim is lost, but nobody had taken it');
-      const second = await expectState(other, key, 'in_progress', 'it was just renewed');
-      assert(first.version !== second.version, 'a renewal left the version as it was');
-      assert((await owner.renew(again)) !== null, 'a second renewal says that the claim is lost');
+      const first = await expectState(other, key, 'in_progress', 'it was just claimed');
+      const renewed = await expectHeartbeat(owner.renew(claim));
+      const second = await expectState(other, key, 'in_progress', 'its lease was just renewed');
+      assert(first.version !== second.version, 'a heartbeat did not change the version');
+      await expectHeartbeat(owner.renew(renewed));
     },
   },
   {
-    name: 'a renewal counts from when it was made',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
-      const key = stage.key();
+    name: 'counts the lease from the last heartbeat',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const key = context.newKey();
       let claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'nobody was heard of');
-      for (let tries = 0; tries < 20; tries++) {
-        const asked = performance.now();
-        const renewed = await owner.renew(claim);
-        assert(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
-        claim = renewed;
+      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+      for (let attempt = 0; attempt < 20; attempt++) {
+        const startedAt = performance.now();
+        claim = await expectHeartbeat(owner.renew(claim));
         const { state } = await other.claim(key, charge);
         if (state === 'in_progress') return;
-        assert(state === 'unknown', `begin gave ${state} after a renewal`);
-        const took = performance.now() - asked;
+        assert(state === 'unknown', `claim returned ${state} after a heartbeat`);
+        const elapsed = performance.now() - startedAt;
         assert(
-          took >= SHORT,
-          `${Math.round(took)} ms after a renewal, within the lease, the charge counts as left`,
+          elapsed >= SHORT_LEASE,
+          `${Math.round(elapsed)} ms after a heartbeat, within the lease, the claim reads as expired`,
         );
       }
-      throw new Error('the journal is too slow to tell whether a renewal counts');
+      throw new Error('the journal is too slow: no claim returned within the lease after a heartbeat');
     },
   },
   {
-    name: 'a process that dies after it began leaves its charge in doubt, for good',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
-      const key = stage.key();
+    name: 'keeps a key unknown for good when its process dies after the claim',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const key = context.newKey();
       await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'the process that began had died');
-      const handles = [other, await stage.handle({ lease: SHORT }), await stage.handle({ lease: SHORT })];
-      const all = await Promise.all([...handles, ...handles].map((journal) => journal.claim(key, charge)));
-      const states = all.map(({ state }) => state).join(', ');
+      await expectUnknownAfterLease(other, key, 'the process died after its claim');
+      const handles = [
+        other,
+        await context.openHandle({ lease: SHORT_LEASE }),
+        await context.openHandle({ lease: SHORT_LEASE }),
+      ];
+      const results = await Promise.all(
+        [...handles, ...handles].map((journal) => journal.claim(key, charge)),
+      );
       assert(
-        all.every(({ state }) => state === 'unknown'),
-        `a key in doubt gave ${states} when asked again`,
+        results.every(({ state }) => state === 'unknown'),
+        `claim returned ${results.map(({ state }) => state).join(', ')} for an unresolved key`,
       );
     },
   },
   {
-    name: 'a process that dies after it renewed leaves its charge in doubt',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
-      const key = stage.key();
-      const claim = await expectClaim(owner, key);
-      assert(
-        (await owner.renew(claim)) !== null,
-        'renew says that the claim is lost, but nobody had taken it',
-      );
-      await expectUnknownAfterLease(other, key, 'the process that renewed had died');
+    name: 'makes a key unknown when its process dies after a heartbeat',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const key = context.newKey();
+      await expectHeartbeat(owner.renew(await expectClaim(owner, key)));
+      await expectUnknownAfterLease(other, key, 'the process died after a heartbeat');
     },
   },
   {
-    name: 'a process that dies while it renews or records the end never lets the charge be sent again',
-    async play(stage) {
-      const owner = await stage.handle();
-      const other = await stage.handle({ lease: LONG });
-      for (const key of stage.keys(5)) {
+    name: 'never gives a second claim during a heartbeat or a completion',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: LONG_LEASE });
+      for (const key of context.newKeys(5)) {
         const claim = await expectClaim(owner, key);
         const renewing = owner.renew(claim);
-        await expectNotClaimable(other, key, 'while it was renewed');
-        const renewed = await renewing;
-        assert(renewed !== null, 'renew says that the claim is lost, but nobody had taken it');
-        const ending = owner.complete(renewed, { state: 'completed', result: { reference: 'TXN-ended' } });
-        await expectNotClaimable(other, key, 'while its end was recorded');
-        assert(await ending, 'end says that the claim is lost, but nobody had taken it');
-        await expectState(other, key, 'completed', 'its end had been recorded');
+        await expectNotClaimable(other, key, 'during a heartbeat');
+        const renewed = await expectHeartbeat(renewing);
+        const completing = owner.complete(renewed, {
+          state: 'completed',
+          result: { reference: 'TXN-completed' },
+        });
+        await expectNotClaimable(other, key, 'during a completion');
+        assert(await completing, 'complete returned false, but no other process had the claim');
+        await expectState(other, key, 'completed', 'it was completed');
       }
     },
   },
   {
-    name: 'other input is a conflict while a charge may exist',
-    async play(stage) {
-      const journal = await stage.handle();
-      const key = stage.key();
-      const conflict = (when: string) => expectState(journal, key, 'conflict', when, otherInput);
+    name: 'reports a conflict for other input while a charge might exist',
+    async test(context) {
+      const journal = await context.openHandle();
+      const key = context.newKey();
+      const expectConflict = (situation: string) =>
+        expectState(journal, key, 'conflict', situation, otherInput);
       const claim = await expectClaim(journal, key);
-      await conflict('the charge in progress has other input');
+      await expectConflict('the charge in progress has other input');
       await journal.complete(claim, { state: 'unknown', reference: undefined });
-      await conflict('the charge in doubt had other input');
+      await expectConflict('the unresolved charge has other input');
       await journal.resolve(key, { reference: 'TXN-found' });
-      await conflict('the charge that was made had other input');
+      await expectConflict('the charge that exists has other input');
     },
   },
   {
-    name: 'another service or mode than the first is refused, and not recorded',
-    async play(stage) {
-      const journal = await stage.handle();
-      await expectClaim(journal, stage.key());
-      const other = { ...charge, service: 'digest-of-another-service' };
-      const key = stage.key();
-      for (const handle of [journal, await stage.handle()]) {
+    name: 'refuses another service or mode, and records nothing for it',
+    async test(context) {
+      const journal = await context.openHandle();
+      await expectClaim(journal, context.newKey());
+      const otherService = { ...charge, service: 'digest-of-another-service' };
+      const key = context.newKey();
+      for (const handle of [journal, await context.openHandle()]) {
         const { service } = await expectState(
           handle,
           key,
           'other_service',
-          'another service had used it',
-          other,
+          'the journal belongs to another service',
+          otherService,
         );
-        assert(service === charge.service, `the journal says that it belongs to ${service}`);
-        assert((await handle.read(key)) === null, 'something was recorded of a charge that was refused');
+        assert(service === charge.service, `the journal reports that it belongs to ${service}`);
+        assert((await handle.read(key)) === null, 'a claim for another service was recorded');
       }
       await expectClaim(journal, key);
     },
   },
 ];
 
-async function expectNotClaimable(journal: Journal, key: string, when: string): Promise<void> {
-  await sleep(0);
-  const { state } = await journal.claim(key, charge);
-  assert(state === 'in_progress' || state === 'completed', `begin gave ${state} ${when}`);
+async function expectHeartbeat<Claim>(renewing: Promise<Claim | null>): Promise<Claim> {
+  const renewed = await renewing;
+  assert(renewed !== null, 'renew returned null, but no other process had the claim');
+  return renewed;
 }
 
-/** All of them begin one key at once: one has to get the claim, and the others have to see that. */
-export async function expectSingleWinner(
-  handles: Journal[],
-  key: string,
-  when: string,
-  attempt = charge,
-): Promise<void> {
-  const all = await Promise.all([...handles, ...handles, ...handles].map((one) => one.claim(key, attempt)));
-  const begun = all.filter(({ state }) => state === 'claimed').length;
-  assert(begun === 1, `${begun} of ${all.length} that ${when} got the claim, instead of one`);
-  const others = all.filter(({ state }) => state !== 'claimed' && state !== 'in_progress');
-  assert(others.length === 0, `somebody who ${when} was told ${others[0]?.state} instead of in_progress`);
+async function expectNotClaimable(journal: Journal, key: string, situation: string): Promise<void> {
+  await sleep(0);
+  const { state } = await journal.claim(key, charge);
+  assert(state === 'in_progress' || state === 'completed', `claim returned ${state} ${situation}`);
 }

@@ -1,153 +1,156 @@
 import type { Claim, Journal } from '../../journal/journal.ts';
 import type { Completion } from '../../journal/record.ts';
-import { expectSingleWinner } from './claims.ts';
 import {
   assert,
   type ConformanceTest,
   charge,
   expectClaim,
+  expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
   otherInput,
-  SHORT,
+  SHORT_LEASE,
 } from './context.ts';
 
 const completed: Completion = { state: 'completed', result: { reference: 'TXN-made' } };
 
-/** How a charge ended. */
-export const endingCases: readonly ConformanceTest[] = [
+/** The outcome of a charge: recorded by its process, also late, and never over that of another process. */
+export const completionCases: readonly ConformanceTest[] = [
   {
-    name: 'a result is recorded, and is the answer to every handle',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle()];
-      const key = stage.key();
-      await ends(owner, await expectClaim(owner, key), completed);
-      for (const journal of [owner, other, await stage.handle()]) {
+    name: 'records a result, and every handle returns it',
+    async test(context) {
+      const [owner, other] = [await context.openHandle(), await context.openHandle()];
+      const key = context.newKey();
+      await expectCompletion(owner, await expectClaim(owner, key), completed);
+      for (const journal of [owner, other, await context.openHandle()]) {
         const { result } = await expectState(journal, key, 'completed', 'its result was recorded');
         assert(result.reference === 'TXN-made', `the recorded reference is ${result.reference}`);
         const entry = await journal.read(key);
-        assert(entry?.state === 'completed' && !entry.inProgress, 'read does not show that it was completed');
+        assert(entry?.state === 'completed' && !entry.inProgress, 'read does not return that it completed');
       }
     },
   },
   {
-    name: 'what was recorded outlives every handle',
-    async play(stage) {
-      const gone = await stage.handle();
-      const [made, left, doubtful] = [stage.key(), stage.key(), stage.key()];
-      await ends(gone, await expectClaim(gone, made), completed);
-      await expectClaim(gone, left);
-      await ends(gone, await expectClaim(gone, doubtful), { state: 'unknown', reference: 'TXN-perhaps' });
-      await stage.closeAll();
-      const journal = await stage.handle({ lease: SHORT });
-      await expectState(journal, made, 'completed', 'it was recorded before the handles were closed');
-      await expectState(journal, doubtful, 'unknown', 'it was recorded before the handles were closed');
-      await expectUnknownAfterLease(journal, left, 'the handle that began was closed');
+    name: 'keeps every record after all handles are closed',
+    async test(context) {
+      const journal = await context.openHandle();
+      const [completedKey, claimedKey, unknownKey] = [context.newKey(), context.newKey(), context.newKey()];
+      await expectCompletion(journal, await expectClaim(journal, completedKey), completed);
+      await expectClaim(journal, claimedKey);
+      const unknown: Completion = { state: 'unknown', reference: 'TXN-perhaps' };
+      await expectCompletion(journal, await expectClaim(journal, unknownKey), unknown);
+      await context.closeAll();
+      const later = await context.openHandle({ lease: SHORT_LEASE });
+      await expectState(later, completedKey, 'completed', 'it was recorded before the handles were closed');
+      await expectState(later, unknownKey, 'unknown', 'it was recorded before the handles were closed');
+      await expectUnknownAfterLease(later, claimedKey, 'the handle with the claim was closed');
     },
   },
   {
-    name: 'an unknown outcome keeps its reference, and is never begun again',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle()];
+    name: 'keeps the reference of an unknown outcome, and gives no new claim',
+    async test(context) {
+      const [owner, other] = [await context.openHandle(), await context.openHandle()];
       for (const reference of ['TXN-perhaps', undefined]) {
-        const key = stage.key();
-        await ends(owner, await expectClaim(owner, key), { state: 'unknown', reference });
+        const key = context.newKey();
+        await expectCompletion(owner, await expectClaim(owner, key), { state: 'unknown', reference });
         for (const journal of [owner, other, other]) {
-          const standing = await expectState(journal, key, 'unknown', 'its outcome is unknown');
-          assert(standing.reference === reference, `the reference came back as ${standing.reference}`);
+          const result = await expectState(journal, key, 'unknown', 'its outcome is unknown');
+          assert(result.reference === reference, `the recorded reference is ${result.reference}`);
         }
       }
     },
   },
   {
-    name: 'what was not sent, or was rejected, may be begun again, by one',
-    async play(stage) {
-      const handles = await stage.handles(4);
+    name: 'gives one new claim after not_sent or rejected, with any input',
+    async test(context) {
+      const handles = await context.openHandles(4);
       const [owner] = handles;
       assert(owner !== undefined, 'there is no handle');
       for (const state of ['not_sent', 'rejected'] as const) {
-        for (const key of stage.keys(5)) {
-          await ends(owner, await expectClaim(owner, key), { state });
-          await expectSingleWinner(handles, key, `began what was ${state}`);
+        for (const key of context.newKeys(5)) {
+          await expectCompletion(owner, await expectClaim(owner, key), { state });
+          await expectSingleWinner(handles, key, `a key that was ${state}`);
         }
-        const key = stage.key();
-        await ends(owner, await expectClaim(owner, key), { state });
-        await expectSingleWinner(handles, key, `began what was ${state} with other input`, otherInput);
+        const key = context.newKey();
+        await expectCompletion(owner, await expectClaim(owner, key), { state });
+        await expectSingleWinner(handles, key, `a key that was ${state}, with other input`, otherInput);
       }
     },
   },
   {
-    name: 'an end that comes late counts where nobody had settled the charge',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
-      const key = stage.key();
+    name: 'accepts a late completion of an unresolved key',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const key = context.newKey();
       const claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'nobody was heard of');
-      await ends(owner, claim, completed);
-      await expectState(other, key, 'completed', 'its owner recorded the result after all');
+      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+      await expectCompletion(owner, claim, completed);
+      await expectState(other, key, 'completed', 'its process recorded the result late');
     },
   },
   {
-    name: 'a claim that was settled by somebody else can neither be renewed nor ended',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
-      const key = stage.key();
+    name: 'ends a claim when its key is resolved',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const key = context.newKey();
       const claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'nobody was heard of');
+      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
       await other.resolve(key, { reference: 'TXN-found' });
-      await isLost(owner, claim, 'the charge had been settled');
-      const { result } = await expectState(other, key, 'completed', 'it had been settled');
-      assert(result.reference === 'TXN-found', 'a claim that was lost changed the record all the same');
+      await expectLost(owner, claim, 'the key was resolved');
+      const { result } = await expectState(other, key, 'completed', 'it was resolved');
+      assert(result.reference === 'TXN-found', 'a claim that was lost changed the record');
     },
   },
   {
-    name: 'a claim that passed to somebody else can neither be renewed nor ended',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
-      const key = stage.key();
+    name: 'ends a claim when another process claims the key',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const key = context.newKey();
       const claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'nobody was heard of');
+      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
       await other.resolve(key, 'not_charged');
-      const theirs = await expectClaim(other, key);
-      await isLost(owner, claim, 'somebody else had begun the key');
-      assert((await other.renew(theirs)) !== null, 'the new owner lost its claim to the old one');
+      const otherClaim = await expectClaim(other, key);
+      await expectLost(owner, claim, 'another process claimed the key');
+      assert((await other.renew(otherClaim)) !== null, 'the new owner lost its claim to the old one');
     },
   },
   {
-    name: 'of an end and a resolution at once, one counts',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle({ lease: SHORT })];
-      const begun = new Map<string, Claim>();
-      for (const key of stage.keys(10)) begun.set(key, await expectClaim(owner, key));
-      for (const key of begun.keys()) await expectUnknownAfterLease(other, key, 'nobody was heard of');
-      const races = [...begun].map(async ([key, claim]) => {
-        const settling = other.resolve(key, 'not_charged').then(
+    name: 'accepts a completion or a resolution, when both are made at once',
+    async test(context) {
+      const owner = await context.openHandle();
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const claims = new Map<string, Claim>();
+      for (const key of context.newKeys(10)) claims.set(key, await expectClaim(owner, key));
+      for (const key of claims.keys()) await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+      const races = [...claims].map(async ([key, claim]) => {
+        const resolving = other.resolve(key, 'not_charged').then(
           () => true,
           () => false,
         );
-        const [ended, settled] = await Promise.all([owner.complete(claim, completed), settling]);
+        const [isCompleted, isResolved] = await Promise.all([owner.complete(claim, completed), resolving]);
         assert(
-          ended !== settled,
-          ended ? 'both were told that theirs counts' : 'neither was told that theirs counts',
+          isCompleted !== isResolved,
+          `both complete and resolve ${isCompleted ? 'succeeded' : 'failed'}, instead of one`,
         );
         const entry = await other.read(key);
-        const state = ended ? 'completed' : 'not_charged';
-        assert(
-          entry?.state === state,
-          `the record is ${entry?.state}, but whoever made it ${state} was told so`,
-        );
+        const state = isCompleted ? 'completed' : 'not_charged';
+        assert(entry?.state === state, `the record is ${entry?.state}, but ${state} was accepted`);
       });
       await Promise.all(races);
     },
   },
 ];
 
-async function ends(journal: Journal, claim: Claim, ending: Completion): Promise<void> {
-  assert(await journal.complete(claim, ending), 'end says that the claim is lost, but nobody had taken it');
+async function expectCompletion(journal: Journal, claim: Claim, completion: Completion): Promise<void> {
+  const isRecorded = await journal.complete(claim, completion);
+  assert(isRecorded, 'complete returned false, but no other process had the claim');
 }
 
-async function isLost(journal: Journal, claim: Claim, when: string): Promise<void> {
-  assert((await journal.renew(claim)) === null, `renew says that the claim holds, though ${when}`);
-  assert(!(await journal.complete(claim, completed)), `end says that it was recorded, though ${when}`);
+async function expectLost(journal: Journal, claim: Claim, situation: string): Promise<void> {
+  assert((await journal.renew(claim)) === null, `renew returned a claim, although ${situation}`);
+  assert(!(await journal.complete(claim, completed)), `complete returned true, although ${situation}`);
   assert((await journal.claim(claim.key, charge)).state !== 'claimed', 'a lost claim freed the key');
 }

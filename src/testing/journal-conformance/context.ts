@@ -4,53 +4,53 @@ import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
 import type { OpenJournal } from './index.ts';
 
-/** A case before it is given a storage. */
+/** A case that still needs a storage. */
 export interface ConformanceTest {
   readonly name: string;
-  play(stage: ConformanceContext): Promise<void>;
+  test(context: ConformanceContext): Promise<void>;
 }
 
-/** Longer than any case takes: whoever is asked with it never takes a charge for left. */
-export const LONG = 600_000;
-/** Short enough to wait for. */
-export const SHORT = 200;
-/** A store's clock may be coarse, and the machine slow. */
-const PATIENCE = 3_000;
+/** A lease that outlives every case, in milliseconds: with it a handle never reads a claim as expired. */
+export const LONG_LEASE = 600_000;
+/** A lease that is short enough to wait for, in milliseconds. */
+export const SHORT_LEASE = 200;
+/** How long to wait for a short lease to expire, in milliseconds. A store's clock can be coarse, and a machine slow. */
+const LEASE_EXPIRY_TIMEOUT = 3_000;
 
-/** The handles of one case, and keys that no other case has. */
+/** The handles of one case, and keys that no other case uses. */
 export class ConformanceContext {
   readonly #open: OpenJournal;
   readonly #id = crypto.randomUUID();
-  readonly #closing: (() => unknown)[] = [];
+  readonly #closers: (() => unknown)[] = [];
   #keys = 0;
 
   constructor(open: OpenJournal) {
     this.#open = open;
   }
 
-  /** A handle as a process of its own has it. The lease is the reader's: it decides when *this* handle gives others up. */
-  async handle(options: JournalOptions = { lease: LONG }): Promise<Journal> {
+  /** Opens a handle, as another process would. Its lease decides when this handle reads a claim as expired. */
+  async openHandle(options: JournalOptions = { lease: LONG_LEASE }): Promise<Journal> {
     const opened = await this.#open(options);
     if (!('journal' in opened)) return opened;
-    this.#closing.push(() => opened.close());
+    this.#closers.push(() => opened.close());
     return opened.journal;
   }
 
-  handles(count: number): Promise<Journal[]> {
-    return Promise.all(Array.from({ length: count }, () => this.handle()));
+  openHandles(count: number): Promise<Journal[]> {
+    return Promise.all(Array.from({ length: count }, () => this.openHandle()));
   }
 
-  key(): string {
+  newKey(): string {
     this.#keys++;
     return `conformance-${this.#id}-${this.#keys}`;
   }
 
-  keys(count: number): string[] {
-    return Array.from({ length: count }, () => this.key());
+  newKeys(count: number): string[] {
+    return Array.from({ length: count }, () => this.newKey());
   }
 
   async closeAll(): Promise<void> {
-    for (const close of this.#closing.splice(0)) await close();
+    for (const close of this.#closers.splice(0)) await close();
   }
 }
 
@@ -67,69 +67,98 @@ export const otherInput: ChargeIntent = {
   amount: '40.00',
 };
 
-export function assert(holds: boolean, otherwise: string): asserts holds {
-  if (!holds) throw new Error(otherwise);
+export function assert(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new Error(message);
 }
 
-/** Begins, and has to be given the claim. */
+/** Claims a key, and expects to get the claim. */
 export async function expectClaim(
   journal: Journal,
   key: string,
-  attempt = charge,
-  when = '',
+  intent = charge,
+  what = 'a key without a claim',
 ): Promise<Claim> {
-  const standing = await journal.claim(key, attempt);
-  assert(standing.state === 'claimed', `begin${when} gave ${standing.state}, but nobody else had a claim`);
-  return standing.claim;
+  const result = await journal.claim(key, intent);
+  assert(result.state === 'claimed', `claim returned ${result.state} for ${what}`);
+  return result.claim;
 }
 
-/** Begins, and has to be told `state`. */
+/** Claims a key, and expects `state` instead of the claim. */
 export async function expectState<State extends ClaimResult['state']>(
   journal: Journal,
   key: string,
   state: State,
-  when: string,
-  attempt = charge,
+  situation: string,
+  intent = charge,
 ): Promise<Extract<ClaimResult, { state: State }>> {
-  const standing = await journal.claim(key, attempt);
-  assert(isIn(standing, state), `begin gave ${standing.state} instead of ${state}: ${when}`);
-  return standing;
+  const result = await journal.claim(key, intent);
+  assert(hasState(result, state), `claim returned ${result.state} instead of ${state}: ${situation}`);
+  return result;
 }
 
-function isIn<State extends ClaimResult['state']>(
-  standing: ClaimResult,
+function hasState<State extends ClaimResult['state']>(
+  result: ClaimResult,
   state: State,
-): standing is Extract<ClaimResult, { state: State }> {
-  return standing.state === state;
+): result is Extract<ClaimResult, { state: State }> {
+  return result.state === state;
 }
 
-/** Asks, with the lease of `journal`, until whoever began the key is given up; that has to leave it in doubt. */
-export async function expectUnknownAfterLease(journal: Journal, key: string, when: string): Promise<void> {
+/** Claims a key from many handles at once. Expects one claim, and `in_progress` for all others. */
+export async function expectSingleWinner(
+  handles: Journal[],
+  key: string,
+  situation: string,
+  intent = charge,
+): Promise<void> {
+  const results = await Promise.all(
+    [...handles, ...handles, ...handles].map((handle) => handle.claim(key, intent)),
+  );
+  const claims = results.filter(({ state }) => state === 'claimed').length;
+  assert(
+    claims === 1,
+    `${claims} of ${results.length} callers got the claim of ${situation}, instead of one`,
+  );
+  const others = results.filter(({ state }) => state !== 'claimed' && state !== 'in_progress');
+  assert(
+    others.length === 0,
+    `claim returned ${others[0]?.state} instead of in_progress to a caller without the claim of ${situation}`,
+  );
+}
+
+/** Claims a key until its lease has expired for `journal`. Expects the key to be unknown then. */
+export async function expectUnknownAfterLease(
+  journal: Journal,
+  key: string,
+  situation: string,
+): Promise<void> {
   const since = performance.now();
-  let standing = await journal.claim(key, charge);
-  while (standing.state === 'in_progress' && performance.now() - since < PATIENCE) {
+  let result = await journal.claim(key, charge);
+  while (result.state === 'in_progress' && performance.now() - since < LEASE_EXPIRY_TIMEOUT) {
     await sleep(50);
-    standing = await journal.claim(key, charge);
+    result = await journal.claim(key, charge);
   }
-  const { state } = standing;
-  assert(state !== 'claimed', `${when}, and the charge could be sent once more`);
-  assert(state === 'unknown', `${when}, and the key is ${state} instead of unknown, long after the lease`);
+  const { state } = result;
+  assert(state !== 'claimed', `${situation}, and the charge could be sent a second time`);
+  assert(
+    state === 'unknown',
+    `${situation}, and the key is ${state} instead of unknown, long after its lease`,
+  );
   const entry = await journal.read(key);
   assert(
     entry?.state === 'unknown' && !entry.inProgress,
-    `${when}, and read shows ${entry?.state} instead of unknown`,
+    `${situation}, and read returned ${entry?.state} instead of unknown`,
   );
 }
 
-/** What `resolve` fails with, which has to be a JournalError. */
-export async function expectRejection(settling: Promise<void>, when: string): Promise<JournalError> {
-  const fault = await settling.then(
+/** Expects a `resolve` to reject with a JournalError. */
+export async function expectRejection(resolving: Promise<void>, situation: string): Promise<JournalError> {
+  const error = await resolving.then(
     () => undefined,
-    (error: unknown) => error,
+    (thrown: unknown) => thrown,
   );
-  assert(fault !== undefined, `resolve went through, though ${when}`);
-  assert(fault instanceof JournalError, `resolve failed with something that is no JournalError: ${fault}`);
-  return fault;
+  assert(error !== undefined, `resolve succeeded, although ${situation}`);
+  assert(error instanceof JournalError, `resolve rejected with an error that is no JournalError: ${error}`);
+  return error;
 }
 
 export function sleep(milliseconds: number): Promise<void> {

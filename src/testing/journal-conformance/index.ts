@@ -1,17 +1,17 @@
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Journal } from '../../journal/journal.ts';
 import { claimCases } from './claims.ts';
-import { endingCases } from './completions.ts';
+import { completionCases } from './completions.ts';
 import { ConformanceContext } from './context.ts';
 import { recordCases } from './records.ts';
-import { settlingCases } from './resolutions.ts';
+import { resolutionCases } from './resolutions.ts';
 
-/** A handle on the storage, and how it is closed where it has to be. */
+/** A handle on the storage, alone or with a function that closes it. */
 export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
 
 /**
- * Gives a new handle on one and the same storage, as another process would make it, with the `lease` and the `retention`
- * that it is given. It is called several times for each case.
+ * Opens a new handle on one and the same storage, as another process would, with the given `lease` and `retention`. Each
+ * case calls it several times.
  */
 export type OpenJournal = (options: JournalOptions) => OpenedJournal | Promise<OpenedJournal>;
 
@@ -19,16 +19,17 @@ export type OpenJournal = (options: JournalOptions) => OpenedJournal | Promise<O
 export interface JournalCase {
   /** The promise. */
   readonly name: string;
-  /** Rejects with an Error that says how it is broken. */
+  /** Rejects with an Error whose message describes how the promise is broken. */
   run(): Promise<void>;
 }
 
 /**
- * What every journal has to keep, as cases for any test runner: one claim for each key, a crash between any two steps,
- * other input, settling, odd keys and results. A journal over a `JournalStore` of yours is fit for use once it passes.
+ * Returns what every journal must do, as cases for any test runner: one claim for each key, a crash between any two
+ * steps, other input, resolutions, unusual keys and results. Do not charge with a journal on your own `JournalStore`
+ * before it passes.
  *
- * No case touches the keys of another one, so that one storage does for all, and nothing has to be emptied. A case takes
- * up to two seconds; they may run side by side. Give the cases a storage of their own (table, file or prefix): it then
+ * All cases can share one storage, and can run at the same time: no case uses the keys of another, and nothing needs to
+ * be emptied. A case takes up to two seconds. Give the cases a storage of their own (table, file or prefix). It then
  * belongs to their service, and no client can use it.
  *
  * @example
@@ -47,15 +48,15 @@ export interface JournalCase {
  * ```
  */
 export function journalConformance(open: OpenJournal): JournalCase[] {
-  const cases = [...claimCases, ...endingCases, ...settlingCases, ...recordCases];
-  return cases.map(({ name, play }) => ({
+  const cases = [...claimCases, ...completionCases, ...resolutionCases, ...recordCases];
+  return cases.map(({ name, test }) => ({
     name,
     async run() {
-      const stage = new ConformanceContext(open);
+      const context = new ConformanceContext(open);
       try {
-        await play(stage);
+        await test(context);
       } finally {
-        await stage.closeAll();
+        await context.closeAll();
       }
     },
   }));

@@ -1,5 +1,4 @@
 import type { Journal } from '../../journal/journal.ts';
-import { expectSingleWinner } from './claims.ts';
 import {
   assert,
   type ConformanceContext,
@@ -7,128 +6,128 @@ import {
   charge,
   expectClaim,
   expectRejection,
+  expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
   otherInput,
-  SHORT,
+  SHORT_LEASE,
 } from './context.ts';
 
-/** What somebody found out. */
-export const settlingCases: readonly ConformanceTest[] = [
+/** What a person found out about an unresolved key. */
+export const resolutionCases: readonly ConformanceTest[] = [
   {
-    name: 'a charge that was found is the answer from then on',
-    async play(stage) {
-      for (const key of [await unknownKey(stage), await abandonedKey(stage)]) {
-        const [journal, other] = [await stage.handle({ lease: SHORT }), await stage.handle()];
+    name: 'returns the reference that a key was resolved with',
+    async test(context) {
+      for (const key of [await createUnknownKey(context), await createExpiredKey(context)]) {
+        const journal = await context.openHandle({ lease: SHORT_LEASE });
+        const other = await context.openHandle();
         await journal.resolve(key, { reference: 'TXN-found' });
         await journal.resolve(key, { reference: 'TXN-found' });
         const { result } = await expectState(other, key, 'completed', 'its charge was found');
-        assert(result.reference === 'TXN-found', `the settled reference is ${result.reference}`);
+        assert(result.reference === 'TXN-found', `the resolved reference is ${result.reference}`);
       }
     },
   },
   {
-    name: 'a payment by checkout page is settled with its checkout_url',
-    async play(stage) {
-      const journal = await stage.handle();
-      const key = stage.key();
+    name: 'resolves a checkout payment with its checkout_url',
+    async test(context) {
+      const journal = await context.openHandle();
+      const key = context.newKey();
       const payment = { ...charge, operation: 'initialize' } as const;
       const claim = await expectClaim(journal, key, payment);
       await journal.complete(claim, { state: 'unknown' });
       const checkout_url = 'https://pay.example/checkout/TXN-found';
       await journal.resolve(key, { reference: 'TXN-found', checkout_url });
-      const { result } = await expectState(journal, key, 'completed', 'it was settled', payment);
+      const { result } = await expectState(journal, key, 'completed', 'it was resolved', payment);
       const address = 'checkout_url' in result ? result.checkout_url : undefined;
-      assert(address === checkout_url, `the settled checkout_url is ${address}`);
+      assert(address === checkout_url, `the resolved checkout_url is ${address}`);
     },
   },
   {
-    name: 'a charge that was not made frees its key, for one, with any input',
-    async play(stage) {
-      const handles = await stage.handles(4);
-      const patient = await stage.handle({ lease: SHORT });
-      for (const attempt of [charge, otherInput]) {
-        for (const key of [await unknownKey(stage), await abandonedKey(stage)]) {
-          await patient.resolve(key, 'not_charged');
-          await patient.resolve(key, 'not_charged');
-          await expectSingleWinner(handles, key, 'began a key that was freed', attempt);
+    name: 'gives one new claim after not_charged, with any input',
+    async test(context) {
+      const handles = await context.openHandles(4);
+      const resolver = await context.openHandle({ lease: SHORT_LEASE });
+      for (const intent of [charge, otherInput]) {
+        for (const key of [await createUnknownKey(context), await createExpiredKey(context)]) {
+          await resolver.resolve(key, 'not_charged');
+          await resolver.resolve(key, 'not_charged');
+          await expectSingleWinner(handles, key, 'a key that was resolved as not_charged', intent);
         }
       }
     },
   },
   {
-    name: 'a charge in progress cannot be settled yet',
-    async play(stage) {
-      const [owner, other] = [await stage.handle(), await stage.handle()];
-      const key = stage.key();
+    name: 'refuses to resolve a charge in progress',
+    async test(context) {
+      const [owner, other] = [await context.openHandle(), await context.openHandle()];
+      const key = context.newKey();
       const claim = await expectClaim(owner, key);
       for (const resolution of [{ reference: 'TXN-found' }, 'not_charged'] as const) {
-        const refusal = await expectRejection(other.resolve(key, resolution), 'a process is charging');
-        assert(refusal.retryable, 'the refusal does not say that the same may be said later');
+        const error = await expectRejection(other.resolve(key, resolution), 'a process has the claim');
+        assert(error.retryable, 'the error is not retryable, although the same resolution can succeed later');
       }
-      await expectState(other, key, 'in_progress', 'settling it was refused');
-      assert((await owner.renew(claim)) !== null, 'a refusal to settle took the claim from its owner');
+      await expectState(other, key, 'in_progress', 'its resolution was refused');
+      assert((await owner.renew(claim)) !== null, 'a refused resolution took the claim from its owner');
     },
   },
   {
-    name: 'a key of which nothing is recorded cannot be settled',
-    async play(stage) {
-      const journal = await stage.handle();
-      const key = stage.key();
+    name: 'refuses to resolve a key without a record',
+    async test(context) {
+      const journal = await context.openHandle();
+      const key = context.newKey();
       for (const resolution of [{ reference: 'TXN-found' }, 'not_charged'] as const) {
-        await expectRejection(journal.resolve(key, resolution), 'nothing is recorded of the key');
+        await expectRejection(journal.resolve(key, resolution), 'the key has no record');
       }
-      assert((await journal.read(key)) === null, 'a refusal to settle left a record');
+      assert((await journal.read(key)) === null, 'a refused resolution created a record');
     },
   },
   {
-    name: 'an answer that is recorded cannot be settled otherwise',
-    async play(stage) {
-      const journal = await stage.handle();
-      const key = stage.key();
+    name: 'refuses a resolution that contradicts a recorded result',
+    async test(context) {
+      const journal = await context.openHandle();
+      const key = context.newKey();
       const claim = await expectClaim(journal, key);
       await journal.complete(claim, { state: 'completed', result: { reference: 'TXN-made' } });
       await journal.resolve(key, { reference: 'TXN-made' });
       for (const resolution of [{ reference: 'TXN-other' }, 'not_charged'] as const) {
-        await expectRejection(journal.resolve(key, resolution), 'the answer of the service says otherwise');
+        await expectRejection(journal.resolve(key, resolution), 'it contradicts the recorded result');
       }
       const { result } = await expectState(journal, key, 'completed', 'its result was recorded');
-      assert(result.reference === 'TXN-made', 'a refusal to settle changed the record');
+      assert(result.reference === 'TXN-made', 'a refused resolution changed the record');
     },
   },
   {
-    name: 'of many that settle a key at once, each otherwise, one counts',
-    async play(stage) {
-      const handles = await stage.handles(4);
-      const key = await unknownKey(stage);
+    name: 'accepts one of many different resolutions made at once',
+    async test(context) {
+      const handles = await context.openHandles(4);
+      const key = await createUnknownKey(context);
       const references = [...handles, ...handles].map((_, index) => `TXN-${index}`);
-      const settled = await Promise.allSettled(
+      const results = await Promise.allSettled(
         references.map((reference, index) => handleAt(handles, index).resolve(key, { reference })),
       );
-      const winners = references.filter((_, index) => settled[index]?.status === 'fulfilled');
-      assert(winners.length === 1, `${winners.length} that said otherwise were told that theirs counts`);
-      const { result } = await expectState(handleAt(handles, 0), key, 'completed', 'it was settled');
-      assert(
-        result.reference === winners[0],
-        'the record is not that of whoever was told that theirs counts',
-      );
+      const accepted = references.filter((_, index) => results[index]?.status === 'fulfilled');
+      assert(accepted.length === 1, `${accepted.length} different resolutions were accepted, instead of one`);
+      const { result } = await expectState(handleAt(handles, 0), key, 'completed', 'it was resolved');
+      assert(result.reference === accepted[0], 'the record is not that of the accepted resolution');
     },
   },
 ];
 
-/** Its outcome was recorded as unknown. */
-async function unknownKey(stage: ConformanceContext): Promise<string> {
-  const journal = await stage.handle();
-  const key = stage.key();
+/** Creates a key whose outcome was recorded as unknown. */
+async function createUnknownKey(context: ConformanceContext): Promise<string> {
+  const journal = await context.openHandle();
+  const key = context.newKey();
   await journal.complete(await expectClaim(journal, key), { state: 'unknown', reference: 'TXN-perhaps' });
   return key;
 }
 
-/** Whoever began it is not heard of any more. */
-async function abandonedKey(stage: ConformanceContext): Promise<string> {
-  const key = stage.key();
-  await expectClaim(await stage.handle(), key);
-  await expectUnknownAfterLease(await stage.handle({ lease: SHORT }), key, 'the process that began had died');
+/** Creates a key whose lease has expired without a completion. */
+async function createExpiredKey(context: ConformanceContext): Promise<string> {
+  const key = context.newKey();
+  await expectClaim(await context.openHandle(), key);
+  const other = await context.openHandle({ lease: SHORT_LEASE });
+  await expectUnknownAfterLease(other, key, 'the process died after its claim');
   return key;
 }
 

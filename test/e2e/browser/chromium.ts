@@ -2,20 +2,20 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-/** Debian's Chromium, where it is installed. */
+/** Debian's Chromium, if it is installed. */
 const executablePath = (process.env.PATH ?? '')
   .split(delimiter)
   .map((directory) => join(directory, 'chromium'))
   .find((path) => existsSync(path));
 
-export const noChromium = executablePath === undefined;
+export const isChromiumMissing = executablePath === undefined;
 
-if (noChromium) {
+if (isChromiumMissing) {
   console.warn('The browser tests are skipped: no chromium on the PATH (Debian: apt-get install chromium).');
 }
 
-/** A browser that asks nobody on the network for anything. */
-export function launch(): Promise<Browser> {
+/** Launches a browser that sends no request of its own to the network. */
+export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     ...(executablePath ? { executablePath } : {}),
     args: [
@@ -30,19 +30,19 @@ export function launch(): Promise<Browser> {
   });
 }
 
-/** A page of its own, and every complaint of the browser about it: an error, a refused script, a dialog. */
-export async function openPage(browser: Browser): Promise<{ page: Page; complaints: string[] }> {
+/** Opens a page, and collects the errors, refused scripts and dialogs of the browser. */
+export async function openPage(browser: Browser): Promise<{ page: Page; problems: string[] }> {
   const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
-  const complaints: string[] = [];
-  page.on('pageerror', ({ message }) => complaints.push(message));
+  const problems: string[] = [];
+  page.on('pageerror', ({ message }) => problems.push(message));
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') problems.push(message.text());
   });
   page.on('dialog', (dialog) => {
-    complaints.push(`dialog: ${dialog.message()}`);
+    problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  return { page, complaints };
+  return { page, problems };
 }

@@ -1,13 +1,13 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { charge, hostile, payment, start } from '../../unit/sandbox/start.ts';
-import { launch, noChromium, openPage } from './chromium.ts';
+import { charge, hostile, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
+import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
 
-describe.skipIf(noChromium)('in Chromium', () => {
+describe.skipIf(isChromiumMissing)('in Chromium', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await launch();
+    browser = await launchBrowser();
   });
   afterAll(() => browser.close());
 
@@ -22,39 +22,36 @@ describe.skipIf(noChromium)('in Chromium', () => {
     ['Pay GHS 25.50', 'success', 'Paid'],
     ['Let the payment fail', 'failed', 'Failed'],
     ['Leave without paying', 'abandoned', 'Abandoned'],
-  ])(
-    'a customer presses "%s" on the checkout page, and the shop\'s wait ends with "%s"',
-    async (button, status, title) => {
-      const { payments } = await start();
-      const { reference, checkout_url } = await payments.initialize(payment);
-      const wait = payments.waitForFinalStatus(reference, { expect: { amount: '25.50', currency: 'GHS' } });
-      const { page, complaints } = await open(checkout_url);
-      await page.getByRole('button', { name: button }).click();
-      await expect(wait).resolves.toMatchObject({ status });
-      await page.getByRole('heading', { name: `${title} GHS 25.50` }).waitFor();
-      expect(complaints).toEqual([]);
-    },
-  );
+  ])('the checkout button "%s" ends a wait with "%s"', async (button, status, title) => {
+    const { payments } = await startTestSandbox();
+    const { reference, checkout_url } = await payments.initialize(payment);
+    const wait = payments.waitForFinalStatus(reference, { expect: { amount: '25.50', currency: 'GHS' } });
+    const { page, problems } = await open(checkout_url);
+    await page.getByRole('button', { name: button }).click();
+    await expect(wait).resolves.toMatchObject({ status });
+    await page.getByRole('heading', { name: `${title} GHS 25.50` }).waitFor();
+    expect(problems).toEqual([]);
+  });
 
-  test('the phone rings without a reload, and a PIN approves the charge', async () => {
-    const { sandbox, payments } = await start();
-    const { page, complaints } = await open(`${sandbox.url}/phone`);
-    await page.getByText('No prompt is ringing').waitFor();
+  test('the phone shows a prompt without a reload, and a PIN approves it', async () => {
+    const { sandbox, payments } = await startTestSandbox();
+    const { page, problems } = await open(`${sandbox.url}/phone`);
+    await page.getByText('No open prompt').waitFor();
 
     const { reference } = await payments.chargeMobileMoney(charge);
     const wait = payments.waitForFinalStatus(reference);
-    // The new prompt takes the focus: the customer just types.
+    // The new prompt takes the focus, so that the customer can type at once.
     await page.locator('input[name=pin]:focus').waitFor();
     await page.keyboard.type('1234');
     await page.keyboard.press('Enter');
     await expect(wait).resolves.toMatchObject({ status: 'success' });
-    await page.getByText('No prompt is ringing').waitFor();
+    await page.getByText('No open prompt').waitFor();
     await page.locator('#messages').getByText('GHS 25.50').waitFor();
-    expect(complaints).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
-  test('the phone declines a charge without a PIN, by keyboard', async () => {
-    const { sandbox, payments } = await start();
+  test('the phone declines a charge by keyboard, without a PIN', async () => {
+    const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.chargeMobileMoney(charge);
     const wait = payments.waitForFinalStatus(reference);
     const { page } = await open(`${sandbox.url}/phone`);
@@ -63,14 +60,14 @@ describe.skipIf(noChromium)('in Chromium', () => {
     await expect(wait).resolves.toMatchObject({ status: 'failed' });
   });
 
-  test('a PIN that is being typed is left alone by what comes meanwhile', async () => {
-    const { sandbox, payments } = await start();
+  test('an update does not interrupt the typing of a PIN', async () => {
+    const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.chargeMobileMoney(charge);
     const { page } = await open(`${sandbox.url}/phone`);
     const pin = page.locator(`[id="pin-${reference}"]`);
     await pin.pressSequentially('12');
     const other = await payments.chargeMobileMoney({ ...charge, amount: '99.00' });
-    // Its prompt now says another time.
+    // The prompt now shows another time.
     sandbox.settleAfter(reference, 90_000, 'failed');
     await page.locator(`[id="${other.reference}"]`).waitFor();
     await page.keyboard.type('34');
@@ -80,9 +77,9 @@ describe.skipIf(noChromium)('in Chromium', () => {
     await expect(payments.verify(other.reference)).resolves.toMatchObject({ status: 'pending' });
   });
 
-  test('the dashboard shows a payment and a charge, and what becomes of them, without a reload', async () => {
-    const { sandbox, payments, press } = await start();
-    const { page, complaints } = await open(`${sandbox.url}/`);
+  test('the dashboard shows payments and their changes without a reload', async () => {
+    const { sandbox, payments, press } = await startTestSandbox();
+    const { page, problems } = await open(`${sandbox.url}/`);
     await page.evaluate(() => document.body.setAttribute('data-same', 'yes'));
     const started = await payments.initialize(payment);
     const charged = await payments.chargeMobileMoney(charge);
@@ -94,71 +91,71 @@ describe.skipIf(noChromium)('in Chromium', () => {
 
     await row(started.reference).locator('summary').click();
     await press(`/checkout/${started.reference}`, { outcome: 'pay' });
-    await press('/phone', { reference: charged.reference, answer: 'decline' });
+    await press('/phone', { reference: charged.reference, decision: 'decline' });
     await payments.verify(started.reference);
     await row(started.reference).getByText('success').waitFor();
     await row(charged.reference).getByText('failed').waitFor();
-    // The row that was opened stays so, and shows the requests behind it as they come.
+    // The open row stays open, and shows its new requests.
     await row(started.reference).getByText(`/transactions/verify/${started.reference}`).waitFor();
     expect(await page.getAttribute('body', 'data-same')).toBe('yes');
-    expect(complaints).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
-  test('the dashboard comes back by itself when the sandbox was away', async () => {
-    const first = await start();
+  test('the dashboard reconnects after a restart of the sandbox', async () => {
+    const first = await startTestSandbox();
     await first.payments.initialize(payment);
     const { page } = await open(`${first.sandbox.url}/`);
     await page.locator('#connection[data-state=on]').waitFor();
     await first.sandbox.close();
-    await page.getByText('not connected, trying again').waitFor();
-    const second = await start({ port: Number(new URL(first.sandbox.url).port) });
+    await page.getByText('not connected, reconnecting').waitFor();
+    const second = await startTestSandbox({ port: Number(new URL(first.sandbox.url).port) });
     const { reference } = await second.payments.initialize(payment);
     await page.locator(`[id="${reference}"]`).waitFor();
     expect(await page.locator('.rows > li').count()).toBe(1);
   });
 
-  test('the dashboard shows the fields of the chosen fault only, and breaks the next request with it', async () => {
-    const { sandbox, payments } = await start();
+  test('the dashboard shows the fields of the selected fault, and injects it', async () => {
+    const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.initialize(payment);
-    const { page, complaints } = await open(`${sandbox.url}/`);
-    await page.getByLabel('Fault').selectOption('wrongAmount');
+    const { page, problems } = await open(`${sandbox.url}/`);
+    await page.getByRole('combobox', { name: /^Fault/ }).selectOption('wrongAmount');
     expect(await page.getByLabel('Status code', { exact: true }).isVisible()).toBe(false);
     await page.getByLabel('Amount', { exact: true }).fill('1.00');
-    await page.getByRole('button', { name: 'Break it' }).click();
-    await page.getByText('another amount: 1.00').waitFor();
+    await page.getByRole('button', { name: 'Inject' }).click();
+    await page.getByText('wrong amount: 1.00').waitFor();
     await expect(payments.verify(reference)).resolves.toMatchObject({ amount: '1.00' });
-    await page.getByText('nothing is to break').waitFor();
-    expect(complaints).toEqual([]);
+    await page.getByText('No fault is queued').waitFor();
+    expect(problems).toEqual([]);
   });
 
-  test('markup that a customer typed does nothing, on any page', async () => {
-    const { sandbox, payments } = await start();
+  test('markup in customer data does nothing, on any page', async () => {
+    const { sandbox, payments } = await startTestSandbox();
     const pages = [await open(`${sandbox.url}/`), await open(`${sandbox.url}/phone`)];
     const { customer_email, phone } = hostile;
     const { checkout_url } = await payments.initialize({ ...payment, customer_email });
     await payments.chargeMobileMoney({ ...charge, customer_email, phone });
     for (const { page } of pages) await page.getByText('onerror=alert(1)').first().waitFor();
     pages.push(await open(checkout_url));
-    for (const { page, complaints } of pages) {
+    for (const { page, problems } of pages) {
       await page.reload();
       await page.getByText('onerror=alert(1)').first().waitFor();
       expect(await page.locator('img').count()).toBe(0);
-      expect(complaints).toEqual([]);
+      expect(problems).toEqual([]);
     }
   });
 
-  test('a page of another site cannot pay in the name of the customer', async () => {
-    const { sandbox, payments } = await start();
+  test('a page of another site cannot pay for the customer', async () => {
+    const { sandbox, payments } = await startTestSandbox();
     const { checkout_url, reference } = await payments.initialize(payment);
-    // The same machine, another port: as near as another origin comes.
-    const { page } = await open((await start()).sandbox.url.replace('127.0.0.1', 'localhost'));
+    // The same machine on another port: the closest that another origin can be.
+    const { page } = await open((await startTestSandbox()).sandbox.url.replace('127.0.0.1', 'localhost'));
     await page.evaluate((address) => {
-      const answer = fetch(address, {
+      const sending = fetch(address, {
         method: 'POST',
         body: new URLSearchParams({ outcome: 'pay' }),
         mode: 'no-cors',
       });
-      return answer.then(() => '', String);
+      return sending.then(() => '', String);
     }, checkout_url);
     const other = await openPage(browser);
     onTestFinished(() => other.page.context().close());
@@ -177,9 +174,9 @@ describe.skipIf(noChromium)('in Chromium', () => {
     ['light', 320],
     ['dark', 390],
   ] as const)(
-    'every page can be read in %s, %i pixels wide, and used with a thumb',
+    'every page is readable and usable by touch, in %s at %i pixels',
     async (colorScheme, width) => {
-      const { sandbox, payments } = await start();
+      const { sandbox, payments } = await startTestSandbox();
       const long = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`;
       const started = await payments.initialize({ amount: '70368744177664.00', customer_email: long });
       await payments.chargeMobileMoney({ ...charge, phone: '0'.repeat(60), customer_email: long });
@@ -199,7 +196,7 @@ describe.skipIf(noChromium)('in Chromium', () => {
           .locator('.rows > li, .card, .prompt')
           .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
         expect(cut).toBe(0);
-        expect(await page.evaluate(faintTexts)).toEqual([]);
+        expect(await page.evaluate(findFaintTexts)).toEqual([]);
         const heights = await page
           .locator('button:visible')
           .evaluateAll((all) => all.map((one) => one.clientHeight));
@@ -214,8 +211,8 @@ describe.skipIf(noChromium)('in Chromium', () => {
   );
 });
 
-/** Texts whose contrast with what is behind them is below 4.5 to 1 (WCAG, level AA). It runs in the page. */
-function faintTexts(): string[] {
+/** Finds texts whose contrast is below 4.5 to 1 (WCAG, level AA). It runs in the page. */
+function findFaintTexts(): string[] {
   const channels = (color: string) => (color.match(/[\d.]+/g) ?? []).map(Number);
   const luminance = (color: string) => {
     const [red = 0, green = 0, blue = 0] = channels(color).map((value) =>
@@ -226,7 +223,7 @@ function faintTexts(): string[] {
   const ground = (element: Element | null): string | null => {
     if (!element) return 'rgb(255, 255, 255)';
     const { backgroundColor, backgroundImage } = getComputedStyle(element);
-    // A gradient is judged by eye.
+    // The contrast on a gradient cannot be computed.
     if (backgroundImage !== 'none') return null;
     const [, , , alpha = 1] = channels(backgroundColor);
     return alpha === 1 ? backgroundColor : ground(element.parentElement);

@@ -19,34 +19,33 @@ export const caseNamed = (name: string, open: OpenJournal) => {
   return found[0]?.run() ?? Promise.reject(new Error('no case'));
 };
 
-export const BEGUN = 'a key that was never used is begun, and every handle sees what';
-export const ONE = 'of many that begin at once over several handles, one gets the claim';
-export const RENEWED = 'a charge whose process is heard of is in progress, and each renewal shows';
-export const COUNTS = 'a renewal counts from when it was made';
-export const DIES = 'a process that dies after it began leaves its charge in doubt, for good';
-export const RENEWED_AND_DIES = 'a process that dies after it renewed leaves its charge in doubt';
-export const DURING =
-  'a process that dies while it renews or records the end never lets the charge be sent again';
-export const CONFLICT = 'other input is a conflict while a charge may exist';
-export const SERVICE = 'another service or mode than the first is refused, and not recorded';
-export const ANSWER = 'a result is recorded, and is the answer to every handle';
-export const OUTLIVES = 'what was recorded outlives every handle';
-export const UNKNOWN = 'an unknown outcome keeps its reference, and is never begun again';
-export const AGAIN = 'what was not sent, or was rejected, may be begun again, by one';
-export const LATE = 'an end that comes late counts where nobody had settled the charge';
-export const SETTLED = 'a claim that was settled by somebody else can neither be renewed nor ended';
-export const PASSED = 'a claim that passed to somebody else can neither be renewed nor ended';
-export const RACE = 'of an end and a resolution at once, one counts';
-export const FOUND = 'a charge that was found is the answer from then on';
-export const CHECKOUT = 'a payment by checkout page is settled with its checkout_url';
-export const FREED = 'a charge that was not made frees its key, for one, with any input';
-export const NOT_YET = 'a charge in progress cannot be settled yet';
-export const NOTHING = 'a key of which nothing is recorded cannot be settled';
-export const OTHERWISE = 'an answer that is recorded cannot be settled otherwise';
-export const MANY = 'of many that settle a key at once, each otherwise, one counts';
-export const KEYS = 'each key has a record of its own, whatever it is spelt like';
-export const RESULT = 'a result comes back as it was, whatever is in it';
-export const NEVER = 'a record in doubt is never dropped, whatever the retention';
+export const BEGUN = 'claims an unused key, and every handle reads the same charge';
+export const ONE = 'gives one claim when many handles claim a key at once';
+export const RENEWED = 'reports in_progress within the lease, with a version per heartbeat';
+export const COUNTS = 'counts the lease from the last heartbeat';
+export const DIES = 'keeps a key unknown for good when its process dies after the claim';
+export const RENEWED_AND_DIES = 'makes a key unknown when its process dies after a heartbeat';
+export const DURING = 'never gives a second claim during a heartbeat or a completion';
+export const CONFLICT = 'reports a conflict for other input while a charge might exist';
+export const SERVICE = 'refuses another service or mode, and records nothing for it';
+export const ANSWER = 'records a result, and every handle returns it';
+export const OUTLIVES = 'keeps every record after all handles are closed';
+export const UNKNOWN = 'keeps the reference of an unknown outcome, and gives no new claim';
+export const AGAIN = 'gives one new claim after not_sent or rejected, with any input';
+export const LATE = 'accepts a late completion of an unresolved key';
+export const SETTLED = 'ends a claim when its key is resolved';
+export const PASSED = 'ends a claim when another process claims the key';
+export const RACE = 'accepts a completion or a resolution, when both are made at once';
+export const FOUND = 'returns the reference that a key was resolved with';
+export const CHECKOUT = 'resolves a checkout payment with its checkout_url';
+export const FREED = 'gives one new claim after not_charged, with any input';
+export const NOT_YET = 'refuses to resolve a charge in progress';
+export const NOTHING = 'refuses to resolve a key without a record';
+export const OTHERWISE = 'refuses a resolution that contradicts a recorded result';
+export const MANY = 'accepts one of many different resolutions made at once';
+export const KEYS = 'keeps a separate record for each key, however it is spelled';
+export const RESULT = 'returns a result unchanged, whatever it contains';
+export const NEVER = 'never drops an unresolved record, whatever the retention';
 
 /** A store or journal that breaks a promise, and the case that finds it. */
 export interface Wrong {

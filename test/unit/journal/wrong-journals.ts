@@ -36,7 +36,7 @@ export const wrongJournals: Wrong[] = [
       },
     })),
     found: DIES,
-    says: 'read shows begun instead of unknown',
+    says: 'read returned begun instead of unknown',
   },
   {
     what: 'takes any input',
@@ -65,7 +65,7 @@ export const wrongJournals: Wrong[] = [
       },
     })),
     found: AGAIN,
-    says: 'began what was rejected with other input',
+    says: 'a key that was rejected, with other input',
   },
   {
     what: 'forgets the result',
@@ -82,13 +82,13 @@ export const wrongJournals: Wrong[] = [
       complete: (claim, ending) => end(claim, ending.state === 'unknown' ? { state: 'unknown' } : ending),
     })),
     found: UNKNOWN,
-    says: 'the reference came back as undefined',
+    says: 'the recorded reference is undefined',
   },
   {
     what: 'settles nothing',
     open: changed(() => ({ resolve: async () => {} })),
     found: FOUND,
-    says: 'begin gave unknown instead of completed',
+    says: 'claim returned unknown instead of completed',
   },
   {
     what: 'forgets the checkout_url',
@@ -100,7 +100,7 @@ export const wrongJournals: Wrong[] = [
         ),
     })),
     found: CHECKOUT,
-    says: 'the settled checkout_url is https://pay.example/',
+    says: 'the resolved checkout_url is https://pay.example/',
   },
   {
     what: 'frees a key for nobody',
@@ -109,7 +109,7 @@ export const wrongJournals: Wrong[] = [
         resolve(key, resolution === 'not_charged' ? { reference: 'TXN-none' } : resolution),
     })),
     found: FREED,
-    says: '0 of 12 that began a key that was freed got the claim',
+    says: '0 of 12 callers got the claim of a key that was resolved as not_charged',
   },
   {
     what: 'settles what is in progress',
@@ -117,7 +117,7 @@ export const wrongJournals: Wrong[] = [
       resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
     })),
     found: NOT_YET,
-    says: 'resolve went through, though a process is charging',
+    says: 'resolve succeeded, although a process has the claim',
   },
   {
     what: 'settles what is not there',
@@ -125,7 +125,7 @@ export const wrongJournals: Wrong[] = [
       resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
     })),
     found: NOTHING,
-    says: 'resolve went through, though nothing is recorded of the key',
+    says: 'resolve succeeded, although the key has no record',
   },
   {
     what: 'settles what is recorded',
@@ -133,6 +133,6 @@ export const wrongJournals: Wrong[] = [
       resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
     })),
     found: OTHERWISE,
-    says: 'resolve went through, though the answer of the service says otherwise',
+    says: 'resolve succeeded, although it contradicts the recorded result',
   },
 ];

@@ -27,19 +27,19 @@ export const wrongStores: Wrong[] = [
     what: 'writes whatever was expected',
     open: deciding({ fits: () => true }),
     found: ONE,
-    says: '12 of 12 that began at once got the claim',
+    says: '12 of 12 callers got the claim of an unused key',
   },
   {
     what: 'looks, and writes later',
     open: deciding({ meanwhile: () => pause(1) }),
     found: ONE,
-    says: '12 of 12 that began at once got the claim',
+    says: '12 of 12 callers got the claim of an unused key',
   },
   {
     what: 'says that it wrote what it did not',
     open: deciding({ answer: () => true }),
     found: ONE,
-    says: '12 of 12 that began at once got the claim',
+    says: '12 of 12 callers got the claim of an unused key',
   },
   {
     what: 'writes over a record where none was expected',
@@ -47,37 +47,37 @@ export const wrongStores: Wrong[] = [
       fits: (found, { expected }) => expected === null || found?.version === expected,
     }),
     found: DIES,
-    says: 'could be sent once more',
+    says: 'could be sent a second time',
   },
   {
     what: 'replaces any version where one was expected',
     open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
     found: RACE,
-    says: 'both were told that theirs counts',
+    says: 'both complete and resolve succeeded',
   },
   {
     what: 'looks, and replaces later',
     open: deciding({ meanwhile: () => pause(1) }),
     found: AGAIN,
-    says: 'of 12 that began what was not_sent got the claim',
+    says: 'of 12 callers got the claim of a key that was not_sent',
   },
   {
     what: 'lets many settle',
     open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
     found: MANY,
-    says: '8 that said otherwise were told that theirs counts',
+    says: '8 different resolutions were accepted, instead of one',
   },
   {
     what: 'lets a lost claim change the record',
     open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
     found: PASSED,
-    says: 'though somebody else had begun the key',
+    says: 'although another process claimed the key',
   },
   {
     what: 'lets a claim that was settled change the record',
     open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
     found: SETTLED,
-    says: 'though the charge had been settled',
+    says: 'although the key was resolved',
   },
   {
     what: 'frees a key while it is written',
@@ -92,13 +92,13 @@ export const wrongStores: Wrong[] = [
       },
     })),
     found: DURING,
-    says: 'begin gave claimed while it was renewed',
+    says: 'claim returned claimed during a heartbeat',
   },
   {
     what: 'keeps its records in the handle',
     open: (options) => createJournal(looseStore(new Map()), options),
     found: BEGUN,
-    says: 'a handle does not see what was begun',
+    says: 'a handle does not see the claim',
   },
   {
     what: 'keeps its answers in the handle',
@@ -115,7 +115,7 @@ export const wrongStores: Wrong[] = [
       };
     }),
     found: LATE,
-    says: 'the key is in_progress instead of unknown, long after the lease',
+    says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {
     what: 'answers before it wrote',
@@ -127,7 +127,7 @@ export const wrongStores: Wrong[] = [
       },
     })),
     found: BEGUN,
-    says: 'a handle does not see what was begun',
+    says: 'a handle does not see the claim',
   },
   {
     what: 'forgets when it is closed',
@@ -139,25 +139,25 @@ export const wrongStores: Wrong[] = [
       });
     })(),
     found: OUTLIVES,
-    says: 'begin gave claimed instead of completed',
+    says: 'claim returned claimed instead of completed',
   },
   {
     what: 'has no age',
     open: deciding({ ageOf: () => 0 }),
     found: DIES,
-    says: 'the key is in_progress instead of unknown, long after the lease',
+    says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {
     what: 'tells the age in seconds',
     open: deciding({ ageOf: ({ writtenAt }) => (performance.now() - writtenAt) / 1000 }),
     found: RENEWED_AND_DIES,
-    says: 'the key is in_progress instead of unknown, long after the lease',
+    says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {
     what: 'tells the age in microseconds',
     open: deciding({ ageOf: ({ writtenAt }) => (performance.now() - writtenAt + 1) * 1000 }),
     found: COUNTS,
-    says: 'within the lease, the charge counts as left',
+    says: 'within the lease, the claim reads as expired',
   },
   {
     what: 'tells the age since the first write',
@@ -170,7 +170,7 @@ export const wrongStores: Wrong[] = [
       }),
     }),
     found: COUNTS,
-    says: 'within the lease, the charge counts as left',
+    says: 'within the lease, the claim reads as expired',
   },
   {
     what: 'leaves the version where the text is the same',
@@ -183,7 +183,7 @@ export const wrongStores: Wrong[] = [
       }),
     }),
     found: RENEWED,
-    says: 'a renewal left the version as it was',
+    says: 'a heartbeat did not change the version',
   },
   {
     what: 'drops what has no end to its keeping',
@@ -196,7 +196,7 @@ export const wrongStores: Wrong[] = [
       }),
     }),
     found: NEVER,
-    says: 'begin gave claimed instead of unknown',
+    says: 'claim returned claimed instead of unknown',
   },
   {
     what: 'drops at the first date it was given',
@@ -209,6 +209,6 @@ export const wrongStores: Wrong[] = [
       }),
     }),
     found: NEVER,
-    says: 'begin gave claimed instead of unknown: it was begun again',
+    says: 'claim returned claimed instead of unknown: it was claimed again',
   },
 ];

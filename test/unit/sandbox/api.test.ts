@@ -6,16 +6,16 @@ import {
   PermissionError,
   RequestTimeoutError,
 } from '../../../src/index.ts';
-import { charge, payment, start } from './start.ts';
+import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
-const own = { Request: globalThis.Request, Response: globalThis.Response };
+const originals = { Request: globalThis.Request, Response: globalThis.Response };
 
 test.each([
   ['pay', 'success'],
   ['fail', 'failed'],
   ['abandon', 'abandoned'],
 ])('the checkout button "%s" ends a wait with "%s"', async (outcome, status) => {
-  const { payments, press, sandbox } = await start();
+  const { payments, press, sandbox } = await startTestSandbox();
   const { reference, checkout_url } = await payments.initialize(payment);
   expect(checkout_url).toBe(`${sandbox.url}/checkout/${reference}`);
 
@@ -24,8 +24,8 @@ test.each([
   await expect(wait).resolves.toMatchObject({ status, ...payment });
 });
 
-test('both keys start payments by checkout page, and no other key does', async () => {
-  const { sandbox, client } = await start();
+test('accepts both of its keys for a checkout payment, and no other', async () => {
+  const { sandbox, client } = await startTestSandbox();
   for (const apiKey of [sandbox.testKey, sandbox.liveKey]) {
     await expect(client({ apiKey }).initialize(payment)).resolves.toMatchObject({ currency: 'GHS' });
   }
@@ -33,8 +33,8 @@ test('both keys start payments by checkout page, and no other key does', async (
   await expect(stranger.initialize(payment)).rejects.toBeInstanceOf(AuthenticationError);
 });
 
-test('the live key charges Mobile Money, and the test key does not: that works in live mode only', async () => {
-  const { sandbox, client, payments } = await start();
+test('charges Mobile Money with the live key only', async () => {
+  const { sandbox, client, payments } = await startTestSandbox();
   const withTestKey = client({ apiKey: sandbox.testKey });
   await expect(withTestKey.chargeMobileMoney(charge)).rejects.toBeInstanceOf(PermissionError);
   expect(sandbox.charges).toHaveLength(0);
@@ -42,17 +42,17 @@ test('the live key charges Mobile Money, and the test key does not: that works i
   expect(sandbox.charges).toHaveLength(1);
 });
 
-test('references differ from run to run, so that a shop never meets one that it knows', async () => {
-  const first = await start();
-  const second = await start();
+test('creates other references in each run', async () => {
+  const first = await startTestSandbox();
+  const second = await startTestSandbox();
   const one = await first.payments.initialize(payment);
   const other = await second.payments.initialize(payment);
   expect(one.reference).toMatch(/^TXN-[A-Z2-9]{10}$/);
   expect(one.reference).not.toBe(other.reference);
 });
 
-test('a connection that breaks is reset, at the socket', async () => {
-  const { sandbox, client, payments } = await start();
+test('resets the socket for a broken connection', async () => {
+  const { sandbox, client, payments } = await startTestSandbox();
   const { reference } = await payments.initialize(payment);
   sandbox.fault('verify', { kind: 'reset' });
   const error = await fetch(`${sandbox.baseUrl}/transactions/verify/${reference}`, {
@@ -65,15 +65,15 @@ test('a connection that breaks is reset, at the socket', async () => {
   await expect(client({ maxRetries: 1 }).verify(reference)).resolves.toMatchObject({ status: 'pending' });
 });
 
-test('an answer that is lost leaves the charge made', async () => {
-  const { sandbox, payments } = await start();
+test('charges although the response is lost', async () => {
+  const { sandbox, payments } = await startTestSandbox();
   sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
   await expect(payments.chargeMobileMoney(charge)).rejects.toBeInstanceOf(OutcomeUnknownError);
   expect(sandbox.charges).toHaveLength(1);
 });
 
-test('a charge that hangs is made while the client still waits', async () => {
-  const { sandbox, payments } = await start();
+test('charges while a hanging client still waits', async () => {
+  const { sandbox, payments } = await startTestSandbox();
   sandbox.fault('chargeMobileMoney', { kind: 'hang', accepted: true });
   let ended = false;
   const call = payments
@@ -90,17 +90,17 @@ test('a charge that hangs is made while the client still waits', async () => {
 });
 
 test.each(['hang', 'slowBody'] as const)(
-  'an answer that does not come whole runs into the timeout: %s',
+  'a response that is not complete in time is a timeout: %s',
   async (kind) => {
-    const { sandbox, client, payments } = await start();
+    const { sandbox, client, payments } = await startTestSandbox();
     const { reference } = await payments.initialize(payment);
     sandbox.fault('verify', { kind });
     await expect(client({ timeout: 200 }).verify(reference)).rejects.toBeInstanceOf(RequestTimeoutError);
   },
 );
 
-test('closing it ends a request that hangs', async () => {
-  const { sandbox, payments } = await start();
+test('close() ends a hanging request', async () => {
+  const { sandbox, payments } = await startTestSandbox();
   const { reference } = await payments.initialize(payment);
   sandbox.fault('verify', { kind: 'hang' });
   const hanging = payments.verify(reference).catch((error: unknown) => error);
@@ -109,14 +109,14 @@ test('closing it ends a request that hangs', async () => {
   expect(await hanging).toBeInstanceOf(ConnectionError);
 });
 
-test('the process that starts it keeps its own Request and Response', async () => {
-  await start();
-  expect(globalThis.Request).toBe(own.Request);
-  expect(globalThis.Response).toBe(own.Response);
+test('leaves Request and Response of its process unchanged', async () => {
+  await startTestSandbox();
+  expect(globalThis.Request).toBe(originals.Request);
+  expect(globalThis.Response).toBe(originals.Response);
 });
 
-test('a body over 1 MiB is refused', async () => {
-  const { sandbox } = await start();
+test('responds with 413 to a body over 1 MiB', async () => {
+  const { sandbox } = await startTestSandbox();
   const { status } = await fetch(`${sandbox.baseUrl}/transactions/initialize`, {
     method: 'POST',
     headers: { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' },
@@ -125,8 +125,8 @@ test('a body over 1 MiB is refused', async () => {
   expect(status).toBe(413);
 });
 
-test('a test can move and judge it as it does the mock', async () => {
-  const { sandbox, payments } = await start();
+test('has the controls of the mock', async () => {
+  const { sandbox, payments } = await startTestSandbox();
   sandbox.settleAfter('next', 30, 'success');
   const first = await payments.chargeMobileMoney(charge);
   await expect(payments.waitForFinalStatus(first.reference)).resolves.toMatchObject({ status: 'success' });
@@ -136,17 +136,17 @@ test('a test can move and judge it as it does the mock', async () => {
   expect(sandbox.transactions).toEqual([]);
 });
 
-test('a body whose length nobody has said is taken, and so is a form of a page', async () => {
-  const { sandbox } = await start();
-  // The types of a browser's fetch do not know it.
+test('accepts bodies without a length, of the API and of pages', async () => {
+  const { sandbox } = await startTestSandbox();
+  // The types of a browser's fetch do not have this option.
   const streamed = { duplex: 'half' };
   const stream = (text: string) => new Blob([text]).stream();
   const headers = { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' };
   const body = stream(JSON.stringify({ amount: 25.5, customer_email: 'ama@example.com' }));
   const url = `${sandbox.baseUrl}/transactions/initialize`;
-  const answer = await fetch(url, { method: 'POST', headers, body, ...streamed });
-  expect(answer.status).toBe(200);
-  const { data } = await answer.json();
+  const response = await fetch(url, { method: 'POST', headers, body, ...streamed });
+  expect(response.status).toBe(200);
+  const { data } = await response.json();
 
   const page = `${sandbox.url}/checkout/${data.reference}`;
   const form = { 'content-type': 'application/x-www-form-urlencoded', origin: sandbox.url };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 
-/** A service that nobody may ask: port 9 answers to no one. */
+/** A base URL where nothing listens: port 9 refuses connections. */
 const address = { PAYMENTS_BASE_URL: 'http://127.0.0.1:9/api/v1' };
 const key = { PAYMENTS_API_KEY: 'sk_test_demo' };
 const service = { ...address, ...key };
@@ -22,17 +22,20 @@ test.each([
   [service, ['--charge', '--network', 'mtn'], '--charge needs --phone and --network'],
   [service, ['--amount', '0.50'], 'amount must'],
   [service, ['--charge', '--phone', 'none', '--network', 'mtn'], 'phone must'],
-])('the demo, with %o, refuses %o with one line and sends nothing', async (environment, args, message) => {
-  const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, ['--no-warnings', 'examples/demo.ts', ...args], {
-    env: { PATH, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [out, err, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ]);
-  expect([code, out]).toEqual([1, '']);
-  expect(err.split('\n')).toEqual([expect.stringContaining(`demo: ${message}`), '']);
-});
+])(
+  'the demo exits with 1 and one line for %o and %o, and sends nothing',
+  async (environment, args, message) => {
+    const { PATH = '' } = process.env;
+    const child = spawn(process.execPath, ['--no-warnings', 'examples/demo.ts', ...args], {
+      env: { PATH, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [out, err, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    expect([code, out]).toEqual([1, '']);
+    expect(err.split('\n')).toEqual([expect.stringContaining(`demo: ${message}`), '']);
+  },
+);

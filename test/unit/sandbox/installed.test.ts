@@ -1,23 +1,5 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
-
-/** A merchant's project that has the built package and what it depends on, and neither MSW nor Hono. */
-async function project(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'merchant-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const installed = join(directory, 'node_modules/payment-collection-client');
-  await mkdir(installed, { recursive: true });
-  await cp('dist', join(installed, 'dist'), { recursive: true });
-  await cp('package.json', join(installed, 'package.json'));
-  for (const name of ['ky', 'zod']) {
-    await symlink(resolve('node_modules', name), join(directory, 'node_modules', name));
-  }
-  return directory;
-}
+import { expect, test } from 'vitest';
+import { createMerchantProject, runCode } from '../../helpers/installed-package.ts';
 
 const visit = `startSandbox().then(async (sandbox) => {
   const { status } = await fetch(sandbox.url);
@@ -28,13 +10,7 @@ const visit = `startSandbox().then(async (sandbox) => {
 test.each([
   ['module', `import { startSandbox } from 'payment-collection-client/sandbox'; ${visit}`],
   ['commonjs', `const { startSandbox } = require('payment-collection-client/sandbox'); ${visit}`],
-])('the built sandbox needs nothing that a merchant did not install, as %s', async (kind, code) => {
-  const { stdout, stderr } = await promisify(execFile)(
-    process.execPath,
-    [`--input-type=${kind}`, '-e', code],
-    {
-      cwd: await project(),
-    },
-  );
-  expect([stdout, stderr]).toEqual(['200 0\n', '']);
+] as const)('the built sandbox runs without MSW and Hono, as %s', async (system, code) => {
+  const project = await createMerchantProject();
+  expect(await runCode(project, system, code)).toEqual({ stdout: '200 0', stderr: '' });
 });

@@ -1,17 +1,10 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { MockPayments } from '../../../src/testing/index.ts';
 import { failureOf } from '../../helpers/service.ts';
-import { charge, payment, startMock } from './start-mock.ts';
+import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 
-function fakeClock(): void {
-  vi.useFakeTimers();
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
-}
-
-test('the same customer, amount and phone twice', async () => {
-  fakeClock();
+test('throws for the same customer, amount and phone twice', async () => {
+  useFakeClock();
   const { mock, payments } = startMock();
   await payments.chargeMobileMoney(charge);
   mock.expectNoDoubleCharge();
@@ -22,7 +15,7 @@ test('the same customer, amount and phone twice', async () => {
   );
 });
 
-test('also where the first answer was lost, and in another spelling', async () => {
+test('throws if the first response was lost, and for another spelling', async () => {
   const { mock, payments } = startMock();
   mock.fault('chargeMobileMoney', { kind: 'responseLost' });
   await failureOf(payments.chargeMobileMoney(charge));
@@ -41,14 +34,14 @@ test.each([
   ['amount', { amount: 25.51 }],
   ['currency', { currency: 'NGN' }],
   ['phone', { phone: '024 412 3457' }],
-])('another %s is no double charge', async (_what, other) => {
+])('accepts another %s', async (_what, other) => {
   const { mock, payments } = startMock();
   await payments.chargeMobileMoney(charge);
   await payments.chargeMobileMoney({ ...charge, ...other });
   mock.expectNoDoubleCharge();
 });
 
-test('a payment by checkout page charges nobody', async () => {
+test('ignores checkout payments', async () => {
   const { mock, payments } = startMock();
   await payments.initialize(payment);
   await payments.initialize(payment);
@@ -56,8 +49,8 @@ test('a payment by checkout page charges nobody', async () => {
   mock.expectNoDoubleCharge();
 });
 
-test('within: charges further apart do not count', async () => {
-  fakeClock();
+test('ignores charges that are further apart than `within`', async () => {
+  useFakeClock();
   const { mock, payments } = startMock();
   await payments.chargeMobileMoney(charge);
   vi.setSystemTime(Date.now() + 60_000);
@@ -66,7 +59,7 @@ test('within: charges further apart do not count', async () => {
   expect(() => mock.expectNoDoubleCharge({ within: 60_000 })).toThrow('60000 ms apart');
 });
 
-test('a charge that had failed may be made again', async () => {
+test('accepts a second charge after the first has failed', async () => {
   const { mock, payments } = startMock();
   const { reference } = await payments.chargeMobileMoney(charge);
   mock.decline(reference);
@@ -74,8 +67,8 @@ test('a charge that had failed may be made again', async () => {
   mock.expectNoDoubleCharge();
 });
 
-test('one that fails only afterwards, or was abandoned, may not', async () => {
-  fakeClock();
+test('throws if the first charge failed later, or was abandoned', async () => {
+  useFakeClock();
   const { mock, payments } = startMock();
   const { reference: first } = await payments.chargeMobileMoney(charge);
   await payments.chargeMobileMoney(charge);
@@ -93,8 +86,8 @@ test('one that fails only afterwards, or was abandoned, may not', async () => {
 test.each([
   ['decline', (mock: MockPayments, first: string) => mock.decline(first)],
   ['settleAfter', (mock: MockPayments, first: string) => mock.settleAfter(first, 0, 'failed')],
-])('on a clock that stands still, what counts is which came first: %s', async (_how, fail) => {
-  fakeClock();
+])('uses the order of events on a clock that stands still: %s', async (_how, fail) => {
+  useFakeClock();
   const { mock, payments } = startMock();
   const { reference: before } = await payments.chargeMobileMoney(charge);
   fail(mock, before);
@@ -108,8 +101,8 @@ test.each([
   expect(() => mock.expectNoDoubleCharge()).toThrow('0 ms apart');
 });
 
-test('a charge that was planned to fail may be made again once it has, and not before', async () => {
-  fakeClock();
+test('accepts a second charge only after a planned failure', async () => {
+  useFakeClock();
   const { mock, payments } = startMock();
   mock.settleAfter('next', 1_000, 'failed');
   await payments.chargeMobileMoney(charge);
@@ -126,8 +119,8 @@ test('a charge that was planned to fail may be made again once it has, and not b
   expect(() => mock.expectNoDoubleCharge()).toThrow('999 ms apart');
 });
 
-test('a script fails a charge with the verify that finds it failed', async () => {
-  fakeClock();
+test('accepts a second charge only after a verify found a scripted failure', async () => {
+  useFakeClock();
   const { mock, payments } = startMock();
   mock.script('next', ['pending', 'failed']);
   const { reference } = await payments.chargeMobileMoney(charge);
@@ -145,12 +138,12 @@ test('a script fails a charge with the verify that finds it failed', async () =>
   expect(() => mock.expectNoDoubleCharge()).toThrow('charged twice');
 });
 
-test.each([-1, Number.NaN, null, '5'])('within: %o is refused', async (within) => {
+test.each([-1, Number.NaN, null, '5'])('throws a RangeError for a `within` of %o', async (within) => {
   const { mock } = startMock();
   expect(() => Reflect.apply(mock.expectNoDoubleCharge, undefined, [{ within }])).toThrow(RangeError);
 });
 
-test('the message names twenty pairs at most', async () => {
+test('names at most twenty pairs', async () => {
   const { mock, payments } = startMock();
   for (let count = 0; count < 8; count++) await payments.chargeMobileMoney(charge);
   const message = await failureOf(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);
@@ -158,7 +151,7 @@ test('the message names twenty pairs at most', async () => {
   expect(message).toMatch(/; and more\.$/);
 });
 
-test('the message names neither phone nor email', async () => {
+test('names neither phone nor email', async () => {
   const { mock, payments } = startMock();
   for (let count = 0; count < 3; count++) await payments.chargeMobileMoney(charge);
   const message = await failureOf(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);

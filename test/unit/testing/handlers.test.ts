@@ -1,11 +1,11 @@
 import { HttpResponse, http } from 'msw';
 import { expect, test } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
-import { handlersFor } from '../../../src/testing/handlers.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
+import { createHandlers } from '../../../src/testing/mock.ts';
 import { intercept, payment, startMock } from './start-mock.ts';
 
-test("stand beside a merchant's own handlers", async () => {
+test("work beside a merchant's own handlers", async () => {
   const mock = createMockPayments();
   intercept(
     http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })),
@@ -26,7 +26,7 @@ test.each([
   ['http://127.0.0.1:4010/api/v1', 'http://127.0.0.1:4010/api/v1'],
   ['http://[::1]:4010/api/v1', 'http://[::1]:4010/api/v1'],
   ['https://payments.example', 'https://payments.example'],
-])('answer below %s', async (given, baseUrl) => {
+])('handle requests below %s', async (given, baseUrl) => {
   const { mock, payments } = startMock({ baseUrl: given });
   expect(mock.baseUrl).toBe(baseUrl);
   const { checkout_url, reference } = await payments.initialize(payment);
@@ -34,24 +34,27 @@ test.each([
   expect((await payments.verify(reference)).status).toBe('pending');
 });
 
-test('leave an address alone that only begins like the base URL', async () => {
+test('ignore an address that only begins like the base URL', async () => {
   const { mock } = startMock();
   await expect(fetch('https://payments.example/api/v12/transactions/initialize')).rejects.toThrow();
   await expect(fetch('https://paymentsXexample/api/v1/transactions/initialize')).rejects.toThrow();
   expect(mock.requests).toEqual([]);
 });
 
-test('never let a request through for want of an answer', async () => {
-  const answer = { lost: Promise.resolve(Response.json({})) };
-  Reflect.deleteProperty(answer, 'lost');
+test('never send a request to the real address, without a response too', async () => {
+  const responses = { missing: Promise.resolve(Response.json({})) };
+  Reflect.deleteProperty(responses, 'missing');
   intercept(
-    ...handlersFor('https://payments.example', () => answer.lost),
+    ...createHandlers('https://payments.example', () => responses.missing),
     http.all('*', () => HttpResponse.text('the real address')),
   );
   await expect(fetch('https://payments.example/transactions/initialize')).rejects.toThrow();
 });
 
-test('a base URL or a key that cannot be is refused', () => {
+test('throw for an invalid option', () => {
   expect(() => createMockPayments({ baseUrl: 'payments.example' })).toThrow(TypeError);
   expect(() => createMockPayments({ apiKey: '' })).toThrow(TypeError);
+  expect(() => Reflect.apply(createMockPayments, undefined, [{ apikey: 'sk_test_mock' }])).toThrow(
+    'Unknown option "apikey". Did you mean apiKey?',
+  );
 });

@@ -1,16 +1,11 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { PermissionError } from '../../../src/index.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { charge, payment, startMock } from './start-mock.ts';
+import { failureOf } from '../../helpers/service.ts';
+import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 
-function fakeClock(): void {
-  vi.useFakeTimers({ now: Date.parse('2026-11-21T10:15:00Z') });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
-}
-
-describe('answers in the shapes of SPEC.md', () => {
-  test('initialize', async () => {
+describe('responses', () => {
+  test('initialize returns the documented fields', async () => {
     const { payments } = startMock();
     expect(await payments.initialize(payment)).toEqual({
       reference: 'TXN-000001',
@@ -21,7 +16,7 @@ describe('answers in the shapes of SPEC.md', () => {
     });
   });
 
-  test('chargeMobileMoney', async () => {
+  test('chargeMobileMoney returns the documented fields', async () => {
     const { payments } = startMock();
     expect(await payments.chargeMobileMoney({ ...charge, amount: 7, currency: 'usd' })).toEqual({
       reference: 'TXN-000001',
@@ -33,8 +28,8 @@ describe('answers in the shapes of SPEC.md', () => {
     });
   });
 
-  test('verify, unpaid and paid', async () => {
-    fakeClock();
+  test('verify returns the documented fields, unpaid and paid', async () => {
+    useFakeClock('2026-11-21T10:15:00Z');
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     const unpaid = {
@@ -54,7 +49,7 @@ describe('answers in the shapes of SPEC.md', () => {
     });
   });
 
-  test('a charge is pending to verify: it reports no processing', async () => {
+  test('verify returns pending, not processing, for a new charge', async () => {
     const { payments } = startMock();
     const { reference } = await payments.chargeMobileMoney(charge);
     expect((await payments.verify(reference)).status).toBe('pending');
@@ -66,10 +61,10 @@ describe('the customer', () => {
     ['approve', 'success'],
     ['decline', 'failed'],
     ['abandon', 'abandoned'],
-  ] as const)('%s leads to %s', async (move, status) => {
+  ] as const)('%s sets the status %s', async (control, status) => {
     const { mock, payments } = startMock();
     const { reference } = await payments.chargeMobileMoney(charge);
-    expect(mock[move](reference)).toMatchObject({ reference, status });
+    expect(mock[control](reference)).toMatchObject({ reference, status });
     expect(await payments.verify(reference)).toMatchObject({
       status,
       paid_at: status === 'success' ? expect.any(String) : null,
@@ -77,7 +72,7 @@ describe('the customer', () => {
     expect(mock.transactions).toMatchObject([{ reference, status }]);
   });
 
-  test('may still pay what was abandoned', async () => {
+  test('can still pay an abandoned payment', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     mock.abandon(reference);
@@ -88,8 +83,8 @@ describe('the customer', () => {
     });
   });
 
-  test('pays once: to approve again changes nothing', async () => {
-    fakeClock();
+  test('pays once: a second approve changes nothing', async () => {
+    useFakeClock('2026-11-21T10:15:00Z');
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     const paid = mock.approve(reference);
@@ -97,7 +92,7 @@ describe('the customer', () => {
     expect(mock.approve(reference)).toEqual(paid);
   });
 
-  test('cannot act on a reference that does not exist; the message names those that do', async () => {
+  test('throws for an unknown reference, and names the known ones', async () => {
     const { mock, payments } = startMock();
     expect(() => mock.approve('TXN-1')).toThrow('There is no transaction TXN-1. Known: none yet.');
     await payments.initialize(payment);
@@ -109,8 +104,8 @@ describe('the customer', () => {
   });
 });
 
-describe('what came in', () => {
-  test('requests: method, path, headers without the key, body, also of a refused one', async () => {
+describe('records', () => {
+  test('requests, also rejected ones, without the key', async () => {
     const { mock, payments, client } = startMock();
     const { reference } = await payments.initialize(payment, { headers: { 'X-Shop': 'Accra' } });
     await payments.verify(reference);
@@ -141,7 +136,7 @@ describe('what came in', () => {
     expect(JSON.stringify(mock.requests)).not.toMatch(/authorization|sk_test/i);
   });
 
-  test('charges: what was accepted, and no payment by checkout page', async () => {
+  test('accepted charges, and no checkout payment', async () => {
     const { mock, payments } = startMock();
     await payments.initialize(payment);
     await payments.chargeMobileMoney(charge);
@@ -157,7 +152,7 @@ describe('what came in', () => {
     ]);
   });
 
-  test('lists are copies: a test cannot change the service through them', async () => {
+  test('copies: changing a list does not change the service', async () => {
     const { mock, payments } = startMock();
     await payments.chargeMobileMoney(charge);
     mock.transactions.pop();
@@ -167,7 +162,7 @@ describe('what came in', () => {
   });
 });
 
-test('reset forgets transactions, requests, scripts and faults, and counts from 1 again', async () => {
+test('reset deletes everything, and counts references from 1 again', async () => {
   const { mock, payments } = startMock();
   await payments.chargeMobileMoney(charge);
   mock.script('next', ['failed']);
@@ -186,4 +181,26 @@ test('two mocks share nothing', async () => {
   await payments.initialize(payment);
   expect(mock.transactions).toHaveLength(1);
   expect([other.transactions, other.requests]).toEqual([[], []]);
+});
+
+describe('a charge with a test key', () => {
+  test('succeeds by default', async () => {
+    const { payments } = startMock();
+    expect(payments.mode).toBe('test');
+    expect((await payments.chargeMobileMoney(charge)).status).toBe('processing');
+  });
+
+  test('is rejected with refuseTestCharges, and initialize is not', async () => {
+    const { mock, payments } = startMock({ refuseTestCharges: true });
+    const error = await failureOf(payments.chargeMobileMoney(charge));
+    expect(error).toBeInstanceOf(PermissionError);
+    expect(error).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('live mode only') });
+    expect(mock.charges).toEqual([]);
+    await payments.initialize(payment);
+  });
+
+  test('succeeds with refuseTestCharges if the key is no test key', async () => {
+    const { payments } = startMock({ refuseTestCharges: true, apiKey: 'sk_live_mock' });
+    expect((await payments.chargeMobileMoney(charge)).status).toBe('processing');
+  });
 });

@@ -1,31 +1,6 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
-
-/** A merchant's project that has the built package and these others. */
-async function project(...others: string[]): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'merchant-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const installed = join(directory, 'node_modules/payment-collection-client');
-  await mkdir(installed, { recursive: true });
-  await cp('dist', join(installed, 'dist'), { recursive: true });
-  await cp('package.json', join(installed, 'package.json'));
-  for (const name of ['ky', 'zod', ...others]) {
-    await symlink(resolve('node_modules', name), join(directory, 'node_modules', name));
-  }
-  return directory;
-}
-
-/** What a module or a script prints. */
-async function output(cwd: string, kind: 'module' | 'commonjs', code: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [`--input-type=${kind}`, '-e', code], {
-    cwd,
-  });
-  return stdout.trim();
-}
+import { describe, expect, test } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { createMerchantProject, runCode } from '../../helpers/installed-package.ts';
 
 const useMock = `
   const mock = createMockPayments();
@@ -38,34 +13,55 @@ const useMock = `
       server.close();
     });`;
 
-test('with MSW, the built mock works as an ES module and as CommonJS', async () => {
-  const merchant = await project('msw');
-  const imported = `
-    import { setupServer } from 'msw/node';
-    import { PaymentsClient } from 'payment-collection-client';
-    import { createMockPayments } from 'payment-collection-client/testing';`;
-  const required = `
-    const { setupServer } = require('msw/node');
-    const { PaymentsClient } = require('payment-collection-client');
-    const { createMockPayments } = require('payment-collection-client/testing');`;
-  expect(await output(merchant, 'module', imported + useMock)).toBe('TXN-000001');
-  expect(await output(merchant, 'commonjs', required + useMock)).toBe('TXN-000001');
+test.each([
+  [
+    'module',
+    `import { setupServer } from 'msw/node';
+     import { PaymentsClient } from 'payment-collection-client';
+     import { createMockPayments } from 'payment-collection-client/testing';`,
+  ],
+  [
+    'commonjs',
+    `const { setupServer } = require('msw/node');
+     const { PaymentsClient } = require('payment-collection-client');
+     const { createMockPayments } = require('payment-collection-client/testing');`,
+  ],
+] as const)('the built mock works with MSW, as %s', async (system, load) => {
+  const project = await createMerchantProject('msw');
+  expect((await runCode(project, system, load + useMock)).stdout).toBe('TXN-000001');
 });
 
-test('without MSW, importing the mock says what to install', async () => {
-  const merchant = await project();
-  const imported = `import('payment-collection-client/testing').catch(({ message }) => console.log(message));`;
-  const required = `try { require('payment-collection-client/testing') } catch ({ message }) { console.log(message) }`;
-  const advice =
-    'payment-collection-client/testing needs MSW, which could not be loaded. Install it: npm install --save-dev msw';
-  expect(await output(merchant, 'module', imported)).toBe(advice);
-  expect(await output(merchant, 'commonjs', required)).toBe(advice);
-});
+describe('without MSW', () => {
+  const load = {
+    module: (entry: string) => `import('${entry}').catch((error) => error)`,
+    commonjs: (entry: string) =>
+      `new Promise((resolve) => resolve(require('${entry}'))).catch((error) => error)`,
+  };
 
-test('without MSW, the client itself works', async () => {
-  const merchant = await project();
-  const imported = `import { PaymentsClient } from 'payment-collection-client'; console.log(PaymentsClient.name);`;
-  const required = `console.log(require('payment-collection-client').PaymentsClient.name);`;
-  expect(await output(merchant, 'module', imported)).toBe('PaymentsClient');
-  expect(await output(merchant, 'commonjs', required)).toBe('PaymentsClient');
+  test.each([
+    ['module', 'ERR_MODULE_NOT_FOUND', "Cannot find package 'msw' imported from "],
+    ['commonjs', 'MODULE_NOT_FOUND', "Cannot find module 'msw'"],
+  ] as const)("the mock fails with Node's own message, as %s", async (system, code, message) => {
+    const project = await createMerchantProject();
+    const print = '.then(({ code, message }) => console.log(JSON.stringify({ code, message })))';
+    const { stdout } = await runCode(
+      project,
+      system,
+      load[system]('payment-collection-client/testing') + print,
+    );
+    expect(JSON.parse(stdout)).toEqual({ code, message: expect.stringContaining(message) });
+  });
+
+  test.each(['module', 'commonjs'] as const)('every other entry point loads, as %s', async (system) => {
+    // undici, the other optional peer, is there.
+    const project = await createMerchantProject('undici');
+    const entries = Object.keys(packageJson.exports)
+      .filter((path) => path !== './testing' && path !== './package.json')
+      .map((path) => `payment-collection-client${path.slice(1)}`);
+    expect(entries.length).toBeGreaterThan(6);
+    const loaded = entries.map((entry) => load[system](entry)).join(', ');
+    const code = `Promise.all([${loaded}]).then((all) => console.log(all.map((one) => String(one?.message))));`;
+    const { stdout } = await runCode(project, system, code);
+    expect(stdout.match(/'[^']*'/g)).toEqual(entries.map(() => "'undefined'"));
+  });
 });

@@ -1,6 +1,6 @@
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { PaymentService } from '../../../src/testing/service.ts';
-import { payment } from './start-mock.ts';
+import { payment, useFakeClock } from './start-mock.ts';
 
 const origin = 'https://payments.example';
 let service: PaymentService;
@@ -14,7 +14,7 @@ beforeEach(() => {
   });
 });
 
-function start(path = '/api/v1/transactions/initialize', key = 'sk_test_one', signal?: AbortSignal) {
+function post(path = '/api/v1/transactions/initialize', key = 'sk_test_one', signal?: AbortSignal) {
   return service.handle(
     new Request(origin + path, {
       method: 'POST',
@@ -25,8 +25,8 @@ function start(path = '/api/v1/transactions/initialize', key = 'sk_test_one', si
   );
 }
 
-test('answers a request without MSW', async () => {
-  const response = await start();
+test('handles a request without MSW', async () => {
+  const response = await post();
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({
     status: true,
@@ -34,51 +34,48 @@ test('answers a request without MSW', async () => {
   });
 });
 
-test('takes each of several keys, of which a test key does not charge', async () => {
+test('accepts several keys, and charges with a live one only', async () => {
   const path = '/api/v1/transactions/charge-mobile-money';
-  expect((await start(path, 'sk_test_one')).status).toBe(403);
-  expect((await start(path, 'sk_live_two')).status).toBe(200);
-  expect((await start(path, 'sk_live_three')).status).toBe(401);
+  expect((await post(path, 'sk_test_one')).status).toBe(403);
+  expect((await post(path, 'sk_live_two')).status).toBe(200);
+  expect((await post(path, 'sk_live_three')).status).toBe(401);
 });
 
 test.each(['/transactions/initialize', '/api/v2/transactions/initialize', '/api/v1transactions/initialize'])(
-  '%s is not below the base URL',
+  'responds with 404 to %s, which is not below the base URL',
   async (path) => {
-    expect((await start(path)).status).toBe(404);
+    expect((await post(path)).status).toBe(404);
     expect(service.requests).toMatchObject([{ operation: null, path }]);
   },
 );
 
-test('a connection that breaks is a response of type error', async () => {
+test('returns a response of type error for a broken connection', async () => {
   service.faults.add('initialize', { kind: 'reset' }, 1);
-  expect((await start()).type).toBe('error');
+  expect((await post()).type).toBe('error');
 });
 
-test('a request that hangs ends when its caller is gone', async () => {
-  const caller = new AbortController();
+test('ends a hanging request when its client has gone', async () => {
+  const client = new AbortController();
   service.faults.add('initialize', { kind: 'hang' }, 1);
-  const answer = start(undefined, undefined, caller.signal);
+  const response = post(undefined, undefined, client.signal);
   await vi.waitUntil(() => service.requests.length === 1);
-  caller.abort();
-  expect((await answer).type).toBe('error');
+  client.abort();
+  expect((await response).type).toBe('error');
 });
 
-test('a dribble ends with the body, or when its caller is gone', async () => {
-  vi.useFakeTimers();
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
+test('ends a slow body after its last byte, or when its client has gone', async () => {
+  useFakeClock();
   service.faults.add('initialize', { kind: 'slowBody' }, 2);
-  const whole = (await start()).text();
+  const complete = (await post()).text();
   await vi.advanceTimersByTimeAsync(100 * 1_000);
-  expect(JSON.parse(await whole)).toMatchObject({ data: { reference: 'TXN-000001' } });
+  expect(JSON.parse(await complete)).toMatchObject({ data: { reference: 'TXN-000001' } });
   expect(vi.getTimerCount()).toBe(0);
 
-  const caller = new AbortController();
-  const cut = (await start(undefined, undefined, caller.signal)).text();
+  const client = new AbortController();
+  const cut = (await post(undefined, undefined, client.signal)).text();
   await vi.advanceTimersByTimeAsync(500);
   expect(vi.getTimerCount()).toBe(1);
-  caller.abort();
+  client.abort();
   await expect(cut).rejects.toThrow();
   expect(vi.getTimerCount()).toBe(0);
 });

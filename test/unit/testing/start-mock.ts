@@ -1,14 +1,15 @@
 import { HttpResponse, http, type RequestHandler } from 'msw';
 import { setupServer } from 'msw/node';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { createMockPayments, type MockPaymentsOptions } from '../../../src/testing/index.ts';
+import { createMockPayments, type Faults, type MockPaymentsOptions } from '../../../src/testing/index.ts';
+import { charge, failureOf, payment } from '../../helpers/service.ts';
 
-export const payment = { amount: '25.50', customer_email: 'ama.serwaa@example.com' } as const;
-export const charge = { ...payment, phone: '024 412 3456', network: 'mtn' } as const;
+export { charge, payment };
 
-/** Lets MSW answer until the test ends, and nothing leave the process. MSW 2 and 3 name the option for that differently. */
+/** Intercepts every request until the test ends, so that none leaves the process. */
 export function intercept(...handlers: RequestHandler[]): void {
+  // A handler for the rest, because MSW 2 and 3 name the option for unhandled requests differently.
   const server = setupServer(
     ...handlers,
     http.all('*', () => HttpResponse.error()),
@@ -17,7 +18,7 @@ export function intercept(...handlers: RequestHandler[]): void {
   onTestFinished(() => server.close());
 }
 
-/** A mock that MSW answers with, and a client of it that retries nothing unless told. */
+/** Starts a mock behind MSW, and creates a client of it that does not retry by default. */
 export function startMock(options?: MockPaymentsOptions) {
   const mock = createMockPayments(options);
   intercept(...mock.handlers);
@@ -26,3 +27,37 @@ export function startMock(options?: MockPaymentsOptions) {
     new PaymentsClient({ baseUrl, apiKey, maxRetries: 0, ...more });
   return { mock, client, payments: client() };
 }
+
+type StartedMock = ReturnType<typeof startMock>;
+
+/** Fakes the clock until the test ends. */
+export function useFakeClock(now: number | string = Date.now()): void {
+  vi.useFakeTimers({ now: new Date(now) });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
+/** Short, so that a fault without a response does not make a test slow. */
+export const shortTimeout = { timeout: 100 };
+
+/** Returns the error of a verify with a fault. */
+export async function verifyWithFault({ mock, payments }: StartedMock, fault: Faults['verify']) {
+  const { reference } = await payments.initialize(payment);
+  mock.fault('verify', fault);
+  return failureOf(payments.verify(reference, shortTimeout));
+}
+
+/** Returns the error of a charge with a fault, and how many charges it made. */
+export async function chargeWithFault({ mock, payments }: StartedMock, fault: Faults['chargeMobileMoney']) {
+  const before = mock.charges.length;
+  mock.fault('chargeMobileMoney', fault);
+  const error = await failureOf(payments.chargeMobileMoney(charge, shortTimeout));
+  return { error, charged: mock.charges.length - before };
+}
+
+/** Matches an error whose outcome is unknown because of another error. */
+export const unknownBecauseOf = (cause: new (...args: never[]) => Error) => ({
+  outcome: 'unknown',
+  cause: expect.any(cause),
+});

@@ -1,34 +1,41 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   OutcomeUnknownError,
   TransactionMismatchError,
   UnexpectedResponseError,
 } from '../../../src/index.ts';
 import { failureOf } from '../../helpers/service.ts';
-import { charge, payment, startMock } from './start-mock.ts';
-import { chargeUnder, unknown, verifyUnder } from './under-faults.ts';
+import {
+  charge,
+  chargeWithFault,
+  payment,
+  startMock,
+  unknownBecauseOf,
+  useFakeClock,
+  verifyWithFault,
+} from './start-mock.ts';
 
-describe('another transaction than was asked for', () => {
+describe('a mismatch', () => {
   test.each([
     [{ kind: 'wrongAmount', amount: '2.55' }, 'amount', '25.50', '2.55'],
     [{ kind: 'wrongCurrency', currency: 'NGN' }, 'currency', 'GHS', 'NGN'],
-  ] as const)('%j on a charge and on initialize', async (fault, field, expected, actual) => {
-    const shop = startMock();
+  ] as const)('%j on a charge and on initialize is a mismatch', async (fault, field, expected, actual) => {
+    const started = startMock();
     const mismatches = [{ field, expected, actual }];
-    const { error, charged } = await chargeUnder(shop, fault);
+    const { error, charged } = await chargeWithFault(started, fault);
     expect(error).toBeInstanceOf(TransactionMismatchError);
     expect(error).toMatchObject({ outcome: 'unknown', reference: 'TXN-000001', mismatches });
     expect(charged).toBe(1);
-    expect(shop.mock.charges).toMatchObject([{ amount: '25.50', currency: 'GHS' }]);
+    expect(started.mock.charges).toMatchObject([{ amount: '25.50', currency: 'GHS' }]);
 
-    shop.mock.fault('initialize', fault);
-    expect(await failureOf(shop.payments.initialize(payment))).toMatchObject({ mismatches });
+    started.mock.fault('initialize', fault);
+    expect(await failureOf(started.payments.initialize(payment))).toMatchObject({ mismatches });
   });
 
   test.each([
     [{ kind: 'wrongAmount', amount: '2.55' }, 'amount'],
     [{ kind: 'wrongCurrency', currency: 'NGN' }, 'currency'],
-  ] as const)('%j on a verify with expect', async (fault, field) => {
+  ] as const)('%j on a verify with expect is a mismatch', async (fault, field) => {
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     mock.fault('verify', fault);
@@ -39,25 +46,25 @@ describe('another transaction than was asked for', () => {
     expect(error).toMatchObject({ mismatches: [{ field }] });
   });
 
-  test('wrongReference on a verify', async () => {
-    const shop = startMock();
-    const error = await verifyUnder(shop, { kind: 'wrongReference', reference: 'TXN-999999' });
+  test('wrongReference on a verify is a mismatch', async () => {
+    const started = startMock();
+    const error = await verifyWithFault(started, { kind: 'wrongReference', reference: 'TXN-999999' });
     expect(error).toBeInstanceOf(TransactionMismatchError);
     expect(error).toMatchObject({
       mismatches: [{ field: 'reference', expected: 'TXN-000001', actual: 'TXN-999999' }],
     });
   });
 
-  test('a reference that is none, on a charge', async () => {
-    const shop = startMock();
-    const { error } = await chargeUnder(shop, { kind: 'wrongReference', reference: '17' });
+  test('an invalid reference makes a charge unknown', async () => {
+    const started = startMock();
+    const { error } = await chargeWithFault(started, { kind: 'wrongReference', reference: '17' });
     expect(error).toBeInstanceOf(OutcomeUnknownError);
-    expect(error).toMatchObject(unknown(UnexpectedResponseError));
+    expect(error).toMatchObject(unknownBecauseOf(UnexpectedResponseError));
   });
 });
 
 describe('unrecognisedStatus', () => {
-  test('is no error, and not final', async () => {
+  test('is no error on a verify, and not final', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.chargeMobileMoney(charge);
     mock.fault('verify', { kind: 'unrecognisedStatus', status: 'on_hold' });
@@ -65,7 +72,7 @@ describe('unrecognisedStatus', () => {
     expect(await payments.verify(reference)).toMatchObject({ status: 'pending' });
   });
 
-  test('of a charge', async () => {
+  test('is no error on a charge', async () => {
     const { mock, payments } = startMock();
     mock.fault('chargeMobileMoney', { kind: 'unrecognisedStatus' });
     expect(await payments.chargeMobileMoney(charge)).toMatchObject({
@@ -75,11 +82,8 @@ describe('unrecognisedStatus', () => {
   });
 });
 
-test('lateApproval: the customer pays after the merchant gave up', async () => {
-  vi.useFakeTimers({ now: Date.parse('2026-11-21T10:15:00Z') });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
+test('lateApproval: the customer pays after the wait has ended', async () => {
+  useFakeClock('2026-11-21T10:15:00Z');
   const { mock, payments } = startMock();
   mock.fault('chargeMobileMoney', { kind: 'lateApproval', after: 11 * 60_000 });
   const { reference } = await payments.chargeMobileMoney(charge);

@@ -3,15 +3,15 @@ import { createMockPayments } from '../../../src/testing/index.ts';
 import { failureOf } from '../../helpers/service.ts';
 import { charge, payment, startMock } from './start-mock.ts';
 
-describe('how often', () => {
-  test('once, unless the test says otherwise', async () => {
+describe('faults', () => {
+  test('break one request by default', async () => {
     const { mock, payments } = startMock();
     mock.fault('initialize', { kind: 'status', status: 500 });
     await failureOf(payments.initialize(payment));
     await payments.initialize(payment);
   });
 
-  test('so many times, one fault after the other, each operation by itself', async () => {
+  test('break `times` requests, in order, for each operation', async () => {
     const { mock, payments } = startMock();
     mock.fault('initialize', { kind: 'status', status: 500 }, { times: 2 });
     mock.fault('chargeMobileMoney', { kind: 'status', status: 403 });
@@ -24,7 +24,7 @@ describe('how often', () => {
     expect(await failureOf(payments.chargeMobileMoney(charge))).toMatchObject({ status: 403 });
   });
 
-  test('for ever', async () => {
+  test('break every request until reset, with Infinity', async () => {
     const { mock, payments } = startMock();
     mock.fault('initialize', { kind: 'status', status: 404 }, { times: Number.POSITIVE_INFINITY });
     for (let count = 0; count < 5; count++) await failureOf(payments.initialize(payment));
@@ -32,11 +32,11 @@ describe('how often', () => {
     await payments.initialize(payment);
   });
 
-  test.each([0, -1, 1.5, Number.NaN])('%d times is refused', (times) => {
+  test.each([0, -1, 1.5, Number.NaN])('throw for %d times', (times) => {
     expect(() => createMockPayments().fault('verify', { kind: 'reset' }, { times })).toThrow(RangeError);
   });
 
-  test('a request that breaks the rules is refused as ever, and uses up no fault', async () => {
+  test('are not used up by an invalid request, which is rejected', async () => {
     const { mock, client, payments } = startMock();
     mock.fault('initialize', { kind: 'status', status: 503 });
     expect(await failureOf(client({ apiKey: 'sk_test_wrong' }).initialize(payment))).toMatchObject({
@@ -45,7 +45,7 @@ describe('how often', () => {
     expect(await failureOf(payments.initialize(payment))).toMatchObject({ outcome: 'unknown' });
   });
 
-  test('a script takes its step under a fault only where the service acts', async () => {
+  test('advance a script only if the service acts', async () => {
     const { mock, payments } = startMock();
     mock.script('next', ['pending', 'success']);
     const { reference } = await payments.initialize(payment);
@@ -56,7 +56,7 @@ describe('how often', () => {
     expect((await payments.verify(reference)).status).toBe('success');
   });
 
-  test("the client's own retries count", async () => {
+  test("break the client's own retries too", async () => {
     const { mock, client } = startMock();
     const payments = client({ maxRetries: 2 });
     const { reference } = await payments.initialize(payment);

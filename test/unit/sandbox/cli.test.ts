@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
-import { payment, start } from './start.ts';
+import { payment, startTestSandbox } from './start-sandbox.ts';
 
-/** The built command: `npm test` builds first. */
-function command(...args: string[]) {
+/** Runs the built command. `npm test` builds first. */
+function runCommand(...args: string[]) {
   const child = spawn(process.execPath, ['dist/payment-sandbox.js', ...args], { stdio: 'pipe' });
   onTestFinished(() => {
     child.kill('SIGKILL');
@@ -24,11 +24,11 @@ function command(...args: string[]) {
   return { child, output, ended };
 }
 
-async function listening(...args: string[]) {
-  const { child, output, ended } = command('--port', '0', ...args);
-  const began = Date.now();
+async function startCommand(...args: string[]) {
+  const { child, output, ended } = runCommand('--port', '0', ...args);
+  const startedAt = Date.now();
   while (!output.out.includes('Ctrl-C')) {
-    if (Date.now() - began > 10_000 || child.exitCode !== null) throw new Error(output.err);
+    if (Date.now() - startedAt > 10_000 || child.exitCode !== null) throw new Error(output.err);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const shown = (name: string) => new RegExp(`${name} +(\\S+)`).exec(output.out)?.[1] ?? '';
@@ -40,8 +40,8 @@ async function listening(...args: string[]) {
   return { child, ended, shown, payments };
 }
 
-test('it prints at its start all that a shop needs', async () => {
-  const { payments, shown } = await listening();
+test('prints what a shop needs when it starts', async () => {
+  const { payments, shown } = await startCommand();
   const { reference } = await payments.initialize(payment);
   expect(shown('live key')).toBe('sk_live_sandbox');
   const checkout = shown('checkout').replace('<reference>', reference);
@@ -51,38 +51,38 @@ test('it prints at its start all that a shop needs', async () => {
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s ends it with exit code 0, whoever is still connected',
+  'exits with 0 on %s, also with open connections',
   async (signal) => {
-    const { child, ended, shown } = await listening();
-    const news = await fetch(`${shown('transactions')}events/dashboard`);
+    const { child, ended, shown } = await startCommand();
+    const events = await fetch(`${shown('transactions')}events/dashboard`);
     child.kill(signal);
     await expect(ended).resolves.toMatchObject({ code: 0, err: '' });
-    await expect(news.text()).rejects.toThrow();
+    await expect(events.text()).rejects.toThrow();
   },
 );
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  '--state keeps transactions over a restart, after %s too',
+  'keeps transactions over a restart with --state, after %s',
   async (signal) => {
     const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     const state = ['--state', join(directory, 'state.db')];
-    const first = await listening(...state);
+    const first = await startCommand(...state);
     const { reference } = await first.payments.initialize(payment);
     first.child.kill(signal);
     await first.ended;
-    const { payments } = await listening(...state);
+    const { payments } = await startCommand(...state);
     await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending', ...payment });
   },
 );
 
-test('a port in use ends it with one line and exit code 1', async () => {
-  const { sandbox } = await start();
+test('exits with 1 and one line when the port is in use', async () => {
+  const { sandbox } = await startTestSandbox();
   const { port } = new URL(sandbox.url);
-  await expect(command('--port', port).ended).resolves.toEqual({
+  await expect(runCommand('--port', port).ended).resolves.toEqual({
     code: 1,
     out: '',
-    err: `payment-sandbox: Port ${port} on 127.0.0.1 is in use. Choose another with --port, or end what listens there.\n`,
+    err: `payment-sandbox: Port ${port} on 127.0.0.1 is in use. Choose another with --port, or stop the program that uses it.\n`,
   });
 });
 
@@ -94,15 +94,15 @@ test.each([
   [['--port', '65536'], '--port takes'],
   [['--keep', '-1'], '--keep'],
   [['--state', '/nowhere/state.db'], 'The state file /nowhere/state.db cannot be used'],
-])('%o is refused with a clear line', async (args, message) => {
-  const { code, out, err } = await command(...args).ended;
+])('exits with 1 and a clear line for %o', async (args, message) => {
+  const { code, out, err } = await runCommand(...args).ended;
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain(message);
   expect(err).not.toContain('    at ');
 });
 
-test('--help shows every option', async () => {
-  const { code, out } = await command('--help').ended;
+test('shows every option with --help', async () => {
+  const { code, out } = await runCommand('--help').ended;
   expect(code).toBe(0);
   for (const name of ['port', 'host', 'allow-remote', 'public-url', 'state', 'keep', 'expiry']) {
     expect(out).toContain(`--${name}`);

@@ -6,16 +6,16 @@ import { charge, payment, startMock } from './start-mock.ts';
 const wirePayment = { ...payment, amount: 25.5 };
 const wireCharge = { ...charge, amount: 25.5 };
 
-interface Raw {
+interface RawRequest {
   method?: string;
   authorization?: string | null;
   contentType?: string | null;
   body?: unknown;
 }
 
-/** A request that no client of ours would send. */
-function send(path: string, { method = 'POST', contentType = 'application/json', ...raw }: Raw = {}) {
-  const { authorization = 'Bearer sk_test_mock', body = wirePayment } = raw;
+/** Sends a request that this package's client would never send. */
+function send(path: string, { method = 'POST', contentType = 'application/json', ...more }: RawRequest = {}) {
+  const { authorization = 'Bearer sk_test_mock', body = wirePayment } = more;
   const headers = new Headers();
   if (authorization !== null) headers.set('authorization', authorization);
   if (contentType !== null) headers.set('content-type', contentType);
@@ -27,8 +27,8 @@ function send(path: string, { method = 'POST', contentType = 'application/json',
   });
 }
 
-async function refusal(answer: Promise<Response>) {
-  const response = await answer;
+async function parseRejection(sending: Promise<Response>) {
+  const response = await sending;
   expect(response.headers.get('content-type')).toBe('application/json');
   return { code: response.status, ...(await response.json()) };
 }
@@ -36,7 +36,7 @@ async function refusal(answer: Promise<Response>) {
 const initialize = '/transactions/initialize';
 const chargeMobileMoney = '/transactions/charge-mobile-money';
 
-describe('the key', () => {
+describe('authentication', () => {
   test.each([
     null,
     'Bearer',
@@ -45,21 +45,21 @@ describe('the key', () => {
     'bearer sk_test_mock',
     'Basic sk_test_mock',
     'sk_test_mock',
-  ])('%s is refused', async (authorization) => {
+  ])('rejects the key %s', async (authorization) => {
     const { mock } = startMock();
     for (const path of [initialize, chargeMobileMoney]) {
-      expect(await refusal(send(path, { authorization, body: wireCharge }))).toMatchObject({
+      expect(await parseRejection(send(path, { authorization, body: wireCharge }))).toMatchObject({
         code: 401,
         status: false,
       });
     }
     expect(
-      await refusal(send('/transactions/verify/TXN-000001', { method: 'GET', authorization })),
+      await parseRejection(send('/transactions/verify/TXN-000001', { method: 'GET', authorization })),
     ).toMatchObject({ code: 401 });
     expect(mock.transactions).toEqual([]);
   });
 
-  test('a wrong one is an AuthenticationError in the client', async () => {
+  test('a wrong key is an AuthenticationError of the client', async () => {
     const { client } = startMock({ apiKey: 'sk_test_right' });
     const error = await failureOf(client({ apiKey: 'sk_test_wrong' }).initialize(payment));
     expect(error).toBeInstanceOf(AuthenticationError);
@@ -67,9 +67,9 @@ describe('the key', () => {
   });
 });
 
-describe('the content type', () => {
+describe('content type', () => {
   test.each([null, 'text/plain', 'application/jsonp', 'application/x-www-form-urlencoded'])(
-    '%s is refused',
+    'rejects the content type %s',
     async (contentType) => {
       const { mock } = startMock();
       expect((await send(initialize, { contentType })).status).toBe(415);
@@ -78,30 +78,30 @@ describe('the content type', () => {
     },
   );
 
-  test('JSON with a charset is taken', async () => {
+  test('accepts JSON with a charset', async () => {
     startMock();
     expect((await send(initialize, { contentType: 'application/json; charset=utf-8' })).status).toBe(200);
   });
 });
 
-describe('the body', () => {
-  test.each(['', '{', 'amount=5'])('%j is not JSON', async (body) => {
+describe('body', () => {
+  test.each(['', '{', 'amount=5'])('rejects %j, which is not JSON', async (body) => {
     startMock();
-    expect(await refusal(send(initialize, { body }))).toMatchObject({ code: 400, status: false });
+    expect(await parseRejection(send(initialize, { body }))).toMatchObject({ code: 400, status: false });
   });
 
-  test.each([null, [], [wirePayment], 'text', 5])('%j has no fields', async (body) => {
+  test.each([null, [], [wirePayment], 'text', 5])('rejects %j, which has no fields', async (body) => {
     startMock();
     expect((await send(initialize, { body: JSON.stringify(body) })).status).toBe(422);
   });
 
-  test('every fault of it is named', async () => {
+  test('names every invalid field', async () => {
     const { mock } = startMock();
-    const answer = await refusal(
+    const rejection = await parseRejection(
       send(chargeMobileMoney, { body: { amount: '5', network: 'vodafone', phone: 24 } }),
     );
-    expect(answer).toMatchObject({ code: 422, status: false });
-    expect(answer.errors.map(({ field }: { field: string }) => field).sort()).toEqual([
+    expect(rejection).toMatchObject({ code: 422, status: false });
+    expect(rejection.errors.map(({ field }: { field: string }) => field).sort()).toEqual([
       'amount',
       'customer_email',
       'network',
@@ -110,7 +110,7 @@ describe('the body', () => {
     expect(mock.transactions).toEqual([]);
   });
 
-  test('the client reads the faults', async () => {
+  test('names the fields in a way that the client can read', async () => {
     const { client } = startMock();
     const tampering: typeof fetch = (input, init) =>
       fetch(new Request(input, init), { body: JSON.stringify({ ...wirePayment, amount: 0 }) });
@@ -143,10 +143,10 @@ describe('the body', () => {
       ['currency', 'GH'],
       ['currency', 'CEDI'],
       ['currency', 936],
-    ])('%s: %j is refused', async (field, value) => {
+    ])('rejects %s: %j', async (field, value) => {
       const { mock } = startMock();
-      const answer = await refusal(send(path, { body: { ...valid, [field]: value } }));
-      expect(answer).toMatchObject({ code: 422, status: false, errors: [{ field }] });
+      const rejection = await parseRejection(send(path, { body: { ...valid, [field]: value } }));
+      expect(rejection).toMatchObject({ code: 422, status: false, errors: [{ field }] });
       expect(mock.transactions).toEqual([]);
     });
 
@@ -154,12 +154,12 @@ describe('the body', () => {
       ['amount', 1],
       ['currency', undefined],
       ['currency', 'NGN'],
-    ])('%s: %j is taken', async (field, value) => {
+    ])('accepts %s: %j', async (field, value) => {
       startMock();
       expect((await send(path, { body: { ...valid, [field]: value } })).status).toBe(200);
     });
 
-    test('fields that SPEC.md does not show are tolerated', async () => {
+    test('accepts undocumented fields', async () => {
       startMock();
       const body = { ...valid, callback_url: 'https://shop.example/paid', curency: 'USD', toString: 1 };
       expect((await send(path, { body })).status).toBe(200);
@@ -173,20 +173,22 @@ describe('the body', () => {
     ['network', 'vodafone'],
     ['network', 'MTN'],
     ['network', null],
-  ])('of charge-mobile-money, %s: %j is refused', async (field, value) => {
+  ])('of charge-mobile-money rejects %s: %j', async (field, value) => {
     const { mock } = startMock();
-    const answer = await refusal(send(chargeMobileMoney, { body: { ...wireCharge, [field]: value } }));
-    expect(answer).toMatchObject({ code: 422, errors: [{ field }] });
+    const rejection = await parseRejection(
+      send(chargeMobileMoney, { body: { ...wireCharge, [field]: value } }),
+    );
+    expect(rejection).toMatchObject({ code: 422, errors: [{ field }] });
     expect(mock.charges).toEqual([]);
   });
 
-  test.each(['mtn', 'telecel', 'airteltigo'])('network %s is taken', async (network) => {
+  test.each(['mtn', 'telecel', 'airteltigo'])('accepts the network %s', async (network) => {
     startMock();
     expect((await send(chargeMobileMoney, { body: { ...wireCharge, network } })).status).toBe(200);
   });
 });
 
-describe('the path and the method', () => {
+describe('path and method', () => {
   test.each([
     '/',
     '/transactions',
@@ -199,9 +201,9 @@ describe('the path and the method', () => {
     '/transactions/verify/',
     '/transactions/verify/TXN-000001/x',
     '/v2/transactions/initialize',
-  ])('%s is not found', async (path) => {
+  ])('responds with 404 to %s', async (path) => {
     startMock();
-    expect(await refusal(send(path))).toMatchObject({ code: 404, status: false });
+    expect(await parseRejection(send(path))).toMatchObject({ code: 404, status: false });
   });
 
   test.each([
@@ -210,7 +212,7 @@ describe('the path and the method', () => {
     ['GET', chargeMobileMoney, 'POST'],
     ['DELETE', '/transactions/verify/TXN-000001', 'GET'],
     ['POST', '/transactions/verify/TXN-000001', 'GET'],
-  ])('%s %s is not allowed', async (method, path, allow) => {
+  ])('responds with 405 to %s %s', async (method, path, allow) => {
     startMock();
     const response = await send(path, { method });
     expect(response.status).toBe(405);
@@ -218,16 +220,16 @@ describe('the path and the method', () => {
   });
 
   test.each(['TXN-000002', 'TXN-%', 'TXN-%2F', 'anything'])(
-    'verify of %s finds nothing',
+    'responds with 404 to a verify of %s',
     async (reference) => {
       const { payments } = startMock();
       await payments.initialize(payment);
-      const answer = send(`/transactions/verify/${reference}`, { method: 'GET' });
-      expect(await refusal(answer)).toMatchObject({ code: 404, status: false });
+      const sending = send(`/transactions/verify/${reference}`, { method: 'GET' });
+      expect(await parseRejection(sending)).toMatchObject({ code: 404, status: false });
     },
   );
 
-  test('an unknown reference is a NotFoundError in the client', async () => {
+  test('an unknown reference is a NotFoundError of the client', async () => {
     const { payments } = startMock();
     expect(await failureOf(payments.verify('TXN-unknown'))).toBeInstanceOf(NotFoundError);
   });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { start } from './start.ts';
+import { startTestSandbox } from './start-sandbox.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY', 'PROPFIND'];
 
@@ -24,7 +24,7 @@ const paths = [
   '/api/v1/transactions/verify/%',
 ];
 
-/** How a request without a body can say so. */
+/** The ways in which a request can have no body. */
 const framings: [what: string, headers: string[], end: string][] = [
   ['neither length nor encoding', [], ''],
   ['Content-Length: 0', ['Content-Length: 0'], ''],
@@ -37,11 +37,11 @@ const contentTypes: [what: string, headers: string[]][] = [
   ['a form', ['Content-Type: application/x-www-form-urlencoded']],
   ['a multipart form without its boundary', ['Content-Type: multipart/form-data']],
   ['a multipart form', ['Content-Type: multipart/form-data; boundary=x']],
-  ['no form of a type', ['Content-Type: ;;;']],
+  ['an invalid Content-Type', ['Content-Type: ;;;']],
 ];
 
-/** The status of the response to a request that no HTTP client would write. */
-async function statusOf(sandbox: { readonly url: string }, head: string[], end: string): Promise<number> {
+/** Sends a request that no HTTP client would write, and returns the status of the response. */
+async function sendRaw(sandbox: { readonly url: string }, head: string[], end: string): Promise<number> {
   const { host, hostname, port } = new URL(sandbox.url);
   const socket = connect(Number(port), hostname);
   try {
@@ -55,13 +55,13 @@ async function statusOf(sandbox: { readonly url: string }, head: string[], end: 
 }
 
 for (const [framing, length, end] of framings) {
-  test.each(contentTypes)(`never answers 500 to no body: ${framing}, %s`, async (_, type) => {
-    const { sandbox } = await start();
+  test.each(contentTypes)(`never responds with 500 to a request with ${framing}, %s`, async (_, type) => {
+    const { sandbox } = await startTestSandbox();
     const own = [`Authorization: Bearer ${sandbox.testKey}`, `Origin: ${sandbox.url}`];
     const wrong: string[] = [];
     for (const method of methods) {
       for (const path of paths) {
-        const status = await statusOf(
+        const status = await sendRaw(
           sandbox,
           [`${method} ${path} HTTP/1.1`, ...own, ...length, ...type],
           end,
@@ -89,10 +89,10 @@ test.each([
   ['POST', '/phone', [], 400],
   ['POST', '/checkout/TXN-X', [], 404],
 ] satisfies [string, string, string[], number][])(
-  'answers a %s %s without a body, with %j, by %d',
+  'responds to a %s %s without a body and with %j with %d',
   async (method, path, type, expected) => {
-    const { sandbox } = await start();
+    const { sandbox } = await startTestSandbox();
     const own = [`Authorization: Bearer ${sandbox.testKey}`, `Origin: ${sandbox.url}`];
-    expect(await statusOf(sandbox, [`${method} ${path} HTTP/1.1`, ...own, ...type], '')).toBe(expected);
+    expect(await sendRaw(sandbox, [`${method} ${path} HTTP/1.1`, ...own, ...type], '')).toBe(expected);
   },
 );

@@ -1,18 +1,11 @@
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { charge, payment, startMock } from './start-mock.ts';
-
-function fakeClock(): void {
-  vi.useFakeTimers({ now: Date.parse('2026-11-21T10:15:00Z') });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
-}
+import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 
 describe('settleAfter', () => {
-  beforeEach(fakeClock);
+  beforeEach(() => useFakeClock('2026-11-21T10:15:00Z'));
 
-  test('moves the transaction by the clock of the test, without a timer', async () => {
+  test('settles a transaction on the clock of the test, without a timer', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.chargeMobileMoney(charge);
     vi.setSystemTime(Date.now() + 1_000);
@@ -31,7 +24,7 @@ describe('settleAfter', () => {
     });
   });
 
-  test('next counts from the creation of the next transaction, one after the other', async () => {
+  test('counts `next` from the creation of the next transaction', async () => {
     const { mock, payments } = startMock();
     mock.settleAfter('next', 1_000, 'failed');
     mock.settleAfter('next', 2_000, 'abandoned');
@@ -45,7 +38,7 @@ describe('settleAfter', () => {
     expect(statuses()).toEqual(['failed', 'abandoned', 'pending']);
   });
 
-  test('is off once the test moves the transaction itself', async () => {
+  test('is cancelled when the test settles the transaction', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.chargeMobileMoney(charge);
     mock.settleAfter(reference, 1_000, 'success');
@@ -54,7 +47,7 @@ describe('settleAfter', () => {
     expect(mock.transactions).toMatchObject([{ status: 'failed' }]);
   });
 
-  test('refuses a delay that is none', () => {
+  test('throws for an invalid delay', () => {
     const mock = createMockPayments();
     for (const delay of [-1, Number.NaN, Number.POSITIVE_INFINITY, 8.64e15]) {
       expect(() => mock.settleAfter('next', delay, 'success')).toThrow(RangeError);
@@ -62,14 +55,14 @@ describe('settleAfter', () => {
     expect(() => Reflect.apply(mock.settleAfter, undefined, ['next', '5', 'success'])).toThrow(RangeError);
   });
 
-  test.each(['paid', 'pending', undefined])('refuses to end in %o', (status) => {
+  test.each(['paid', 'pending', undefined])('throws for the status %o', (status) => {
     const mock = createMockPayments();
     expect(() => Reflect.apply(mock.settleAfter, undefined, ['next', 5, status])).toThrow(RangeError);
   });
 });
 
 describe('script', () => {
-  test('gives one status for each verify, and the last one stays', async () => {
+  test('sets one status for each verify, and the last one stays', async () => {
     const { mock, payments } = startMock();
     mock.script('next', ['pending', 'processing', 'success']);
     const { reference } = await payments.initialize(payment);
@@ -78,7 +71,7 @@ describe('script', () => {
     expect(seen).toEqual(['pending', 'processing', 'success', 'success', 'success']);
   });
 
-  test('takes no step when the test looks', async () => {
+  test('does not advance when the test reads the transactions', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     mock.script(reference, ['failed', 'success']);
@@ -88,16 +81,18 @@ describe('script', () => {
     expect((await payments.verify(reference)).status).toBe('success');
   });
 
-  test('refuses to be empty', () => {
+  test('throws when it is empty', () => {
     expect(() => createMockPayments().script('next', [])).toThrow(RangeError);
   });
 
-  test('refuses a status that SPEC.md does not show', () => {
+  test('throws for an undocumented status', () => {
     const { script } = createMockPayments();
-    expect(() => Reflect.apply(script, undefined, ['next', ['pending', 'paid']])).toThrow('status paid');
+    expect(() => Reflect.apply(script, undefined, ['next', ['pending', 'paid']])).toThrow(
+      'Unknown status paid',
+    );
   });
 
-  test('for one transaction what is said last holds, and for the next ones each is for one', async () => {
+  test('the last plan counts for a reference, and each `next` for one more', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     mock.script(reference, ['failed']);

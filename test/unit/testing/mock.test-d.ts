@@ -10,20 +10,20 @@ test('the handlers fit setupServer', () => {
   setupServer(...mock.handlers);
 });
 
-test('transactions are those that the client returns', () => {
+test('transactions have the type of those of the client', () => {
   expectTypeOf(mock.transactions).toEqualTypeOf<Transaction[]>();
   expectTypeOf(mock.approve).returns.toEqualTypeOf<Transaction>();
 });
 
-test('statuses and faults are those that exist', () => {
+test('unknown statuses, faults and operations are type errors', () => {
   expectTypeOf<FinalStatus>().toEqualTypeOf<'success' | 'failed' | 'abandoned'>();
   // @ts-expect-error: a transaction does not settle as pending
   mock.settleAfter('next', 1, 'pending');
   // @ts-expect-error: no such status
   mock.script('next', ['paid']);
-  // @ts-expect-error: a verify approves nothing
+  // @ts-expect-error: a verify creates nothing to approve
   mock.fault('verify', { kind: 'lateApproval', after: 5 });
-  // @ts-expect-error: the answer to initialize has no status
+  // @ts-expect-error: the response to initialize has no status
   mock.fault('initialize', { kind: 'unrecognisedStatus' });
   // @ts-expect-error: no such operation
   mock.fault('refund', { kind: 'reset' });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { Activity } from '../../../src/sandbox/activity.ts';
+import { ActivityLog } from '../../../src/sandbox/activity-log.ts';
 import { Ledger } from '../../../src/testing/ledger.ts';
 import { PaymentService } from '../../../src/testing/service.ts';
-import { payment, start } from './start.ts';
+import { payment, startTestSandbox } from './start-sandbox.ts';
 
 const input = { ...payment, amount: 25.5 };
 
-test('the oldest final transaction goes first', async () => {
-  const { sandbox, payments } = await start({ keep: 3 });
+test('deletes the oldest final transaction first', async () => {
+  const { sandbox, payments } = await startTestSandbox({ keep: 3 });
   const references: string[] = [];
   for (let count = 0; count < 3; count++) references.push((await payments.initialize(payment)).reference);
   const [first, second = '', third = ''] = references;
@@ -17,13 +17,13 @@ test('the oldest final transaction goes first', async () => {
   expect(sandbox.transactions.map(({ reference }) => reference)).toEqual([first, third, fourth]);
 });
 
-test('where none is final the oldest goes', () => {
+test('deletes the oldest transaction if none is final', () => {
   const ledger = new Ledger({ keep: 3 });
   for (let count = 0; count < 5; count++) ledger.create(input);
   expect(ledger.list().map(({ reference }) => reference)).toEqual(['TXN-000003', 'TXN-000004', 'TXN-000005']);
 });
 
-test('never more than the bound are kept, nor much fewer', () => {
+test('keeps at most `keep` transactions, and not many fewer', () => {
   const ledger = new Ledger({ keep: 1000 });
   for (let count = 0; count < 5000; count++) {
     const { reference } = ledger.create(input);
@@ -33,7 +33,7 @@ test('never more than the bound are kept, nor much fewer', () => {
   }
 });
 
-test('requests are kept only so far', async () => {
+test('keeps between `keepRequests` and twice as many requests', async () => {
   const service = new PaymentService({
     baseUrl: 'http://localhost/api/v1',
     checkoutBase: 'http://localhost',
@@ -50,8 +50,8 @@ test('requests are kept only so far', async () => {
   );
 });
 
-test('a sandbox that runs for days keeps the latest requests only', async () => {
-  const { sandbox, payments } = await start();
+test('a sandbox keeps its latest requests only', async () => {
+  const { sandbox, payments } = await startTestSandbox();
   for (let round = 0; round < 21; round++) {
     const verifies = Array.from({ length: 100 }, () => payments.verify('TXN-unknown'));
     await Promise.allSettled(verifies);
@@ -60,8 +60,8 @@ test('a sandbox that runs for days keeps the latest requests only', async () => 
   expect(sandbox.requests.length).toBeLessThanOrEqual(2000);
 });
 
-test('what the pages show is bounded', () => {
-  const activity = new Activity();
+test('bounds what the pages show', () => {
+  const activity = new ActivityLog();
   const ledger = new Ledger({ observer: activity });
   const request = { operation: null, method: 'GET', path: '/', headers: {}, body: null };
   const exchange = { request, reference: null, status: 404, at: 0, duration: 1 };
@@ -76,5 +76,5 @@ test('what the pages show is bounded', () => {
   expect(new Set(rows.map(({ exchanges, requests }) => `${exchanges.length} of ${requests}`))).toEqual(
     new Set(['20 of 50']),
   );
-  expect(activity.others).toHaveLength(20);
+  expect(activity.unmatched).toHaveLength(20);
 });

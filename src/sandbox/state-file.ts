@@ -4,8 +4,9 @@ import { networks } from '../api/input.ts';
 import { transactionStatuses } from '../api/transaction.ts';
 import { defaultFinalStatuses } from '../schedule.ts';
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';
-import { SandboxError } from './address.ts';
+import { SandboxError } from './options.ts';
 
+/** Written into the file. A change of the table needs a new number. */
 const VERSION = 1;
 
 const TABLE = `CREATE TABLE transactions (
@@ -23,11 +24,11 @@ const TABLE = `CREATE TABLE transactions (
 ) STRICT;
 PRAGMA user_version = ${VERSION};`;
 
-/** In epoch milliseconds, up to the last that a date can hold. */
-const moment = z.number().check(z.gte(0), z.lte(8.64e15));
+/** Epoch milliseconds, up to the largest that a date can have. */
+const timestamp = z.number().check(z.gte(0), z.lte(8.64e15));
 
 const planSchema = z.union([
-  z.object({ settleAt: moment, status: z.enum(defaultFinalStatuses) }),
+  z.object({ settleAt: timestamp, status: z.enum(defaultFinalStatuses) }),
   z.object({ statuses: z.array(z.enum(transactionStatuses)) }),
 ]);
 
@@ -39,23 +40,27 @@ const rowSchema = z.object({
   phone: z.nullable(z.string()),
   network: z.nullable(z.enum(networks)),
   status: z.enum(transactionStatuses),
-  created_at: moment,
-  changed_at: moment,
+  created_at: timestamp,
+  changed_at: timestamp,
   plan: z.nullable(z.string()),
 });
 
-/** Keeps every transaction in a file, from the moment of each change. */
-export class Store implements LedgerObserver {
+/** The SQLite database that keeps the transactions. Each change is written at once. */
+export class StateFile implements LedgerObserver {
   readonly #file: string;
   readonly #database: DatabaseSync;
   readonly #save: ReturnType<DatabaseSync['prepare']>;
   readonly #delete: ReturnType<DatabaseSync['prepare']>;
 
-  /** @throws SandboxError where the file is none of the sandbox's, or damaged, or another sandbox has it open. */
+  /**
+   * Opens the file, or creates it.
+   *
+   * @throws {SandboxError} if it is damaged, if another sandbox has it open, or if it is not a state file
+   */
   constructor(file: string) {
     this.#file = file;
-    this.#database = open(file);
-    [this.#save, this.#delete] = this.#orDamaged(() => [
+    this.#database = openDatabase(file);
+    [this.#save, this.#delete] = this.#closeIfDamaged(() => [
       this.#database.prepare(
         `INSERT INTO transactions
          (reference, amount, currency, customer_email, phone, network, status, created_at, changed_at, plan)
@@ -68,23 +73,35 @@ export class Store implements LedgerObserver {
   }
 
   /**
-   * What earlier runs left, in the order of creation.
+   * Reads the transactions of earlier runs, in the order of creation.
    *
-   * @throws SandboxError where the file is damaged; it is closed then.
+   * @throws {SandboxError} if the file is damaged. The file is then closed.
    */
-  entries(): Entry[] {
-    return this.#orDamaged(() => {
+  readEntries(): Entry[] {
+    return this.#closeIfDamaged(() => {
       const check = this.#database.prepare('PRAGMA quick_check(1)').get();
       if (check?.quick_check !== 'ok') throw new Error(`quick_check: ${check?.quick_check}`);
-      return this.#database.prepare('SELECT * FROM transactions ORDER BY position').all().map(entryOf);
+      return this.#database.prepare('SELECT * FROM transactions ORDER BY position').all().map(parseEntry);
     });
   }
 
   created(entry: Entry): void {
-    this.changed(entry);
+    this.#write(entry);
   }
 
   changed(entry: Entry): void {
+    this.#write(entry);
+  }
+
+  deleted({ reference }: Entry): void {
+    this.#delete.run(reference);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #write(entry: Entry): void {
     const { reference, amount, currency, customer_email, mobileMoney, status, createdAt, changedAt } = entry;
     const { phone = null, network = null } = mobileMoney ?? {};
     const plan = entry.plan && JSON.stringify(entry.plan);
@@ -102,29 +119,21 @@ export class Store implements LedgerObserver {
     );
   }
 
-  dropped({ reference }: Entry): void {
-    this.#delete.run(reference);
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
-  #orDamaged<Result>(read: () => Result): Result {
+  #closeIfDamaged<Result>(read: () => Result): Result {
     try {
       return read();
     } catch (cause) {
       this.close();
-      const message = `The state file ${this.#file} is damaged: choose another, or delete it.`;
+      const message = `The state file ${this.#file} is damaged. Choose another, or delete it.`;
       throw new SandboxError(message, { cause });
     }
   }
 }
 
-function open(file: string): DatabaseSync {
+function openDatabase(file: string): DatabaseSync {
   if (file === '' || file === ':memory:')
-    throw new SandboxError('The state file needs a name: nothing would be kept.');
-  // Not an import: Node 22 before 22.13 has no such module, and only those who keep state need it.
+    throw new SandboxError('The state file needs a name. Without one nothing is kept.');
+  // Not an import: Node 22 before 22.13 has no such module, and only a sandbox with a state file needs it.
   const sqlite = process.getBuiltinModule?.('node:sqlite');
   if (!sqlite) {
     throw new SandboxError(
@@ -135,7 +144,7 @@ function open(file: string): DatabaseSync {
   try {
     database = new sqlite.DatabaseSync(file);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-    prepare(database, file);
+    createTable(database, file);
     return database;
   } catch (error) {
     if (database?.isOpen) database.close();
@@ -148,20 +157,20 @@ function open(file: string): DatabaseSync {
   }
 }
 
-function prepare(database: DatabaseSync, file: string): void {
+function createTable(database: DatabaseSync, file: string): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
   const isEmpty = database.prepare('SELECT 1 FROM sqlite_master').get() === undefined;
   if (version === 0 && isEmpty) {
     database.exec(TABLE);
   } else if (version !== VERSION) {
-    throw new SandboxError(`${file} is not a state file of this version of the sandbox: choose another.`);
+    throw new SandboxError(`${file} is not a state file of this version of the sandbox. Choose another.`);
   }
 }
 
-function entryOf(row: unknown): Entry {
-  const { phone, network, created_at, changed_at, plan, ...same } = rowSchema.parse(row);
+function parseEntry(row: unknown): Entry {
+  const { phone, network, created_at, changed_at, plan, ...rest } = rowSchema.parse(row);
   return {
-    ...same,
+    ...rest,
     createdAt: created_at,
     changedAt: changed_at,
     mobileMoney: phone !== null && network !== null ? { phone, network } : null,

@@ -1,6 +1,6 @@
 import { startSandbox } from '../../src/sandbox/index.ts';
 
-/** The sandbox in a process of its own, which tells on demand what CPU it has used and what memory it holds. */
+/** Runs the sandbox in its own process, and reports its CPU time and memory on each message. */
 const [state] = process.argv.slice(2);
 const { baseUrl, liveKey } = await startSandbox({ state });
 process.on('message', () => {

@@ -1,18 +1,18 @@
 import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
+import { charge, payment } from '../../helpers/service.ts';
 
-export const payment = { amount: '25.50', customer_email: 'ama.serwaa@example.com' } as const;
-export const charge = { ...payment, phone: '024 412 3456', network: 'mtn' } as const;
+export { charge, payment };
 
-/** Markup where a shop lets its customers type what they like. */
+/** Customer data with markup in it, from a shop that does not validate it. */
 export const hostile = {
   customer_email: '<img/src=x/onerror=alert(1)>@example.com',
   phone: '"><img src=x onerror=alert(1)> 1',
 };
 
-/** A sandbox that ends with the test, a client of it that retries nothing, and what a browser would send. */
-export async function start(options?: SandboxOptions) {
+/** Starts a sandbox for one test, with a client that does not retry, and with what a browser would send. */
+export async function startTestSandbox(options?: SandboxOptions) {
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.close());
   const client = (more: PaymentsClientOptions = {}) => {
@@ -27,7 +27,7 @@ export async function start(options?: SandboxOptions) {
     return payments;
   };
   const page = async (path: string) => (await fetch(sandbox.url + path)).text();
-  /** Presses a button: a form that is posted from a page of this origin, unless another is named. */
+  /** Presses a button: posts a form, from a page of the sandbox's own origin by default. */
   const press = (path: string, fields: Record<string, string> = {}, origin: string | null = sandbox.url) =>
     fetch(sandbox.url + path, {
       method: 'POST',
@@ -38,11 +38,11 @@ export async function start(options?: SandboxOptions) {
   return { sandbox, client, payments: client(), page, press };
 }
 
-/** What a page that moves is told, event by event, until the test ends. */
-export async function* newsFrom(address: string): AsyncGenerator<string> {
-  const leave = new AbortController();
-  onTestFinished(() => leave.abort());
-  const { body } = await fetch(address, { signal: leave.signal });
+/** Yields the server-sent events of a page, until the test ends. */
+export async function* receiveEvents(address: string): AsyncGenerator<string> {
+  const disconnect = new AbortController();
+  onTestFinished(() => disconnect.abort());
+  const { body } = await fetch(address, { signal: disconnect.signal });
   let text = '';
   for await (const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []) {
     text += chunk;
@@ -52,11 +52,11 @@ export async function* newsFrom(address: string): AsyncGenerator<string> {
   }
 }
 
-/** The first event that tells of something. */
-export async function newsOf(news: AsyncGenerator<string>, sought: string): Promise<string> {
+/** Returns the next event that contains a text. */
+export async function findEvent(events: AsyncGenerator<string>, text: string): Promise<string> {
   for (;;) {
-    const { value, done } = await news.next();
-    if (done) throw new Error(`The news ended without ${sought}.`);
-    if (value.includes(sought)) return value;
+    const { value, done } = await events.next();
+    if (done) throw new Error(`The events ended without ${text}.`);
+    if (value.includes(text)) return value;
   }
 }

@@ -7,7 +7,7 @@ import {
   TransactionMismatchError,
   UnexpectedResponseError,
 } from '../../../src/index.ts';
-import { charge, payment, start } from './start.ts';
+import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
 const once = { times: '1' };
 
@@ -19,19 +19,19 @@ test.each([
   [{ kind: 'wrongReference', reference: 'TXN-another' }, TransactionMismatchError],
   [{ kind: 'wrongAmount', amount: '2.55' }, TransactionMismatchError],
   [{ kind: 'wrongCurrency', currency: 'USD' }, TransactionMismatchError],
-])('the dashboard breaks a verify with %o, once', async (fault, errorClass) => {
-  const { payments, press, page } = await start();
+])('breaks one verify with %o', async (fault, errorClass) => {
+  const { payments, press, page } = await startTestSandbox();
   const { reference } = await payments.initialize(payment);
   expect((await press('/faults', { operation: 'verify', ...once, ...fault })).status).toBe(303);
-  expect(await page('/')).toContain('1 to come');
+  expect(await page('/')).toContain('1 remaining');
 
-  const expect_ = { amount: '25.50', currency: 'GHS' };
-  await expect(payments.verify(reference, { expect: expect_ })).rejects.toBeInstanceOf(errorClass);
+  const order = { expect: { amount: '25.50', currency: 'GHS' } };
+  await expect(payments.verify(reference, order)).rejects.toBeInstanceOf(errorClass);
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
 });
 
-test('the dashboard breaks charges until it is told to stop', async () => {
-  const { sandbox, payments, press, page } = await start();
+test('breaks every charge until stopped', async () => {
+  const { sandbox, payments, press, page } = await startTestSandbox();
   const fields = {
     operation: 'chargeMobileMoney',
     kind: 'status',
@@ -49,8 +49,8 @@ test('the dashboard breaks charges until it is told to stop', async () => {
   await expect(payments.chargeMobileMoney(charge)).resolves.toMatchObject({ status: 'processing' });
 });
 
-test('a charge that the dashboard lets be approved late rings until then', async () => {
-  const { payments, press, page } = await start();
+test('shows the prompt of a late approval until then', async () => {
+  const { payments, press, page } = await startTestSandbox();
   await press('/faults', { operation: 'chargeMobileMoney', kind: 'lateApproval', after: '0.3', ...once });
   const { reference } = await payments.chargeMobileMoney(charge);
   expect(await page('/phone')).toContain(`id="${reference}"`);
@@ -68,10 +68,10 @@ test.each([
   { operation: 'verify', kind: 'rateLimited', retryAfter: '-1' },
   { operation: 'verify', kind: 'lateApproval', after: '5' },
   { operation: 'initialize', kind: 'unrecognisedStatus', status: 'reversed' },
-])('the dashboard refuses a fault that cannot be: %o', async (fields) => {
-  const { press, page } = await start();
-  const answer = await press('/faults', { ...once, ...fields });
-  expect(answer.status).toBe(400);
-  expect(await answer.text()).toContain('That cannot break so');
-  expect(await page('/')).toContain('nothing is to break');
+])('responds with 400 to the invalid fault %o', async (fields) => {
+  const { press, page } = await startTestSandbox();
+  const response = await press('/faults', { ...once, ...fields });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toContain('Invalid fault');
+  expect(await page('/')).toContain('No fault is queued');
 });

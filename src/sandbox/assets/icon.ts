@@ -1,5 +1,0 @@
-export const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
-<rect x="2" y="6" width="28" height="20" rx="4" fill="#0b6b53"/>
-<path d="M2 12h28" stroke="#ffd166" stroke-width="4"/>
-<circle cx="23" cy="20.500" r="2.500" fill="#fff"/>
-</svg>`;
