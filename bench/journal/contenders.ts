@@ -9,7 +9,7 @@ import { type Journal, memoryJournal } from '../../src/journal/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
 import { redisJournal } from '../../src/journal/redis.ts';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
-import { hasRedis, startPostgres, startRedis } from '../../test/support/databases.ts';
+import { hasRedis, startPostgres, startRedis } from '../../test/helpers/databases.ts';
 
 /** A way to record charges; the first has none. */
 export interface Contender {
