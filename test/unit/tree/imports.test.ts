@@ -3,21 +3,21 @@ import { dirname, join, normalize } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 
-/** The source from the bottom up: a file imports from its own layer and from the layers below it. */
+/** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
-  ['values and time', /^src\/(?:version|max-timeout|untrusted|timing|schedule)\./],
-  ['API', /^src\/api\//],
-  ['errors and events', /^src\/(?:errors|events|decoded-text|redact|unknown-option)\./],
-  ['journal', /^src\/journal\//],
-  ['options', /^src\/(?:options|resolve-options)\./],
-  ['HTTP', /^src\/http\//],
-  ['idempotency', /^src\/idempotency\//],
-  ['polling', /^src\/polling\//],
-  ['client', /^src\/client\./],
-  ['index', /^src\/index\./],
-  ['node', /^src\/node\//],
-  ['testing', /^src\/testing\//],
-  ['sandbox', /^src\/sandbox\//],
+  ['values and time', /^(?:version|max-timeout|untrusted|timing|schedule)\./],
+  ['API', /^api\//],
+  ['errors and events', /^(?:errors|events|decoded-text|redact|unknown-option)\./],
+  ['journal', /^journal\//],
+  ['options', /^(?:options|resolve-options)\./],
+  ['HTTP', /^http\//],
+  ['idempotency', /^idempotency\//],
+  ['polling', /^polling\//],
+  ['client', /^client\./],
+  ['index', /^index\./],
+  ['node', /^node\//],
+  ['testing', /^testing\//],
+  ['sandbox', /^sandbox\//],
 ];
 
 /** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */
@@ -58,7 +58,7 @@ function readImports(file: string): Import[] {
     }));
 }
 
-const layerOf = (file: string) => layers.findIndex(([, pattern]) => pattern.test(file));
+const layerOf = (file: string) => layers.findIndex(([, pattern]) => pattern.test(file.replace(/^src\//, '')));
 const isTest = (file: string) => /\.test(?:-d)?\.ts$/.test(file);
 
 test('finds every import of the source, the benchmarks and the tests', () => {
