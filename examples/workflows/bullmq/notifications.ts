@@ -3,30 +3,30 @@ import { ErrorCode, type Job } from 'bullmq';
 import type { OrderQueue } from './engine.ts';
 import { jobId, type OrderJob } from './queue.ts';
 
-/** However often somebody calls the address of the webhook, an order is looked at once a second at most. */
-const BETWEEN_LOOKS = 1_000;
+/** In milliseconds: however often the webhook is called, an order is checked at most once a second. */
+const MIN_CHECK_INTERVAL = 1_000;
 
-/** Something may have happened to an order's payment: its next look is brought forward. Anyone may say so. */
-export async function hint(queue: OrderQueue, orderId: string): Promise<void> {
+/** Brings the next check of an order forward, because its payment might have changed. Anyone can cause it. */
+export async function notify(queue: OrderQueue, orderId: string): Promise<void> {
   const job = await queue.getJob(jobId(orderId));
   if (!job) return;
-  const sinceLook = Date.now() - (job.processedOn ?? 0);
-  await whereItWaits(async () => {
-    await job.updateData({ orderId, hint: randomUUID() });
-    await job.changeDelay(Math.min(Math.max(0, BETWEEN_LOOKS - sinceLook), BETWEEN_LOOKS));
+  const sinceCheck = Date.now() - (job.processedOn ?? 0);
+  await changeIfDelayed(async () => {
+    await job.updateData({ orderId, notification: randomUUID() });
+    await job.changeDelay(Math.min(Math.max(0, MIN_CHECK_INTERVAL - sinceCheck), MIN_CHECK_INTERVAL));
   });
 }
 
-/** A hint that came during a look found nothing to bring forward: it is kept once the job waits again. */
-export async function heedHint(queue: OrderQueue, looked: Job<OrderJob>): Promise<void> {
-  const waiting = await queue.getJob(looked.id ?? '');
-  if (!waiting || waiting.data.hint === looked.data.hint) return;
-  // Not at once: BullMQ stops renewing a job's lock by its id when a run ends, and that would be the next run's lock.
-  await whereItWaits(() => waiting.changeDelay(BETWEEN_LOOKS));
+/** Brings the next check forward if a notification came during the last check, when no check was waiting. */
+export async function applyMissedNotification(queue: OrderQueue, checked: Job<OrderJob>): Promise<void> {
+  const waiting = await queue.getJob(checked.id ?? '');
+  if (!waiting || waiting.data.notification === checked.data.notification) return;
+  // Not at once: when a run ends, BullMQ stops renewing the lock by the job's id, and would stop the next run's lock.
+  await changeIfDelayed(() => waiting.changeDelay(MIN_CHECK_INTERVAL));
 }
 
-/** A job that is running, done or gone has no look to bring forward. */
-async function whereItWaits(change: () => Promise<void>): Promise<void> {
+/** Changes a delayed job. A job that is running, done or removed has no check to bring forward. */
+async function changeIfDelayed(change: () => Promise<void>): Promise<void> {
   try {
     await change();
   } catch (error) {

@@ -1,5 +1,5 @@
-import { tellWorker } from './tell-worker.ts';
+import { notifyWorker } from './notify-worker.ts';
 
-/** Plays the service's webhook. */
+/** Stands for the service's webhook. */
 const [reference = ''] = process.argv.slice(2);
-await tellWorker('/webhooks/payments', { reference });
+await notifyWorker('/webhooks/payments', { reference });
