@@ -7,15 +7,7 @@ import { parseArgs, promisify } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { printTable, ratio } from '../table.ts';
-
-/** A package in an application's bundle, and in `node_modules`, in bytes. */
-export interface Row {
-  label: string;
-  minified: number;
-  compressed: number;
-  /** Of the package itself, without what it depends on; undefined for a part of one. */
-  unpacked: number | undefined;
-}
+import type { Row } from './plot.ts';
 
 const source = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)));
 

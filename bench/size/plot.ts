@@ -1,6 +1,14 @@
 import { bars } from '../plots/bars.ts';
 import { writePicture } from '../plots/svg.ts';
-import type { Row } from './bench.ts';
+
+/** A package in an application's bundle, and in `node_modules`, in bytes. */
+export interface Row {
+  label: string;
+  minified: number;
+  compressed: number;
+  /** Of the package itself, without what it depends on; undefined for a part of one. */
+  unpacked: number | undefined;
+}
 
 export function plotSize(rows: readonly Row[]): void {
   const sorted = rows.toSorted((one, other) => one.compressed - other.compressed);

@@ -1,6 +1,6 @@
 import type { ChargeIntent, Claim, Journal } from '../../src/journal/index.ts';
 
-/** What a journal is told of a charge. */
+/** The charge of these claims. */
 export const attempt: ChargeIntent = {
   operation: 'chargeMobileMoney',
   service: 'digest-of-the-service',
@@ -9,7 +9,7 @@ export const attempt: ChargeIntent = {
   currency: 'GHS',
 };
 
-/** Begins a key of which nobody else may have the claim. */
+/** Claims a key that must be free. */
 export async function begunClaim(journal: Journal, key: string): Promise<Claim> {
   const standing = await journal.claim(key, attempt);
   if (standing.state !== 'claimed') throw new Error(`${key} is ${standing.state}`);

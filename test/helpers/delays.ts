@@ -1,7 +1,7 @@
 import { onTestFinished, vi } from 'vitest';
 import type { PaymentsEvent } from '../../src/index.ts';
 
-/** Timers are fake, and each retry's delay passes in no time. */
+/** Makes timers fake, so that each retry's delay passes at once. Returns the delays, and the `onEvent` that skips them. */
 export function skippingDelays() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());

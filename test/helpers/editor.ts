@@ -3,10 +3,10 @@ import ts from 'typescript';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Each library file is read and parsed once for all editors. */
+/** Parses each library file once for all editors. */
 const files = ts.createDocumentRegistry();
 
-/** The strictest consumer: what compiles here compiles anywhere. It has no types of Node. */
+/** The strictest consumer: what compiles here compiles everywhere. It has no types of Node. */
 const strictest: ts.CompilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -31,15 +31,15 @@ interface Hover {
 }
 
 export interface Editor {
-  /** What the compiler finds wrong, in the consumer's file and in the types it uses. */
+  /** The compiler's errors in the consumer's file and in the types that it uses. */
   faults: string[];
   /** The packages whose types the consumer's file uses. */
   packages: Set<string>;
-  /** What an editor shows for the first place where this text stands; `at` marks the word in it. */
+  /** Returns what an editor shows for the first match of this text. A `|` in `at` stands before the word. */
   hover(at: string): Hover;
 }
 
-/** Opens a consumer's file beside the built package: what an editor shows of it is what merchants see. */
+/** Opens a consumer's file beside the built package. An editor shows merchants the same. */
 export function openInEditor(name: string, text: string, options: ts.CompilerOptions = {}): Editor {
   const file = `${root}test/unit/types/${name}`;
   const read = (path: string) => (path === file ? text : ts.sys.readFile(path));
@@ -61,7 +61,7 @@ export function openInEditor(name: string, text: string, options: ts.CompilerOpt
   };
   const service = ts.createLanguageService(host, files);
   const program = service.getProgram();
-  if (!program) throw new Error('the file cannot be opened');
+  if (!program) throw new Error('The file cannot be opened.');
   const paths = program.getSourceFiles().map(({ fileName }) => fileName);
   return {
     faults: ts.getPreEmitDiagnostics(program).map(({ file: where, messageText }) => {
@@ -70,9 +70,9 @@ export function openInEditor(name: string, text: string, options: ts.CompilerOpt
     packages: new Set(paths.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])),
     hover(at) {
       const [before = '', word = ''] = at.split('|');
-      const place = text.indexOf(before + word);
-      if (place < 0) throw new Error(`nowhere: ${at}`);
-      const info = service.getQuickInfoAtPosition(file, place + before.length);
+      const position = text.indexOf(before + word);
+      if (position < 0) throw new Error(`No match for ${at}.`);
+      const info = service.getQuickInfoAtPosition(file, position + before.length);
       return {
         type: ts.displayPartsToString(info?.displayParts),
         prose: ts.displayPartsToString(info?.documentation),

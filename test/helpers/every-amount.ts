@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { findAmountIssue, isSameAmount } from '../../src/api/money.ts';
 import { initialize } from '../../src/api/operations.ts';
 
-/** A range of amounts in hundredths, both ends included, and the distance from one to the next. */
+/** A range of amounts in hundredths, with both ends, and the step between amounts. */
 export interface Range {
   from: number;
   to: number;
@@ -12,18 +12,18 @@ export interface Range {
 
 export interface Swept {
   amounts: number;
-  /** How many of them also went through the whole description of the operation. */
+  /** How many of them also went through the operation's schemas. */
   throughOperation: number;
-  /** The first few amounts that did not come through, each with the promise it broke. */
+  /** The first wrong amounts, each with the promise that it broke. */
   broken: string[];
 }
 
-/** Coprime to 100, so that every fraction is met with every kind of whole number. */
+/** Coprime to 100, so that every fraction occurs with every kind of whole number. */
 const STRIDE = 997;
 const hundredths = Array.from({ length: 100 }, (_, cents) => String(cents).padStart(2, '0'));
 const shortest = hundredths.map((digits) => (digits === '00' ? '' : `.${digits.replace(/0$/, '')}`));
 
-/** Holds each amount of a range against texts made from whole numbers only, so no float is its own judge. */
+/** Compares each amount of a range with texts made from whole numbers only, so that no float checks itself. */
 export function sweep({ from, to, step }: Range): Swept {
   const broken: string[] = [];
   let amounts = 0;
@@ -44,7 +44,7 @@ export function sweep({ from, to, step }: Range): Swept {
 }
 
 function brokenPromise(cents: number, onTheWire: string, answered: string): string | null {
-  // Division rounds correctly, so this is the double that the literal `25.5` is.
+  // Division rounds correctly, so this is the same double as the literal `25.5`.
   const amount = cents / 100;
   if (findAmountIssue(amount) !== null) return 'is taken as a number';
   if (findAmountIssue(answered) !== null) return 'is taken as text';
@@ -75,7 +75,7 @@ function goesThroughOperation(cents: number, onTheWire: string, answered: string
 }
 
 if (parentPort) {
-  // With what the other tests leave over, since some of them look at the clock. On Linux it is this thread alone.
+  // With low priority, because some of the other tests measure time. On Linux it is this thread alone.
   setPriority(constants.priority.PRIORITY_LOW);
   parentPort.postMessage(sweep(workerData));
 }

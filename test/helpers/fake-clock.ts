@@ -14,24 +14,24 @@ export function useFakeClock(): void {
   });
 }
 
-/** Lets a promise come to its end, with the clock running as fast as it can. */
+/** Advances the clock by `time`, by default 20 minutes, and returns the promise. */
 export async function settled<T>(promise: Promise<T>, time = 20 * MINUTE): Promise<T> {
   promise.catch(() => {});
   await vi.advanceTimersByTimeAsync(time);
   return promise;
 }
 
-/** The moment, since now, at which a promise settles, and how. */
+/** Returns when a promise settles, in milliseconds from now, and its value or error. */
 export function timed<T>(promise: Promise<T>) {
-  const began = performance.now();
-  const since = () => performance.now() - began;
+  const startedAt = performance.now();
+  const elapsed = () => performance.now() - startedAt;
   return promise.then(
-    (value) => ({ at: since(), value, error: undefined }),
-    (error: unknown) => ({ at: since(), value: undefined, error }),
+    (value) => ({ at: elapsed(), value, error: undefined }),
+    (error: unknown) => ({ at: elapsed(), value: undefined, error }),
   );
 }
 
-/** The clock goes on while no timer rings: a machine that slept, or a thread that was busy. */
+/** Advances the clock without firing timers, as after a machine's sleep or in a busy thread. */
 export function clockJumps(milliseconds: number): void {
   const jumped = vi.isMockFunction(performance.now)
     ? vi.mocked(performance.now).getMockImplementation()
@@ -40,7 +40,7 @@ export function clockJumps(milliseconds: number): void {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + milliseconds);
 }
 
-/** Lets every promise go on that needs no timer. */
+/** Runs every promise that needs no timer. */
 export async function microtasks(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await null;
 }

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 
-/** What an object itself holds under a name; `undefined` where it inherits it. */
+/** Returns an object's own field, or `undefined` if it inherits it. */
 export function ownField(object: unknown, name: string): unknown {
   return Object.getOwnPropertyDescriptor(Object(object), name)?.value;
 }
 
-/** Holds field for field what is expected. As JSON text, because a matcher of the test runner misses `__proto__`. */
+/** Expects each field. It compares JSON, because the matchers of the test runner miss `__proto__`. */
 export function expectFields(found: unknown, expected: object): void {
   expect(Object.getPrototypeOf(found)).toBe(Object.prototype);
   for (const [name, value] of Object.entries(expected)) {

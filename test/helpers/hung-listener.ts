@@ -2,12 +2,12 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 
-/** A service whose process hangs: the kernel takes connections in its name, and nobody ever accepts them. */
+/** A service whose process hangs: the kernel accepts connections for it, and the process never handles them. */
 export interface HungListener {
   baseUrl: string;
-  /** From now on the kernel takes no more of them. (On some systems it always takes another one.) */
+  /** Fills the backlog, so that the kernel accepts no more connections. (Some systems always accept another one.) */
   fill(): Promise<void>;
-  /** The process dies, and the kernel resets what was never accepted. */
+  /** Ends the process. The kernel resets the connections. */
   kill(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export async function startHungListener(backlog: number): Promise<HungListener> 
   return {
     baseUrl: `http://127.0.0.1:${port}/api/v1`,
     async fill() {
-      for (let tries = 0; tries < 2 * backlog + 2; tries++) if (!(await isTaken())) return;
+      for (let count = 0; count < 2 * backlog + 2; count++) if (!(await isTaken())) return;
     },
     async kill() {
       await worker.terminate();

@@ -14,13 +14,15 @@ import {
   transactionStatuses,
   UnexpectedResponseError,
 } from '../../src/index.ts';
+import { REFERENCE } from './calls.ts';
 import { charge, payment } from './service.ts';
 
-export const REFERENCE = 'TXN-8f2c61d0';
+export { REFERENCE } from './calls.ts';
+
 export const operationNames = ['initialize', 'chargeMobileMoney', 'verify'] as const;
 export type OperationName = (typeof operationNames)[number];
 
-/** RFC 9110 and IANA's registry, without 408. */
+/** The 4xx statuses of IANA's registry (RFC 9110), without 408: after these a charge is `rejected`. */
 export const registeredRefusals = Array.from({ length: 52 }, (_, index) => 400 + index).filter(
   (status) =>
     (status < 418 || status > 420) && ![408, 427, 430].includes(status) && (status < 432 || status > 450),
@@ -28,7 +30,7 @@ export const registeredRefusals = Array.from({ length: 52 }, (_, index) => 400 +
 
 export type Ended = { value: unknown } | { error: unknown };
 
-/** Calls one operation, about the payment that the canned answers are about, and tells how it ended. */
+/** Calls an operation with a valid input. Returns its result or its error. */
 export async function callOf(client: PaymentsClient, operation: OperationName): Promise<Ended> {
   try {
     if (operation === 'verify') return { value: await client.verify(REFERENCE) };
@@ -42,27 +44,30 @@ export async function callOf(client: PaymentsClient, operation: OperationName): 
 export interface Answer {
   status: number;
   body: string;
-  /** Fetch does not give this answer out: it breaks off while reading. */
+  /** Whether fetch fails while it reads this response. */
   breaksFetch: boolean;
 }
 
-/** Holds how a call ended against what DESIGN.md, 4, lets be said after this answer, and gives the kind of end. */
+/**
+ * Expects that the end of a call is allowed after this response: `not_sent` and `rejected` only if no charge can exist.
+ * Returns `result` or the error's class.
+ */
 export function judge(operation: OperationName, answer: Answer, end: Ended): string {
   if ('value' in end) {
     expect(Math.floor(answer.status / 100)).toBe(2);
-    judgeResult(operation, end.value);
+    expectAllowedResult(operation, end.value);
     return 'result';
   }
   const { error } = end;
   if (!(error instanceof PaymentsError)) throw error;
   expect(error.operation).toBe(operation);
   expect(JSON.stringify(error).length + inspect(error, { depth: 12 }).length).toBeLessThan(300_000);
-  if (operation === 'verify') judgeRead(answer, error);
-  else judgePost(answer, error);
+  if (operation === 'verify') expectAllowedReadError(answer, error);
+  else expectAllowedPostError(answer, error);
   return error.name;
 }
 
-function judgeResult(operation: OperationName, value: unknown): void {
+function expectAllowedResult(operation: OperationName, value: unknown): void {
   if (operation === 'verify') {
     expect(transactionSchema.parse(value)).toEqual(value);
     expect(value).toMatchObject({ reference: REFERENCE });
@@ -82,16 +87,16 @@ function judgeResult(operation: OperationName, value: unknown): void {
   });
 }
 
-function judgeRead({ status, breaksFetch }: Answer, error: PaymentsError): void {
+function expectAllowedReadError({ status, breaksFetch }: Answer, error: PaymentsError): void {
   expect(error.outcome).toBeNull();
-  const passing = status >= 500 || [408, 425, 429].includes(status);
+  const isTemporary = status >= 500 || [408, 425, 429].includes(status);
   if (error instanceof ConnectionError) {
     expect({ breaksFetch, retryable: error.retryable }).toEqual({ breaksFetch: true, retryable: true });
     return;
   }
   if (status >= 400) {
     expect(error).toBeInstanceOf(status >= 500 ? ServerError : APIError);
-    expect(error).toMatchObject({ status, retryable: passing });
+    expect(error).toMatchObject({ status, retryable: isTemporary });
     return;
   }
   if (status >= 300) {
@@ -99,12 +104,12 @@ function judgeRead({ status, breaksFetch }: Answer, error: PaymentsError): void 
     expect(error).toMatchObject({ status, retryable: false });
     return;
   }
-  const known = [UnexpectedResponseError, TransactionMismatchError, APIError];
-  expect(known.some((kind) => error instanceof kind)).toBe(true);
+  const allowed = [UnexpectedResponseError, TransactionMismatchError, APIError];
+  expect(allowed.some((kind) => error instanceof kind)).toBe(true);
   expect(error.retryable).toBe(error instanceof UnexpectedResponseError);
 }
 
-function judgePost({ status, body, breaksFetch }: Answer, error: PaymentsError): void {
+function expectAllowedPostError({ status, body, breaksFetch }: Answer, error: PaymentsError): void {
   if (error instanceof TransactionMismatchError) {
     expect(Math.floor(status / 100)).toBe(2);
     expect(error).toMatchObject({ outcome: 'unknown', retryable: false });
@@ -130,6 +135,6 @@ function judgePost({ status, body, breaksFetch }: Answer, error: PaymentsError):
   else if (status >= 400) expect(cause).toBeInstanceOf(APIError);
   else if (status >= 300) expect(cause).toBeInstanceOf(UnexpectedResponseError);
   else expect(cause instanceof UnexpectedResponseError || cause instanceof APIError).toBe(true);
-  const isRefused = registeredRefusals.includes(status);
-  if (isRefused) expect(breaksFetch || /TXN-\S/i.test(body)).toBe(true);
+  const isRejection = registeredRefusals.includes(status);
+  if (isRejection) expect(breaksFetch || /TXN-\S/i.test(body)).toBe(true);
 }

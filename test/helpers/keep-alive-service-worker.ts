@@ -26,15 +26,15 @@ async function respond(request: IncomingMessage, response: ServerResponse) {
   response.end(JSON.stringify({ ...verified, data: { ...verified.data, reference } }));
 }
 
-/** Holds still until the client's thread is about to be busy, closes, and says so. */
+/** Waits until the client's thread is about to be busy. Then it closes the connection, and signals that it has. */
 function closeOnCommand(socket: Socket, manner: string) {
   Atomics.wait(goAhead, 0, 0);
   Atomics.store(goAhead, 0, 0);
-  const say = () => {
+  const signal = () => {
     Atomics.store(closed, 0, 1);
     Atomics.notify(closed, 0);
   };
-  socket.once(manner === 'RST' ? 'close' : 'finish', say);
+  socket.once(manner === 'RST' ? 'close' : 'finish', signal);
   if (manner === 'RST') socket.resetAndDestroy();
   else socket.end();
 }
@@ -42,7 +42,7 @@ function closeOnCommand(socket: Socket, manner: string) {
 function start({ keepAlive, hint }: KeepAlive): Promise<number> {
   const options = { keepAliveTimeout: keepAlive, keepAliveTimeoutBuffer: 0 };
   const server = createServer(options, (request, response) => {
-    // Node adds the Keep-Alive header only where it sets the Connection header itself.
+    // Node adds the Keep-Alive header only if it sets the Connection header itself.
     if (!hint) response.setHeader('connection', 'keep-alive');
     respond(request, response).catch(() => response.destroy());
   });

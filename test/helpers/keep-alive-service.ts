@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { answers } from './service.ts';
 
-/** A node:http server that closes a connection after so many ms without a request, and whether it says so before. */
+/** A node:http server that closes an idle connection after `keepAlive` ms. With `hint` its Keep-Alive header says so. */
 export interface KeepAlive {
   keepAlive: number;
   hint: boolean;
 }
 
-/** A charge that was made: for which order, and whether an earlier request had gone over its connection. */
+/** A charge: its order, and whether its connection had an earlier request. */
 export interface Charged {
   order: string;
   onOpenConnection: boolean;
@@ -24,7 +24,7 @@ export interface WorkerData {
 
 export interface KeepAliveServices {
   baseUrls: string[];
-  /** Every charge that any of them made. */
+  /** Returns every charge of these services. */
   charged(): Promise<Charged[]>;
   /**
    * Keeps this thread busy until the service has closed the connection over which `TXN-close-FIN` or `TXN-close-RST`
@@ -34,7 +34,7 @@ export interface KeepAliveServices {
   stop(): Promise<unknown>;
 }
 
-/** They run in a thread of their own, so that client and service race for real, and one can be busy alone. */
+/** Starts the services in their own thread, so that client and service really race, and one thread can be busy alone. */
 export async function startKeepAliveServices(services: KeepAlive[]): Promise<KeepAliveServices> {
   const goAhead = new Int32Array(new SharedArrayBuffer(4));
   const closed = new Int32Array(new SharedArrayBuffer(4));

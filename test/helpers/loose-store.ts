@@ -7,12 +7,12 @@ export interface Kept {
   droppedAt: number | null;
 }
 
-/** What a store decides, one by one, so that a test can decide it wrongly. */
+/** Each decision of a store, so that a test can replace one by a mistake. */
 export interface Decisions {
   keyOf(key: string): string;
-  /** Whether the write may be made. */
+  /** Whether the write is made. */
   fits(found: Kept | undefined, change: RecordChange): boolean;
-  /** Between the look and the write. */
+  /** Runs between the check and the write. */
   meanwhile(): Promise<void> | undefined;
   ageOf(kept: Kept): number;
   kept(change: RecordChange, before: Kept | undefined): Kept;
@@ -31,7 +31,7 @@ const right: Decisions = {
   answer: (written) => written,
 };
 
-/** Over one map: each call is a handle of its own on it. */
+/** Creates a store on a map. Each call returns another handle on it. */
 export function looseStore(records: Map<string, Kept>, wrong: Partial<Decisions> = {}): JournalStore {
   const { keyOf, fits, meanwhile, ageOf, kept, answer } = { ...right, ...wrong };
   const current = (key: string) => {

@@ -1,29 +1,17 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { createServer, type Socket } from 'node:net';
 import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
+import { isWholeRequest } from './http-messages.ts';
+import { listening } from './listen.ts';
 import { API_KEY } from './service.ts';
 import { transportFor } from './transport-under-test.ts';
 
-/** A TCP server on loopback, stopped with all its connections when the test ends. */
-export async function listening(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return (server.address() as AddressInfo).port;
-}
+export { closedPort, listening } from './listen.ts';
 
 /**
- * A service below HTTP: `answer` gets the socket once a whole request has come in, and writes or breaks what it likes.
- * `requests` holds the requests as text; `end` cuts every connection.
+ * Starts a service that responds on the socket itself. `respond` gets the socket after each whole request, and can write any
+ * bytes or end the connection. `requests` has the requests as text. `end` ends every connection.
  */
-export async function startRawService(answer: (socket: Socket, count: number) => void) {
+export async function startRawService(respond: (socket: Socket, count: number) => void) {
   const requests: string[] = [];
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
@@ -31,10 +19,10 @@ export async function startRawService(answer: (socket: Socket, count: number) =>
     let text = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => {
       text += chunk;
-      if (!isWhole(text)) return;
+      if (!isWholeRequest(text)) return;
       requests.push(text);
       text = '';
-      answer(socket, requests.length);
+      respond(socket, requests.length);
     });
   });
   const port = await listening(server);
@@ -45,23 +33,8 @@ export async function startRawService(answer: (socket: Socket, count: number) =>
   return { baseUrl, requests, client: clientOf(baseUrl), end };
 }
 
-function isWhole(request: string): boolean {
-  const end = request.indexOf('\r\n\r\n');
-  const length = Number(/^content-length: (\d+)/im.exec(request)?.[1] ?? 0);
-  return end >= 0 && request.length >= end + 4 + length;
-}
-
-/** Makes clients of the service at an address; they retry nothing unless told. */
+/** Returns a function that creates clients of the service at an address. By default they make no retries. */
 export function clientOf(baseUrl: string) {
   return (options: PaymentsClientOptions = {}) =>
     new PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0, ...transportFor(options), ...options });
-}
-
-/** A port on loopback where nobody listens. */
-export async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

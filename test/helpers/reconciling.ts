@@ -2,7 +2,7 @@ import type { ReconcileResult } from '../../src/index.ts';
 
 export const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
-/** All that a reconciliation yields, and how it ends. */
+/** Collects the results of a reconciliation, and its error. */
 export async function all(results: AsyncIterable<ReconcileResult>) {
   const list: ReconcileResult[] = [];
   let error: unknown;
@@ -14,7 +14,7 @@ export async function all(results: AsyncIterable<ReconcileResult>) {
   return { list, error };
 }
 
-/** A source that says how far it was read, and whether it was closed. */
+/** Creates a source of references that records how many were read, and whether it was closed. */
 export function watchedSource(count: number) {
   const state = { read: 0, closed: false };
   function* source() {

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { inspect } from 'node:util';
 import { expect } from 'vitest';
 
-/** What must not be found. A fragment of the key counts too: half a key makes the other half easier to guess. */
+/** Values that must not be found. A part of the key counts too: half a key makes the other half easier to guess. */
 export interface Secrets {
   key: string;
   phone?: string;
@@ -13,7 +13,7 @@ export interface Secrets {
 const FRAGMENT = 8;
 const GETTERS = 'inspect with getters';
 
-function findersOf({ key, phone, email }: Secrets): [string, (text: string) => boolean][] {
+function createFinders({ key, phone, email }: Secrets): [string, (text: string) => boolean][] {
   const secretPart = key.replace(/^sk_(?:test|live)_/, '');
   const fragments = [...secretPart].map((_, at) => secretPart.slice(at, at + FRAGMENT));
   const whole = fragments.filter((fragment) => fragment.length === FRAGMENT);
@@ -27,30 +27,30 @@ function findersOf({ key, phone, email }: Secrets): [string, (text: string) => b
 }
 
 /**
- * Looks for secrets everywhere that a value can be printed from: every printer, every property, every cause. What
- * getters give only on demand may be left out.
+ * Searches every text that a value can show: of every printer, property and cause. With `getters: false` it skips what only
+ * getters return.
  */
 export function expectNoSecrets(value: unknown, secrets: Secrets, options: { getters?: boolean } = {}): void {
-  const finders = findersOf(secrets);
+  const finders = createFinders(secrets);
   const shown =
-    options.getters === false ? [...textsOf(value)].filter(isWithoutGetters) : [...textsOf(value)];
+    options.getters === false ? [...listTexts(value)].filter(isWithoutGetters) : [...listTexts(value)];
   const leaks = shown.flatMap(([where, text]) =>
     finders
-      .filter(([, find]) => find(text) || find(decoded(text)))
+      .filter(([, find]) => find(text) || find(decode(text)))
       .map(([what]) => `${what} in ${where}: ${text.slice(0, 2_000)}`),
   );
   expect(leaks).toEqual([]);
 }
 
-/** What a reader makes of the escapes of JSON, an address and HTML, also of those that were escaped again. */
-function decoded(text: string): string {
-  const once = decodedOnce(text);
-  return once === text ? text : decoded(once);
+/** Decodes the escapes of JSON, URLs and HTML, also repeated ones. */
+function decode(text: string): string {
+  const once = decodeOnce(text);
+  return once === text ? text : decode(once);
 }
 
 const named: Record<string, string> = { amp: '&', commat: '@', plus: '+', period: '.', sol: '/', quot: '"' };
 
-function decodedOnce(text: string): string {
+function decodeOnce(text: string): string {
   return text
     .replace(/&(amp|commat|plus|period|sol|quot);/g, (_, name) => named[name] ?? '')
     .replace(/\\+u([\da-f]{4})|&#x([\da-f]+);|%([\da-f]{2})/gi, (_, json, html, address) =>
@@ -62,8 +62,8 @@ function decodedOnce(text: string): string {
 
 const isWithoutGetters = ([where]: [string, string]) => !where.startsWith(GETTERS);
 
-/** Everything that a value shows of itself, and what its own properties show, as `[where, text]`. */
-function* textsOf(value: unknown, where = 'it', seen = new Set<unknown>()): Generator<[string, string]> {
+/** Yields every text that a value and its own properties show, as `[where, text]`. */
+function* listTexts(value: unknown, where = 'it', seen = new Set<unknown>()): Generator<[string, string]> {
   if (typeof value === 'string' || typeof value === 'symbol') yield [where, String(value)];
   if (typeof value !== 'object' || value === null || seen.has(value)) return;
   seen.add(value);
@@ -73,7 +73,7 @@ function* textsOf(value: unknown, where = 'it', seen = new Set<unknown>()): Gene
   for (const name of Reflect.ownKeys(value)) {
     const property = `${where}[${String(name)}]`;
     yield [`the name ${property}`, String(name)];
-    yield* textsOf(Reflect.get(value, name), property, seen);
+    yield* listTexts(Reflect.get(value, name), property, seen);
   }
 }
 
@@ -83,17 +83,17 @@ const printers: Record<string, (value: object) => string> = {
   [GETTERS]: (value) => inspect(value, { depth: 12, showHidden: true, getters: true }),
   'inspect without custom inspection': (value) => inspect(value, { depth: 12, customInspect: false }),
   'JSON.stringify': (value) => JSON.stringify(value) ?? '',
-  'console.log': (value) => printed((console) => console.log(value)),
-  'console.log %o': (value) => printed((console) => console.log('%o', value)),
-  'console.table': (value) => printed((console) => console.table(value)),
-  'console.dir': (value) => printed((console) => console.dir(value, { showHidden: true, depth: 12 })),
+  'console.log': (value) => capture((console) => console.log(value)),
+  'console.log %o': (value) => capture((console) => console.log('%o', value)),
+  'console.table': (value) => capture((console) => console.table(value)),
+  'console.dir': (value) => capture((console) => console.dir(value, { showHidden: true, depth: 12 })),
   String: (value) => String(value),
   stack: (value) => (value instanceof Error ? String(value.stack) : ''),
   message: (value) => (value instanceof Error ? value.message : ''),
   'own properties': (value) => inspect(Object.getOwnPropertyDescriptors(value), { depth: 12 }),
 };
 
-function printed(print: (console: Console) => void): string {
+function capture(print: (console: Console) => void): string {
   let text = '';
   const stream = new Writable({
     write(chunk, _encoding, done) {

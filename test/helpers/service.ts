@@ -5,9 +5,8 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
+import { listening } from './listen.ts';
 import { transportFor } from './transport-under-test.ts';
 
 export const API_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
@@ -17,7 +16,7 @@ export const PHONE = '024 412 3456';
 export const payment = { amount: '25.50', customer_email: EMAIL } as const;
 export const charge = { ...payment, phone: PHONE, network: 'mtn' } as const;
 
-/** Answers as SPEC.md shows them. */
+/** The success bodies of docs/reference/service.md, with changes to their `data`. */
 export const answers = {
   initialize: (data = {}) => ({
     status: true,
@@ -55,35 +54,36 @@ interface RecordedRequest {
   body: string;
 }
 
-/** Answers one request; `count` is 1 for the first that came in. */
+/** Responds to one request. `count` is 1 for the first request. */
 export type Respond = (response: ServerResponse, request: RecordedRequest, count: number) => unknown;
 
 export interface Service {
   baseUrl: string;
   server: Server;
   requests: RecordedRequest[];
-  /** A client of this service; it retries nothing unless told. */
+  /** Creates a client of this service. By default it makes no retries. */
   client(options?: PaymentsClientOptions): PaymentsClient;
 }
 
-/** A real HTTP service on loopback, stopped when the test ends. */
+/** Starts an HTTP service on loopback. It is stopped when the test ends. */
 export async function startService(respond: Respond): Promise<Service> {
   const requests: RecordedRequest[] = [];
   const listener: RequestListener = async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
-    const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body };
-    requests.push(seen);
-    await respond(response, seen, requests.length);
+    const recorded = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: request.headers,
+      body,
+    };
+    requests.push(recorded);
+    await respond(response, recorded, requests.length);
   };
   const server = createServer((request, response) => {
     Promise.resolve(listener(request, response)).catch(() => response.destroy());
   });
-  const port = await listen(server);
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const port = await listening(server);
   const baseUrl = `http://127.0.0.1:${port}/api/v1`;
   return {
     baseUrl,
@@ -94,7 +94,7 @@ export async function startService(respond: Respond): Promise<Service> {
   };
 }
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function json(
   response: ServerResponse,
   status: number,
@@ -105,18 +105,12 @@ export function json(
   response.end(JSON.stringify(body));
 }
 
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
-}
-
-/** What a promise rejects with; a promise that resolves fails the test. */
+/** Returns the error of a promise. A promise that resolves fails the test. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   const result = await promise.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   );
-  if ('value' in result) throw new Error(`expected a rejection, got ${JSON.stringify(result.value)}`);
+  if ('value' in result) throw new Error(`Expected a rejection, got ${JSON.stringify(result.value)}`);
   return result.error;
 }

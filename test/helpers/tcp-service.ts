@@ -1,19 +1,21 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { measureRequest } from './http-messages.ts';
+import { listen } from './listen.ts';
 
-/** How a service goes away: it closes, it resets, or it stays and says nothing more. */
+/** How the service ends a connection: it closes, it resets, or it stays open and sends nothing more. */
 export const manners = ['FIN', 'RST', 'silence'] as const;
 export type Manner = (typeof manners)[number];
 
-/** Where a service goes away: after so many bytes of the request were read, or of the answer written. */
+/** Where the service ends a connection: after this many bytes of the request are read, or of the response written. */
 export interface Cut {
   manner: Manner;
   side: 'request' | 'answer';
   bytes: number;
 }
 
-/** An answer as it goes over the wire, and whether something was created for it. */
+/** A response as it is on the wire, and whether the service creates something for it. */
 export interface RawAnswer {
   status: number;
   bytes: Buffer;
@@ -34,7 +36,7 @@ export function rawAnswer(status: number, body: unknown, framing: Framing, creat
     'until-close': 'connection: close\r\n',
   };
   const head = Buffer.from(
-    `HTTP/1.1 ${status} Said\r\ncontent-type: application/json\r\n${fields[framing]}\r\n`,
+    `HTTP/1.1 ${status} Test\r\ncontent-type: application/json\r\n${fields[framing]}\r\n`,
   );
   const inChunks = framing === 'chunked' || framing === 'gzip';
   return {
@@ -58,7 +60,7 @@ function chunked(content: Buffer): Buffer {
   ]);
 }
 
-/** A request of which at least one byte came in, on the connection of that number. */
+/** A request of which at least one byte came in, with the number of its connection. */
 interface Arrival {
   connection: number;
   length: number | undefined;
@@ -66,16 +68,16 @@ interface Arrival {
 
 export interface TcpService {
   baseUrl: string;
-  /** How many charges or payments were made. */
+  /** How many charges or payments the service created. */
   readonly created: number;
   readonly arrivals: readonly Arrival[];
-  /** The next request gets this answer, as far as the cut lets it; those after it are served as usual. */
+  /** Sets the response of the next request, and where its connection ends. Later requests get the usual response. */
   plan(cut: Cut, answer: RawAnswer): void;
-  /** Goes away from everyone who is connected. */
+  /** Ends every connection. */
   leave(manner: Manner): void;
-  /** Begins anew, with no connection and nothing counted. */
+  /** Ends every connection and resets the counts. */
   renew(): Promise<void>;
-  /** Accepts no more connections; those it has stay. Its port stays taken, so that nobody else comes to listen there. */
+  /** Accepts no more connections. Open ones stay. The port stays in use, so that no other process can listen on it. */
   close(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -85,10 +87,13 @@ interface Plan {
   answer: RawAnswer;
 }
 
-/** The service goes away before it has read the whole of a request of that length. */
+/** Whether the connection ends before a request of that length is whole. */
 const isInside = ({ side, bytes }: Cut, length: number) => side === 'request' && bytes < length;
 
-/** HTTP/1.1 by hand, so that the service can go away at any byte. `usual` answers what nothing is planned for. */
+/**
+ * Starts a service that can end a connection at any byte of a request or a response. `usual` gives the response of requests
+ * without a plan. The caller stops the service.
+ */
 export async function startTcpService(usual: (head: string) => RawAnswer): Promise<TcpService> {
   const open = new Map<Socket, (manner: Manner) => void>();
   const arrivals: Arrival[] = [];
@@ -137,14 +142,14 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
 
     open.set(socket, leave);
     socket.on('close', () => open.delete(socket));
-    // A reset, because thousands of connections would otherwise each keep a port for a minute.
+    // A reset, because each of thousands of closed connections would keep its port for a minute.
     socket.on('end', () => socket.resetAndDestroy());
     socket.on('error', () => {});
     socket.on('data', (bytes: Buffer) => {
       const current = arrival ?? begin();
       if (gone) return;
       read = Buffer.concat([read, bytes]);
-      current.length = requestLength(read);
+      current.length = measureRequest(read);
       const { length = Number.POSITIVE_INFINITY } = current;
       const cut = plan?.cut;
       if (cut && isInside(cut, length) && read.length >= cut.bytes) leave(cut.manner);
@@ -157,8 +162,7 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
     for (const leaveOne of open.values()) leaveOne(manner);
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return {
     baseUrl: `http://127.0.0.1:${port}/api/v1`,
     get created() {
@@ -191,16 +195,7 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
   };
 }
 
-/** The event loop takes in what has happened to the connections, on this side and on fetch's. */
+/** Lets the event loop notice what happened to the connections, on this side and on fetch's. */
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** The length of the request at the beginning of what was read, once it is whole. */
-function requestLength(read: Buffer): number | undefined {
-  const headEnd = read.indexOf('\r\n\r\n');
-  if (headEnd < 0) return undefined;
-  const [, declared = '0'] = /\r\ncontent-length: (\d+)/i.exec(read.toString('latin1', 0, headEnd)) ?? [];
-  const length = headEnd + 4 + Number(declared);
-  return read.length >= length ? length : undefined;
 }

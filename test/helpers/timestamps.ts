@@ -2,16 +2,16 @@ import { REFERENCE } from './calls.ts';
 import { settled, timed } from './fake-clock.ts';
 import { scriptedService } from './scripted-service.ts';
 
-/** A service that says pending, and `success` from so many milliseconds on. */
-export function successFrom(moment: number, options = {}) {
-  const began = performance.now();
-  return scriptedService(() => (performance.now() - began < moment ? 'pending' : 'success'), options);
+/** Creates a service that responds with `pending`, and with `success` from this time on, in milliseconds. */
+export function successFrom(time: number, options = {}) {
+  const startedAt = performance.now();
+  return scriptedService(() => (performance.now() - startedAt < time ? 'pending' : 'success'), options);
 }
 
-/** When polls left, in milliseconds. */
+/** Returns the times of the polls, in milliseconds. */
 export const momentsOf = (seen: { at: number }[]) => seen.map(({ at }) => at);
 
-/** When the polls of a wait leave that shares them with nobody. */
+/** Returns the times of the polls of a wait that shares them with no other wait. */
 export async function momentsOfOneWait(success: number, timeout?: number) {
   const { client, seen } = successFrom(success);
   await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout })));

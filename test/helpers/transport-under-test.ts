@@ -2,7 +2,7 @@ import type { PaymentsClientOptions, Transport } from '../../src/index.ts';
 
 let underTest: Transport | undefined;
 
-/** From now on the clients of this test file send through this one, where they are not given a `fetch`. */
+/** Makes the clients of this test file use this transport, unless they have their own `fetch`. */
 export function testOver(transport: Transport): void {
   underTest = transport;
 }

@@ -5,7 +5,7 @@ import { failureOf } from './service.ts';
 
 const codes = { ConnectionError: 'connection_error', RequestTimeoutError: 'request_timeout' } as const;
 
-/** Both POSTs end in doubt with this fault as the cause, and a verify with the fault itself, which may be tried again. */
+/** Expects that both POSTs end with an unknown outcome and this cause, and a verify with the error itself, retryable. */
 export async function expectInDoubt(client: PaymentsClient, name: keyof typeof codes): Promise<unknown> {
   const code = codes[name];
   for (const operation of posts) {

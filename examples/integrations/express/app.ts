@@ -1,10 +1,10 @@
 import cookieParser from 'cookie-parser';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { PaymentsError } from 'payment-collection-client';
-import { answerTo } from '../shop/answers.ts';
-import { emailIn, orderIdIn, referencesIn } from '../shop/incoming.ts';
-import { nextAddress } from '../shop/orders.ts';
-import { answerPage, basketPage, orderPage } from '../shop/pages.ts';
+import { toErrorResponse } from '../shop/error-response.ts';
+import { findNextUrl } from '../shop/orders.ts';
+import { basketPage, errorPage, orderPage } from '../shop/pages.ts';
+import { findReferences, readEmail, readOrderId } from '../shop/parse-request.ts';
 import { follow, type Shop } from '../shop/shop.ts';
 
 /** A checkout with the redirect there and back, on Express 5. */
@@ -18,21 +18,21 @@ export function createApp(shop: Shop): Express {
   });
 
   app.post('/checkout', express.urlencoded(), async (request, response) => {
-    const order = orders.find(orderIdIn(request.body));
+    const order = orders.find(readOrderId(request.body));
     if (!order) return response.redirect(303, '/');
     response.cookie('order', order.id, { httpOnly: true, sameSite: 'lax', secure: isInProduction(app) });
     response.locals.order = order;
-    if (order.state !== 'new') return response.redirect(303, nextAddress(order));
+    if (order.state !== 'new') return response.redirect(303, findNextUrl(order));
 
     const { id, amount, currency } = order;
-    const input = { amount, currency, customer_email: emailIn(request.body) };
+    const input = { amount, currency, customer_email: readEmail(request.body) };
     const payment = await payments.initialize(input, { idempotencyKey: id });
-    const started = orders.paymentStarted(order, payment);
+    const started = orders.startPayment(order, payment);
     if (started) void follow(shop, started);
     response.redirect(303, payment.checkout_url);
   });
 
-  // Whatever the address holds, it is the order's own reference that is asked about.
+  // Do not trust the URL: check the reference of the customer's own order.
   app.get('/checkout/return', async (request, response) => {
     const order = orders.find(request.cookies.order);
     if (!order) return response.redirect(303, '/');
@@ -41,22 +41,22 @@ export function createApp(shop: Shop): Express {
 
     const { amount, currency } = order;
     const transaction = await payments.verify(order.payment.reference, { expect: { amount, currency } });
-    response.send(orderPage(orders.conclude(order, transaction)));
+    response.send(orderPage(orders.applyStatus(order, transaction)));
   });
 
   app.post('/webhooks/payments', express.text({ type: () => true, limit: '10kb' }), (request, response) => {
-    for (const reference of referencesIn(request.body)) payments.notify(reference);
+    for (const reference of findReferences(request.body)) payments.notify(reference);
     response.sendStatus(204);
   });
 
   const onPaymentsError: ErrorRequestHandler = (error, request, response, next) => {
     if (!(error instanceof PaymentsError)) return next(error);
-    const answer = answerTo(error);
-    if (answer.review) orders.hold(response.locals.order, error.message);
+    const result = toErrorResponse(error);
+    if (result.review) orders.holdForReview(response.locals.order, error.message);
     response
-      .status(answer.status)
-      .set(answer.headers)
-      .send(answerPage(answer, request.method === 'GET'));
+      .status(result.status)
+      .set(result.headers)
+      .send(errorPage(result, request.method === 'GET'));
   };
   app.use(onPaymentsError);
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { createShop } from '../shop/shop.ts';
 import { createApp } from './app.ts';
 
-// The address and the key come from PAYMENTS_BASE_URL and PAYMENTS_API_KEY.
+// The base URL and the key come from PAYMENTS_BASE_URL and PAYMENTS_API_KEY.
 const shop = createShop();
 const server = createServer(createApp(shop));
 server.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' }, () => {
@@ -12,6 +12,6 @@ server.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' }, () 
 
 process.once('SIGTERM', () => {
   server.close();
-  // A payment that is still open would otherwise keep the process alive.
+  // Otherwise a wait for an open payment keeps the process alive.
   shop.payments.close();
 });

@@ -2,10 +2,10 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import fastify, { type FastifyInstance } from 'fastify';
 import { PaymentsError } from 'payment-collection-client';
-import { answerTo } from '../shop/answers.ts';
-import { emailIn, orderIdIn, referencesIn } from '../shop/incoming.ts';
-import { nextAddress, type Order } from '../shop/orders.ts';
-import { answerPage, basketPage, orderPage } from '../shop/pages.ts';
+import { toErrorResponse } from '../shop/error-response.ts';
+import { findNextUrl, type Order } from '../shop/orders.ts';
+import { basketPage, errorPage, orderPage } from '../shop/pages.ts';
+import { findReferences, readEmail, readOrderId } from '../shop/parse-request.ts';
 import { follow, type Shop } from '../shop/shop.ts';
 
 declare module 'fastify' {
@@ -25,10 +25,10 @@ export async function createApp(shop: Shop): Promise<FastifyInstance> {
 
   app.setErrorHandler((error, request, reply) => {
     if (!(error instanceof PaymentsError)) return reply.send(error);
-    const answer = answerTo(error);
-    if (answer.review && request.order) orders.hold(request.order, error.message);
-    const page = answerPage(answer, request.method === 'GET');
-    return reply.code(answer.status).headers(answer.headers).type('text/html').send(page);
+    const result = toErrorResponse(error);
+    if (result.review && request.order) orders.holdForReview(request.order, error.message);
+    const page = errorPage(result, request.method === 'GET');
+    return reply.code(result.status).headers(result.headers).type('text/html').send(page);
   });
 
   app.get('/', (_request, reply) =>
@@ -36,7 +36,7 @@ export async function createApp(shop: Shop): Promise<FastifyInstance> {
   );
 
   app.post('/checkout', async (request, reply) => {
-    const order = orders.find(orderIdIn(request.body));
+    const order = orders.find(readOrderId(request.body));
     if (!order) return reply.redirect('/', 303);
     reply.setCookie('order', order.id, {
       path: '/',
@@ -45,17 +45,17 @@ export async function createApp(shop: Shop): Promise<FastifyInstance> {
       secure: isInProduction,
     });
     request.order = order;
-    if (order.state !== 'new') return reply.redirect(nextAddress(order), 303);
+    if (order.state !== 'new') return reply.redirect(findNextUrl(order), 303);
 
     const { id, amount, currency } = order;
-    const input = { amount, currency, customer_email: emailIn(request.body) };
+    const input = { amount, currency, customer_email: readEmail(request.body) };
     const payment = await payments.initialize(input, { idempotencyKey: id });
-    const started = orders.paymentStarted(order, payment);
+    const started = orders.startPayment(order, payment);
     if (started) void follow(shop, started);
     return reply.redirect(payment.checkout_url, 303);
   });
 
-  // Whatever the address holds, it is the order's own reference that is asked about.
+  // Do not trust the URL: check the reference of the customer's own order.
   app.get('/checkout/return', async (request, reply) => {
     const order = orders.find(request.cookies.order);
     if (!order) return reply.redirect('/', 303);
@@ -65,7 +65,7 @@ export async function createApp(shop: Shop): Promise<FastifyInstance> {
 
     const { amount, currency } = order;
     const transaction = await payments.verify(order.payment.reference, { expect: { amount, currency } });
-    return orderPage(orders.conclude(order, transaction));
+    return orderPage(orders.applyStatus(order, transaction));
   });
 
   await app.register(async (webhooks) => {
@@ -74,7 +74,7 @@ export async function createApp(shop: Shop): Promise<FastifyInstance> {
       done(null, body),
     );
     webhooks.post('/webhooks/payments', (request, reply) => {
-      for (const reference of referencesIn(request.body)) payments.notify(reference);
+      for (const reference of findReferences(request.body)) payments.notify(reference);
       return reply.code(204).send();
     });
   });

@@ -1,7 +1,7 @@
 import { createShop } from '../shop/shop.ts';
 import { createApp } from './app.ts';
 
-// The address and the key come from PAYMENTS_BASE_URL and PAYMENTS_API_KEY.
+// The base URL and the key come from PAYMENTS_BASE_URL and PAYMENTS_API_KEY.
 const app = await createApp(createShop());
 console.log(await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' }));
 

@@ -11,7 +11,7 @@ import { Settings, SettingsModule } from './settings.module.ts';
     PaymentsModule.forRootAsync({
       imports: [SettingsModule],
       inject: [Settings],
-      // A journal in memory ends with the process: take one on your database.
+      // This journal is in memory and ends with the process. Use one on your database.
       useFactory: ({ baseUrl, apiKey }: Settings) => ({ baseUrl, apiKey, journal: memoryJournal() }),
     }),
   ],

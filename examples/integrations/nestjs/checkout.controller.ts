@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseFilters } from '@nestjs/common';
-import { emailIn, referencesIn } from '../shop/incoming.ts';
+import { findReferences, readEmail } from '../shop/parse-request.ts';
 import { CheckoutService } from './checkout.service.ts';
 import { PaymentsErrorFilter } from './payments-error.filter.ts';
 
@@ -18,22 +18,22 @@ export class CheckoutController {
     return { id, item, amount, currency };
   }
 
-  /** The browser goes to `checkout_url` from here. */
+  /** The browser then goes to `checkout_url`. */
   @Post('orders/:id/payment')
   pay(@Param('id') id: string, @Body() body: unknown) {
-    return this.#checkout.pay(id, emailIn(body));
+    return this.#checkout.pay(id, readEmail(body));
   }
 
-  /** The page that the customer comes back to asks this until the state is no longer `paying`. */
+  /** The page to which the customer returns polls this until the state is not `paying`. */
   @Get('orders/:id/payment')
-  async look(@Param('id') id: string) {
-    const { state } = await this.#checkout.look(id);
+  async check(@Param('id') id: string) {
+    const { state } = await this.#checkout.check(id);
     return { state };
   }
 
   @Post('webhooks/payments')
   @HttpCode(204)
-  hint(@Body() body: unknown): void {
-    for (const reference of referencesIn(JSON.stringify(body))) this.#checkout.hint(reference);
+  notify(@Body() body: unknown): void {
+    for (const reference of findReferences(JSON.stringify(body))) this.#checkout.notify(reference);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable, NotFoundException } from '@nestjs/common';
 import { PaymentsClient, PaymentsError } from 'payment-collection-client';
-import { answerTo } from '../shop/answers.ts';
+import { toErrorResponse } from '../shop/error-response.ts';
 import { type Order, Orders } from '../shop/orders.ts';
 import { follow } from '../shop/shop.ts';
 
@@ -18,32 +18,32 @@ export class CheckoutService {
     return this.#orders.place('Kente scarf', '25.50');
   }
 
-  /** Started at most once for each order: called again, it gives the same payment. */
+  /** Starts one payment for each order. A second call returns the same payment. */
   async pay(id: string, customer_email: string): Promise<{ checkout_url: string }> {
     const order = this.#order(id);
     const { amount, currency } = order;
     const shop = { payments: this.#payments, orders: this.#orders };
-    return this.#heldWhereInDoubt(order, async () => {
+    return this.#holdIfUnknown(order, async () => {
       const input = { amount, currency, customer_email };
       const payment = await shop.payments.initialize(input, { idempotencyKey: id });
-      const started = shop.orders.paymentStarted(order, payment);
+      const started = shop.orders.startPayment(order, payment);
       if (started) void follow(shop, started);
       return { checkout_url: payment.checkout_url };
     });
   }
 
-  /** The order, after a look at its payment. */
-  async look(id: string): Promise<Order> {
+  /** Checks the order's payment. Returns the order. */
+  async check(id: string): Promise<Order> {
     const order = this.#order(id);
     const { payment, amount, currency } = order;
     if (!payment || order.state === 'in_review') return order;
-    return this.#heldWhereInDoubt(order, async () => {
+    return this.#holdIfUnknown(order, async () => {
       const transaction = await this.#payments.verify(payment.reference, { expect: { amount, currency } });
-      return this.#orders.conclude(order, transaction);
+      return this.#orders.applyStatus(order, transaction);
     });
   }
 
-  hint(reference: string): void {
+  notify(reference: string): void {
     this.#payments.notify(reference);
   }
 
@@ -53,11 +53,12 @@ export class CheckoutService {
     return order;
   }
 
-  async #heldWhereInDoubt<T>(order: Order, step: () => Promise<T>): Promise<T> {
+  async #holdIfUnknown<T>(order: Order, step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
-      if (error instanceof PaymentsError && answerTo(error).review) this.#orders.hold(order, error.message);
+      if (error instanceof PaymentsError && toErrorResponse(error).review)
+        this.#orders.holdForReview(order, error.message);
       throw error;
     }
   }

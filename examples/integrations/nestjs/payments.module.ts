@@ -5,8 +5,8 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
   new ConfigurableModuleBuilder<PaymentsClientOptions>().setClassMethodName('forRoot').build();
 
 /**
- * `PaymentsModule.forRoot(options)`, or `forRootAsync({ inject, useFactory })` where the options come from another
- * provider. Inject `PaymentsClient` wherever payments are made.
+ * `PaymentsModule.forRoot(options)`, or `forRootAsync({ inject, useFactory })` if the options come from another
+ * provider. Inject `PaymentsClient` into your services.
  */
 @Module({
   providers: [

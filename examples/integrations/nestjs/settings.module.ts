@@ -1,6 +1,6 @@
 import { Injectable, Module } from '@nestjs/common';
 
-/** Where the service is, and with which key: from your own configuration. */
+/** The base URL and the key, from your configuration. */
 @Injectable()
 export class Settings {
   readonly baseUrl: string | undefined = process.env.PAYMENTS_BASE_URL;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { NextConfig } from 'next';
 
 const config: NextConfig = {
-  // Here alone the package is a link to the folder three levels up; a shop that installed it needs nothing.
+  // Only here is the package a link to a folder three levels up. A shop that installed it needs no setting.
   turbopack: { root: join(import.meta.dirname, '../../..') },
 };
 

@@ -6,8 +6,8 @@ import type { PaymentsEvent } from 'payment-collection-client';
 const REQUEST_BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const WAIT_BOUNDARIES = [1, 3, 5, 10, 15, 30, 60, 120, 300, 600, 3_600];
 
-/** Counts and times, with few values for each attribute. Durations are in seconds, as the conventions ask. */
-export function createRecord(meter: Meter, server: Attributes): (event: PaymentsEvent) => void {
+/** Creates a recorder of metrics. Attributes have few values. Durations are in seconds, as the conventions require. */
+export function createMetricRecorder(meter: Meter, server: Attributes): (event: PaymentsEvent) => void {
   const seconds = (description: string, boundaries: number[]) => ({
     unit: 's',
     description,
@@ -15,17 +15,19 @@ export function createRecord(meter: Meter, server: Attributes): (event: Payments
     advice: { explicitBucketBoundaries: boundaries },
   });
   const active = meter.createUpDownCounter('payments.requests.active', {
-    description: 'Requests under way.',
+    description: 'Requests in progress.',
   });
   const requests = meter.createHistogram(
     'payments.request.duration',
-    seconds('From a request to the end of its answer.', REQUEST_BOUNDARIES),
+    seconds('From a request to the end of its response.', REQUEST_BOUNDARIES),
   );
   const retries = meter.createCounter('payments.retries', { description: 'Requests that are sent again.' });
-  const polls = meter.createCounter('payments.polls', { description: 'Polls of waits, by what they saw.' });
-  const lateness = meter.createHistogram(
-    'payments.poll.lateness',
-    seconds('How long after they were due polls left.', REQUEST_BOUNDARIES),
+  const polls = meter.createCounter('payments.polls', {
+    description: 'Polls of waits, by the status or the error.',
+  });
+  const lag = meter.createHistogram(
+    'payments.poll.lag',
+    seconds('How much later than planned a poll was sent.', REQUEST_BOUNDARIES),
   );
   const waits = meter.createHistogram(
     'payments.wait.duration',
@@ -35,32 +37,32 @@ export function createRecord(meter: Meter, server: Attributes): (event: Payments
     description: 'Calls whose idempotency key was used before, and results that could not be recorded.',
   });
   const warnings = meter.createCounter('payments.journal.warnings', {
-    description: "Settings of the journal's database with which a record could be lost.",
+    description: "Settings of the journal's database that can lose a record.",
   });
 
   return (event) => {
     switch (event.type) {
       case 'request':
-        return active.add(1, { ...server, ...attributesOf(event) });
+        return active.add(1, { ...server, ...createAttributes(event) });
       case 'response':
         active.add(-1, { ...server, 'payments.operation': event.operation });
-        return requests.record(event.duration / 1000, { ...server, ...attributesOf(event) });
+        return requests.record(event.duration / 1000, { ...server, ...createAttributes(event) });
       case 'retry':
-        return retries.add(1, attributesOf(event));
+        return retries.add(1, createAttributes(event));
       case 'poll':
-        polls.add(1, attributesOf(event));
-        return lateness.record(event.late / 1000);
+        polls.add(1, createAttributes(event));
+        return lag.record(event.lag / 1000);
       case 'wait':
-        return waits.record(event.elapsed / 1000, attributesOf(event));
+        return waits.record(event.elapsed / 1000, createAttributes(event));
       case 'journal':
-        return journal.add(1, attributesOf(event));
+        return journal.add(1, createAttributes(event));
       case 'journal_warning':
-        return warnings.add(1, attributesOf(event));
+        return warnings.add(1, createAttributes(event));
     }
   };
 }
 
-function attributesOf(event: PaymentsEvent): Attributes {
+function createAttributes(event: PaymentsEvent): Attributes {
   switch (event.type) {
     case 'request':
       return { 'payments.operation': event.operation };
@@ -68,14 +70,14 @@ function attributesOf(event: PaymentsEvent): Attributes {
       return {
         'payments.operation': event.operation,
         ...(event.status === null ? {} : { [ATTR_HTTP_RESPONSE_STATUS_CODE]: event.status }),
-        ...errorIn(event),
+        ...errorAttribute(event),
       };
     case 'retry':
-      return { 'payments.operation': event.operation, ...errorIn(event) };
+      return { 'payments.operation': event.operation, ...errorAttribute(event) };
     case 'poll':
-      return { ...statusIn(event), ...errorIn(event) };
+      return { ...statusAttribute(event), ...errorAttribute(event) };
     case 'wait':
-      return { 'payments.wait.result': event.result, ...statusIn(event) };
+      return { 'payments.wait.result': event.result, ...statusAttribute(event) };
     case 'journal':
       return { 'payments.operation': event.operation, 'payments.journal.result': event.result };
     case 'journal_warning':
@@ -83,8 +85,8 @@ function attributesOf(event: PaymentsEvent): Attributes {
   }
 }
 
-const errorIn = ({ error }: { error?: string }): Attributes =>
+const errorAttribute = ({ error }: { error?: string }): Attributes =>
   error === undefined ? {} : { [ATTR_ERROR_TYPE]: error };
 
-const statusIn = ({ status }: { status?: string }): Attributes =>
+const statusAttribute = ({ status }: { status?: string }): Attributes =>
   status === undefined ? {} : { 'payments.status': status };

@@ -14,17 +14,16 @@ const ROUTES: Record<OperationName, { method: 'GET' | 'POST'; template: string }
 };
 
 /**
- * A span for each request and each wait, below the span that the caller is in. Both are made once they have ended, with
- * the time when they began: the events of two calls at once cannot be told apart before. What happened between two
- * requests is an event of the caller's own span.
+ * Creates a recorder of one span for each request and each wait, below the caller's span. It creates a span at the end, with
+ * its start time, because the events of concurrent calls cannot be matched before. A retry is an event of the caller's span.
  */
-export function createTell(tracer: Tracer, server: Attributes): (event: PaymentsEvent) => void {
+export function createSpanRecorder(tracer: Tracer, server: Attributes): (event: PaymentsEvent) => void {
   return (event) => {
     switch (event.type) {
       case 'response':
-        return requestSpan(tracer, server, event);
+        return recordRequest(tracer, server, event);
       case 'wait':
-        return waitSpan(tracer, event);
+        return recordWait(tracer, event);
       case 'retry':
         trace.getActiveSpan()?.addEvent('payments.retry', {
           'payments.operation': event.operation,
@@ -36,14 +35,14 @@ export function createTell(tracer: Tracer, server: Attributes): (event: Payments
         trace.getActiveSpan()?.addEvent('payments.journal', {
           'payments.operation': event.operation,
           'payments.journal.result': event.result,
-          ...referenceIn(event),
+          ...referenceAttribute(event),
         });
         return;
     }
   };
 }
 
-function requestSpan(tracer: Tracer, server: Attributes, event: ResponseEvent): void {
+function recordRequest(tracer: Tracer, server: Attributes, event: ResponseEvent): void {
   const { method, template } = ROUTES[event.operation];
   const endTime = Date.now();
   const span = tracer.startSpan(`${method} ${template}`, {
@@ -54,7 +53,7 @@ function requestSpan(tracer: Tracer, server: Attributes, event: ResponseEvent): 
       'url.template': template,
       'payments.operation': event.operation,
       ...server,
-      ...referenceIn(event),
+      ...referenceAttribute(event),
       ...(event.attempt > 1 ? { [ATTR_HTTP_REQUEST_RESEND_COUNT]: event.attempt - 1 } : {}),
       ...(event.status === null ? {} : { [ATTR_HTTP_RESPONSE_STATUS_CODE]: event.status }),
       'payments.request_id': event.requestId,
@@ -70,13 +69,13 @@ function requestSpan(tracer: Tracer, server: Attributes, event: ResponseEvent): 
   span.end(endTime);
 }
 
-/** A deadline that passed is no error: the payment may still be made. */
-function waitSpan(tracer: Tracer, event: WaitEvent): void {
+/** A deadline is not an error: the payment might still succeed. */
+function recordWait(tracer: Tracer, event: WaitEvent): void {
   const endTime = Date.now();
   const span = tracer.startSpan('payments wait', {
     startTime: endTime - event.elapsed,
     attributes: {
-      ...referenceIn(event),
+      ...referenceAttribute(event),
       'payments.wait.result': event.result,
       'payments.wait.attempts': event.attempts,
       ...(event.status === undefined ? {} : { 'payments.status': event.status }),
@@ -86,5 +85,5 @@ function waitSpan(tracer: Tracer, event: WaitEvent): void {
   span.end(endTime);
 }
 
-const referenceIn = ({ reference }: { reference?: string }): Attributes =>
+const referenceAttribute = ({ reference }: { reference?: string }): Attributes =>
   reference === undefined ? {} : { 'payments.reference': reference };

@@ -2,8 +2,8 @@ import { PaymentsClient, type PaymentsClientOptions } from 'payment-collection-c
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 /**
- * The shop's log. The client's own lines hold no API key, no phone number and no email, and neither do its errors: what
- * is taken out here is what the shop itself may log, such as a request or an order.
+ * Creates the shop's log. The client's lines and errors contain no API key, phone number or email. The redaction here is for
+ * what the shop itself logs, such as a request or an order.
  */
 export function createLog(destination?: DestinationStream): Logger {
   const paths = [
@@ -14,11 +14,11 @@ export function createLog(destination?: DestinationStream): Logger {
     '*.headers.authorization',
     '*.apiKey',
   ];
-  const options = { level: process.env.LOG_LEVEL ?? 'info', redact: { paths, censor: '[taken out]' } };
+  const options = { level: process.env.LOG_LEVEL ?? 'info', redact: { paths, censor: '[redacted]' } };
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** A pino logger is what `logger` takes; a child of it says where the lines come from. */
+/** Creates a client that logs to pino. A child logger marks its lines. */
 export function loggedPayments(log: Logger, options: PaymentsClientOptions = {}): PaymentsClient {
   return new PaymentsClient({ ...options, logger: log.child({ module: 'payments' }) });
 }

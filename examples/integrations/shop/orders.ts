@@ -4,13 +4,13 @@ import type { InitializedPayment, Transaction } from 'payment-collection-client'
 /**
  * - `new`: no payment was started, as far as the shop knows.
  * - `paying`: the customer was sent to the checkout page.
- * - `paid`, `not_paid`: the service said so when it was asked.
- * - `in_review`: nobody knows, or something is odd. A person finds out; nothing is started or shipped meanwhile.
+ * - `paid`, `not_paid`: the final status of the service.
+ * - `in_review`: the outcome is unknown, or something is wrong. A person reviews it. Nothing is started or shipped meanwhile.
  */
 export type OrderState = 'new' | 'paying' | 'paid' | 'not_paid' | 'in_review';
 
 export interface Order {
-  /** Nobody can guess it, so that knowing it is as good as being the customer. */
+  /** A random id that cannot be guessed, so that it identifies the customer. */
   readonly id: string;
   readonly item: string;
   /** From the shop's own price list, never from the browser. */
@@ -18,11 +18,11 @@ export interface Order {
   readonly currency: string;
   readonly state: OrderState;
   readonly payment?: InitializedPayment;
-  /** For the person who looks into it. */
+  /** For the person who reviews it. */
   readonly note?: string;
 }
 
-/** The shop's orders, in memory: a stand-in for the table that you have. */
+/** The shop's orders, in memory. They stand for the table that you have. */
 export class Orders {
   readonly #orders = new Map<string, Order>();
 
@@ -34,24 +34,24 @@ export class Orders {
     return typeof id === 'string' ? this.#orders.get(id) : undefined;
   }
 
-  /** The order as it is from now on; `undefined` where its payment was started before. */
-  paymentStarted({ id }: Order, payment: InitializedPayment): Order | undefined {
+  /** Stores the payment. Returns the changed order, or `undefined` if a payment was started before. */
+  startPayment({ id }: Order, payment: InitializedPayment): Order | undefined {
     const order = this.#orders.get(id);
     return order?.state === 'new' ? this.#keep({ ...order, state: 'paying', payment }) : undefined;
   }
 
-  /** What was paid for stays so. */
-  hold({ id }: Order, note: string): void {
+  /** Holds the order for a manual review, unless it is paid. */
+  holdForReview({ id }: Order, note: string): void {
     const order = this.#orders.get(id);
     if (order && order.state !== 'paid') this.#keep({ ...order, state: 'in_review', note });
   }
 
-  /** What the service reported of the order's payment. It may be told any number of times. */
-  conclude(of: Order, { status }: Transaction): Order {
-    const order = this.#orders.get(of.id) ?? of;
+  /** Changes the order as the status of its payment requires. Any number of calls have the effect of one. */
+  applyStatus(stale: Order, { status }: Transaction): Order {
+    const order = this.#orders.get(stale.id) ?? stale;
     const isPaid = status === 'success';
     if (order.state === 'not_paid' && isPaid)
-      return this.#keep({ ...order, state: 'in_review', note: 'It was paid after all.' });
+      return this.#keep({ ...order, state: 'in_review', note: 'It was paid after it was not paid.' });
     if (order.state !== 'paying') return order;
     if (isPaid) return this.#keep({ ...order, state: 'paid' });
     const isOver = status === 'failed' || status === 'abandoned';
@@ -64,7 +64,7 @@ export class Orders {
   }
 }
 
-/** Where a customer goes who presses the button again: the same payment is paid, or shown. */
-export function nextAddress({ state, payment }: Order, returnPath = '/checkout/return'): string {
+/** Returns where a customer goes after another press of the button: to the same payment, or to its page. */
+export function findNextUrl({ state, payment }: Order, returnPath = '/checkout/return'): string {
   return state === 'paying' && payment ? payment.checkout_url : returnPath;
 }

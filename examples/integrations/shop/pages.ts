@@ -1,47 +1,53 @@
-import type { Answer } from './answers.ts';
+import type { ErrorResponse } from './error-response.ts';
 import type { Order } from './orders.ts';
 
-/** While the payment is open, the page asks again by itself. */
-const ASK_AGAIN = '<meta http-equiv="refresh" content="3">';
+/** Reloads the page while the payment is open. */
+const REFRESH = '<meta http-equiv="refresh" content="3">';
 
-/** The basket: `action` is the path of the checkout. */
+/** Renders the basket. `action` is the path of the checkout. */
 export function basketPage({ id, item, amount, currency }: Order, action = '/checkout'): string {
   return page(
     'Your basket',
-    `<p>${escaped(item)}: ${escaped(amount)} ${escaped(currency)}</p>
-    <form method="post" action="${escaped(action)}">
-      <input type="hidden" name="order" value="${escaped(id)}">
+    `<p>${escapeHtml(item)}: ${escapeHtml(amount)} ${escapeHtml(currency)}</p>
+    <form method="post" action="${escapeHtml(action)}">
+      <input type="hidden" name="order" value="${escapeHtml(id)}">
       <label>Email <input type="email" name="customer_email" required></label>
       <button>Pay</button>
     </form>`,
   );
 }
 
-/** How the order stands, for a customer who came back. */
+/** Renders the state of an order for a customer who returned. */
 export function orderPage(order: Order): string {
   switch (order.state) {
     case 'paid':
-      return page('Paid', `<p>Thank you. Your ${escaped(order.item)} is on its way.</p>`);
+      return page('Paid', `<p>Thank you. Your ${escapeHtml(order.item)} is on its way.</p>`);
     case 'not_paid':
       return page('Not paid', '<p>You were not charged. <a href="/">Order again</a></p>');
     case 'in_review':
       return page(
         'In review',
-        '<p>We are looking into your payment, and will write to you. Please do not pay again.</p>',
+        '<p>We are reviewing your payment, and will write to you. Please do not pay again.</p>',
       );
     default:
       return page(
         'Not paid yet',
         '<p>We are waiting for your payment. Please do not pay again.</p>',
-        ASK_AGAIN,
+        REFRESH,
       );
   }
 }
 
-/** What went wrong. `asksAgain` where the same page may know more in a moment. */
-export function answerPage({ message, fields }: Answer, asksAgain = false): string {
-  const faults = fields.map(({ field, message: fault }) => `<li>${escaped(field)}: ${escaped(fault)}</li>`);
-  return page('Payment', `<p>${escaped(message)}</p><ul>${faults.join('')}</ul>`, asksAgain ? ASK_AGAIN : '');
+/** Renders an error. With `isRefreshed` the page reloads, because the next check might succeed. */
+export function errorPage({ message, fields }: ErrorResponse, isRefreshed = false): string {
+  const items = fields.map(
+    ({ field, message: problem }) => `<li>${escapeHtml(field)}: ${escapeHtml(problem)}</li>`,
+  );
+  return page(
+    'Payment',
+    `<p>${escapeHtml(message)}</p><ul>${items.join('')}</ul>`,
+    isRefreshed ? REFRESH : '',
+  );
 }
 
 function page(title: string, body: string, head = ''): string {
@@ -53,6 +59,6 @@ function page(title: string, body: string, head = ''): string {
 `;
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

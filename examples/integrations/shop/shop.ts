@@ -7,21 +7,21 @@ import {
 import { memoryJournal } from 'payment-collection-client/journal';
 import { type Order, Orders } from './orders.ts';
 
-/** What every handler of the shop works with. */
+/** The client and the orders, for every handler of the shop. */
 export interface Shop {
   readonly payments: PaymentsClient;
   readonly orders: Orders;
 }
 
 /**
- * Orders and journal are in memory here, and end with the process: take your database for the one, and
- * `payment-collection-client/journal/postgres`, `/redis` or `/sqlite` for the other.
+ * Creates a shop. Its orders and its journal are in memory and end with the process. Use your database for the orders, and
+ * `payment-collection-client/journal/postgres`, `/redis` or `/sqlite` for the journal.
  */
 export function createShop(options: PaymentsClientOptions = {}): Shop {
   return { payments: new PaymentsClient({ journal: memoryJournal(), ...options }), orders: new Orders() };
 }
 
-/** Sees a payment to its end, whether or not the customer comes back. A webhook makes it look at once. */
+/** Waits for a payment's final status, even if the customer does not return. A webhook makes it check at once. */
 export async function follow({ payments, orders }: Shop, order: Order): Promise<void> {
   const { payment, amount, currency } = order;
   if (!payment) return;
@@ -30,10 +30,10 @@ export async function follow({ payments, orders }: Shop, order: Order): Promise<
       startedAt: Date.now(),
       expect: { amount, currency },
     });
-    orders.conclude(order, transaction);
+    orders.applyStatus(order, transaction);
   } catch (error) {
-    // The order stays `paying`: the customer may still come back, and a nightly `payments.reconcile` looks again.
+    // The order stays `paying`. The customer can still return, and a nightly `payments.reconcile` checks it again.
     if (error instanceof WaitTimeoutError || error instanceof ClosedError) return;
-    orders.hold(order, String(error));
+    orders.holdForReview(order, String(error));
   }
 }

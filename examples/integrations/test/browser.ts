@@ -1,4 +1,4 @@
-/** What a customer's browser keeps and shows. It follows no redirect, so that a test sees where it would go. */
+/** A customer's browser with its cookies. It follows no redirect, so that a test sees the target. */
 export class Browser {
   readonly #shopUrl: string;
   readonly #cookies = new Map<string, string>();
@@ -8,25 +8,25 @@ export class Browser {
   }
 
   get(path: string): Promise<Page> {
-    return this.#ask(path, {});
+    return this.#send(path, {});
   }
 
   post(path: string, fields: Record<string, string>): Promise<Page> {
-    return this.#ask(path, { method: 'POST', body: new URLSearchParams(fields) });
+    return this.#send(path, { method: 'POST', body: new URLSearchParams(fields) });
   }
 
-  async #ask(path: string, init: RequestInit): Promise<Page> {
+  async #send(path: string, init: RequestInit): Promise<Page> {
     const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fetch(new URL(path, this.#shopUrl), {
+    const response = await fetch(new URL(path, this.#shopUrl), {
       ...init,
       headers: cookie ? { cookie } : {},
       redirect: 'manual',
     });
-    for (const line of answer.headers.getSetCookie()) {
+    for (const line of response.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (name !== undefined && value !== undefined) this.#cookies.set(name, value);
     }
-    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+    return { status: response.status, headers: response.headers, text: await response.text() };
   }
 }
 
@@ -36,11 +36,11 @@ export interface Page {
   readonly text: string;
 }
 
-/** Where a page sends the browser. */
-export const locationOf = ({ headers }: Page) => headers.get('location') ?? '';
+/** Returns the target of a redirect. */
+export const readLocation = ({ headers }: Page) => headers.get('location') ?? '';
 
-/** The order whose basket a page shows. */
-export function orderOn({ text }: Page): string {
+/** Returns the order of the basket on a page. */
+export function readOrderId({ text }: Page): string {
   const [, id] = /name="order" value="([^"]+)"/.exec(text) ?? [];
   if (id === undefined) throw new Error(`There is no basket on this page: ${text}`);
   return id;

@@ -4,10 +4,10 @@ import type { PaymentsEvent } from 'payment-collection-client';
 import { type Sandbox, startSandbox } from 'payment-collection-client/sandbox';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createShop, type Shop } from '../shop/shop.ts';
-import { Browser, locationOf } from './browser.ts';
+import { Browser, readLocation } from './browser.ts';
 import { Customer, EMAIL, type Paths } from './customer.ts';
 
-/** How one framework serves the shop. */
+/** A shop that is served by one framework. */
 export interface Served {
   readonly url: string;
   close(): Promise<void>;
@@ -15,14 +15,14 @@ export interface Served {
 
 const usualPaths: Paths = {
   checkout: '/checkout',
-  comeBack: '/checkout/return',
+  returnPath: '/checkout/return',
   webhook: '/webhooks/payments',
 };
-/** The shop looks by itself only after any test has ended. */
+/** The shop's own first check comes after the test has ended. */
 const never = { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 };
 
-/** What every checkout has to promise, whatever the framework. */
-export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<Served>, paths = usualPaths) {
+/** Defines the tests that the checkout of every framework passes. */
+export function describeCheckout(name: string, serve: (shop: Shop) => Promise<Served>, paths = usualPaths) {
   async function start(options: Parameters<typeof createShop>[0] = {}) {
     const sandbox = await startSandbox();
     onTestFinished(() => sandbox.close());
@@ -35,33 +35,33 @@ export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<S
   }
 
   describe(name, () => {
-    it('sends the customer to the checkout page, with the price of the shop', async () => {
+    it("sends the customer to the checkout page with the shop's price", async () => {
       const { sandbox, customer } = await start();
       const page = await customer.pays({ amount: '1', currency: 'USD' });
       expect(page.status).toBe(303);
       expect(sandbox.transactions).toMatchObject([
         { amount: '25.50', currency: 'GHS', customer_email: EMAIL },
       ]);
-      expect(locationOf(page)).toBe(`${sandbox.url}/checkout/${referenceIn(sandbox)}`);
+      expect(readLocation(page)).toBe(`${sandbox.url}/checkout/${referenceIn(sandbox)}`);
     });
 
-    it('waits for an open payment, and believes verify alone that it was made', async () => {
+    it('shows an open payment as not paid until verify reports success', async () => {
       const { sandbox, customer } = await start();
       await customer.pays();
-      const open = await customer.comesBack();
+      const open = await customer.returns();
       expect(open.text).toContain('Not paid yet');
       expect(open.text).toContain('http-equiv="refresh"');
       sandbox.approve(referenceIn(sandbox));
-      expect((await customer.comesBack()).text).toContain('<h1>Paid</h1>');
+      expect((await customer.returns()).text).toContain('<h1>Paid</h1>');
     });
 
-    it('believes nothing in the address: another payment pays for no order', async () => {
+    it('ignores a reference in the URL', async () => {
       const { sandbox, url, customer } = await start();
       await customer.pays();
       await new Customer(url, paths).pays();
       const other = referenceIn(sandbox, 1);
       sandbox.approve(other);
-      const page = await customer.comesBack(`?reference=${other}&status=success&order=${customer.order}`);
+      const page = await customer.returns(`?reference=${other}&status=success&order=${customer.order}`);
       expect(page.text).toContain('Not paid yet');
     });
 
@@ -69,41 +69,41 @@ export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<S
       const { sandbox, customer } = await start();
       await customer.pays();
       sandbox.decline(referenceIn(sandbox));
-      expect((await customer.comesBack()).text).toContain('<h1>Not paid</h1>');
+      expect((await customer.returns()).text).toContain('<h1>Not paid</h1>');
     });
 
-    it('holds an order that was paid with another amount', async () => {
+    it('holds an order for review after another amount was paid', async () => {
       const { sandbox, shop, customer } = await start();
       await customer.pays();
       sandbox.approve(referenceIn(sandbox));
       sandbox.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
-      expect(await customer.comesBack()).toMatchObject({ status: 202 });
+      expect(await customer.returns()).toMatchObject({ status: 202 });
       expect(shop.orders.find(customer.order)).toMatchObject({ state: 'in_review' });
-      expect((await customer.comesBack()).text).toContain('In review');
+      expect((await customer.returns()).text).toContain('In review');
     });
 
-    it('holds an order that is paid after it was not', async () => {
+    it('holds an order for review that is paid after it was not', async () => {
       const { sandbox, shop, customer } = await start();
       await customer.pays();
       sandbox.abandon(referenceIn(sandbox));
-      await customer.comesBack();
+      await customer.returns();
       sandbox.approve(referenceIn(sandbox));
-      expect((await customer.comesBack()).text).toContain('In review');
-      expect(shop.orders.find(customer.order)?.note).toContain('paid after all');
+      expect((await customer.returns()).text).toContain('In review');
+      expect(shop.orders.find(customer.order)?.note).toContain('paid after it was not');
     });
 
-    it('asks again where the service cannot be asked, and says nothing about the payment', async () => {
+    it('checks again after a failed check, and leaves the order as it is', async () => {
       const { sandbox, shop, customer } = await start();
       await customer.pays();
       sandbox.fault('verify', { kind: 'status', status: 502, body: 'html' });
-      const page = await customer.comesBack();
+      const page = await customer.returns();
       expect(page.status).toBe(503);
       expect(page.headers.get('retry-after')).toBe('5');
       expect(page.text).toContain('http-equiv="refresh"');
       expect(shop.orders.find(customer.order)).toMatchObject({ state: 'paying' });
     });
 
-    it('holds an order whose payment may have been started, and starts no other', async () => {
+    it('holds an order for review after a lost response, and starts no other', async () => {
       const { sandbox, shop, customer } = await start();
       sandbox.fault('initialize', { kind: 'responseLost' });
       const page = await customer.pays();
@@ -111,21 +111,21 @@ export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<S
       expect(page.text).toContain('do not pay again');
       expect(shop.orders.find(customer.order)).toMatchObject({ state: 'in_review' });
       const again = await customer.pays();
-      expect(locationOf(again)).toContain(paths.comeBack);
+      expect(readLocation(again)).toContain(paths.returnPath);
       expect(sandbox.requests).toHaveLength(1);
     });
 
-    it('says which fields the service refused, and lets the customer mend them', async () => {
+    it('names the rejected fields, and lets the customer correct them', async () => {
       const { sandbox, customer } = await start();
       const body = { status: false, message: 'Refused', errors: { customer_email: ['is <blocked>'] } };
       sandbox.fault('initialize', { kind: 'status', status: 422, body });
-      const refused = await customer.pays();
-      expect(refused.status).toBe(422);
-      expect(refused.text).toContain('customer_email: is &#60;blocked&#62;');
+      const rejected = await customer.pays();
+      expect(rejected.status).toBe(422);
+      expect(rejected.text).toContain('customer_email: is &#60;blocked&#62;');
       expect(await customer.pays()).toMatchObject({ status: 303 });
     });
 
-    it('sends nothing for an email that is none, and says so', async () => {
+    it('sends nothing for an invalid email', async () => {
       const { sandbox, customer } = await start();
       const page = await customer.pays({ customer_email: 'ama' });
       expect(page.status).toBe(422);
@@ -133,8 +133,8 @@ export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<S
       expect(sandbox.requests).toEqual([]);
     });
 
-    it('asks for patience where nothing was sent, and carries on once it can be', async () => {
-      const { sandbox, customer } = await start({ baseUrl: await closedAddress() });
+    it('responds with 503 and Retry-After if nothing was sent', async () => {
+      const { sandbox, customer } = await start({ baseUrl: await findClosedUrl() });
       const page = await customer.pays();
       expect(page.status).toBe(503);
       expect(page.headers.get('retry-after')).toBe('5');
@@ -142,7 +142,7 @@ export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<S
       expect(sandbox.requests).toEqual([]);
     });
 
-    it('passes on how long the service asked to wait', async () => {
+    it('passes the Retry-After of the service on', async () => {
       const { sandbox, customer } = await start();
       sandbox.fault('initialize', { kind: 'rateLimited', retryAfter: 17_000 });
       const page = await customer.pays();
@@ -150,61 +150,67 @@ export function checkoutScenarios(name: string, serve: (shop: Shop) => Promise<S
       expect(await customer.pays()).toMatchObject({ status: 303 });
     });
 
-    it('does not send the customer away to mend a wrong key of the shop', async () => {
+    it("responds with 503 if the shop's key is wrong", async () => {
       const { customer } = await start({ apiKey: 'sk_test_wrong' });
       const page = await customer.pays();
       expect([page.status, page.headers.get('retry-after')]).toEqual([503, null]);
     });
 
-    it('starts one payment for a button that is pressed twice, and again later', async () => {
+    it('starts one payment for a button that is pressed three times', async () => {
       const { sandbox, customer } = await start();
       const pages = await Promise.all([customer.pays(), customer.pays()]);
       pages.push(await customer.pays());
-      expect(new Set(pages.map(locationOf)).size).toBe(1);
+      expect(new Set(pages.map(readLocation)).size).toBe(1);
       expect(sandbox.transactions).toHaveLength(1);
       sandbox.approve(referenceIn(sandbox));
-      await customer.comesBack();
-      expect(locationOf(await customer.pays())).toContain(paths.comeBack);
+      await customer.returns();
+      expect(readLocation(await customer.pays())).toContain(paths.returnPath);
       expect(sandbox.transactions).toHaveLength(1);
     });
 
-    it('shows nobody an order that is not theirs', async () => {
+    it('shows an order to its own customer only', async () => {
       const { sandbox, url, customer } = await start();
       await customer.pays();
       const stranger = new Browser(url);
-      expect(locationOf(await stranger.get(paths.comeBack))).toMatch(/\/$/);
+      expect(readLocation(await stranger.get(paths.returnPath))).toMatch(/\/$/);
       const guess = { order: 'order-1', customer_email: EMAIL };
-      expect(locationOf(await stranger.post(paths.checkout, guess))).toMatch(/\/$/);
+      expect(readLocation(await stranger.post(paths.checkout, guess))).toMatch(/\/$/);
       expect(sandbox.transactions).toHaveLength(1);
     });
 
     const { webhook } = paths;
     if (webhook === null) return;
 
-    it('learns by a webhook of a customer who paid and never came back', async () => {
+    it('fulfils an order after a webhook, without the customer', async () => {
       const { sandbox, shop, url, customer } = await start();
       await customer.pays();
       const reference = referenceIn(sandbox);
       sandbox.approve(reference);
-      const answer = await told(url + webhook, JSON.stringify({ event: 'paid', data: { reference } }));
-      expect(answer.status).toBe(204);
+      const response = await postWebhook(
+        url + webhook,
+        JSON.stringify({ event: 'paid', data: { reference } }),
+      );
+      expect(response.status).toBe(204);
       await vi.waitFor(() => expect(shop.orders.find(customer.order)).toMatchObject({ state: 'paid' }), {
         timeout: 30_000,
       });
     });
 
-    it('believes no webhook', async () => {
-      const asked = Promise.withResolvers<void>();
-      const onEvent = ({ type }: PaymentsEvent) => type === 'poll' && asked.resolve();
+    it('never trusts a webhook', async () => {
+      const polled = Promise.withResolvers<void>();
+      const onEvent = ({ type }: PaymentsEvent) => type === 'poll' && polled.resolve();
       const { sandbox, shop, url, customer } = await start({ onEvent });
       await customer.pays();
       const reference = referenceIn(sandbox);
-      await told(url + webhook, JSON.stringify({ event: 'paid', status: 'success', data: { reference } }));
-      await asked.promise;
+      await postWebhook(
+        url + webhook,
+        JSON.stringify({ event: 'paid', status: 'success', data: { reference } }),
+      );
+      await polled.promise;
       expect(shop.orders.find(customer.order)).toMatchObject({ state: 'paying' });
-      expect((await customer.comesBack()).text).toContain('Not paid yet');
+      expect((await customer.returns()).text).toContain('Not paid yet');
       for (const junk of ['', '{', 'null', '[]', `TXN-${'A'.repeat(400)}`, 'TXN-../../initialize'])
-        expect((await told(url + webhook, junk)).status).toBeLessThan(500);
+        expect((await postWebhook(url + webhook, junk)).status).toBeLessThan(500);
       expect(sandbox.requests.filter(({ operation }) => operation !== 'verify')).toHaveLength(1);
     });
   });
@@ -216,11 +222,11 @@ function referenceIn(sandbox: Sandbox, index = 0): string {
   return transaction.reference;
 }
 
-const told = (url: string, body: string) =>
+const postWebhook = (url: string, body: string) =>
   fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
 
-/** An address where nobody listens any more. */
-async function closedAddress(): Promise<string> {
+/** Returns a URL on which no process listens. */
+async function findClosedUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

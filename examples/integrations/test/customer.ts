@@ -1,10 +1,10 @@
-import { Browser, orderOn, type Page } from './browser.ts';
+import { Browser, type Page, readOrderId } from './browser.ts';
 
-/** Where a shop does what. */
+/** The paths of a shop. */
 export interface Paths {
   readonly checkout: string;
-  readonly comeBack: string;
-  /** `null` where the example takes none. */
+  readonly returnPath: string;
+  /** `null` if the example has no webhook. */
   readonly webhook: string | null;
 }
 
@@ -24,7 +24,7 @@ export class Customer {
 
   async pays(fields: Record<string, string> = {}): Promise<Page> {
     this.#order ??= this.#browser.get('/');
-    this.order = orderOn(await this.#order);
+    this.order = readOrderId(await this.#order);
     return this.#browser.post(this.#paths.checkout, {
       order: this.order,
       customer_email: EMAIL,
@@ -32,7 +32,7 @@ export class Customer {
     });
   }
 
-  comesBack(query = ''): Promise<Page> {
-    return this.#browser.get(this.#paths.comeBack + query);
+  returns(query = ''): Promise<Page> {
+    return this.#browser.get(this.#paths.returnPath + query);
   }
 }

@@ -1,5 +1,5 @@
 import { createApp } from '../express/app.ts';
-import { checkoutScenarios } from './checkout-scenarios.ts';
-import { listening } from './listening.ts';
+import { describeCheckout } from './checkout-scenarios.ts';
+import { listen } from './listen.ts';
 
-checkoutScenarios('The Express checkout', (shop) => listening(createApp(shop)));
+describeCheckout('The Express checkout', (shop) => listen(createApp(shop)));

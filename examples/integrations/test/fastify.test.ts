@@ -1,7 +1,7 @@
 import { createApp } from '../fastify/app.ts';
-import { checkoutScenarios } from './checkout-scenarios.ts';
+import { describeCheckout } from './checkout-scenarios.ts';
 
-checkoutScenarios('The Fastify checkout', async (shop) => {
+describeCheckout('The Fastify checkout', async (shop) => {
   const app = await createApp(shop);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   return { url, close: () => app.close() };

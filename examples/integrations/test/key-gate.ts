@@ -1,12 +1,12 @@
 import type { Sandbox } from 'payment-collection-client/sandbox';
 import { onTestFinished } from 'vitest';
-import { listening } from './listening.ts';
+import { listen } from './listen.ts';
 
-/** The sandbox behind a gate that takes one key at a time, as a service does whose key was rotated. */
+/** A proxy of the sandbox that accepts one key at a time, as a service does whose key was rotated. */
 export class KeyGate {
-  /** The key that is taken from now on. */
+  /** The accepted key. */
   key: string;
-  /** Each key that came in, in order. */
+  /** The key of each request, in order. */
   readonly seen: string[] = [];
   readonly #sandbox: Sandbox;
 
@@ -15,24 +15,24 @@ export class KeyGate {
     this.key = key;
   }
 
-  /** The base URL of the gate, until the test ends. */
+  /** Starts the proxy until the test ends. Returns its base URL. */
   async open(): Promise<string> {
-    const { url, close } = await listening(async (request, response) => {
+    const { url, close } = await listen(async (request, response) => {
       const key = request.headers.authorization?.replace('Bearer ', '') ?? '';
       this.seen.push(key);
       let body = '';
       for await (const chunk of request) body += chunk;
       const { method = 'GET', url: path = '' } = request;
-      const answer = await fetch(new URL(path, this.#sandbox.url), {
+      const forwarded = await fetch(new URL(path, this.#sandbox.url), {
         method,
         headers: {
-          authorization: `Bearer ${key === this.key ? this.#sandbox.liveKey : 'refused'}`,
+          authorization: `Bearer ${key === this.key ? this.#sandbox.liveKey : 'rejected'}`,
           'content-type': 'application/json',
         },
         ...(method === 'POST' ? { body } : {}),
       });
-      response.writeHead(answer.status, { 'content-type': 'application/json' });
-      response.end(await answer.text());
+      response.writeHead(forwarded.status, { 'content-type': 'application/json' });
+      response.end(await forwarded.text());
     });
     onTestFinished(close);
     return `${url}/api/v1`;

@@ -40,7 +40,7 @@ async function start(settings: Partial<Settings> = {}) {
 const clientOf = (app: INestApplication) => app.get(PaymentsClient, { strict: false });
 
 describe('The NestJS checkout', () => {
-  it('gives the checkout page of one payment, however often it is asked for', async () => {
+  it('returns one payment for any number of requests', async () => {
     const { sandbox, pay, reference } = await start();
     const answers = await Promise.all([pay(), pay()]);
     answers.push(await pay());
@@ -49,7 +49,7 @@ describe('The NestJS checkout', () => {
     expect(sandbox.transactions).toMatchObject([{ amount: '25.50', currency: 'GHS' }]);
   });
 
-  it('says paid once verify does, and not before', async () => {
+  it('reports paid only after verify does', async () => {
     const { sandbox, ask, payment, pay, reference } = await start();
     await pay();
     expect((await ask('GET', payment)).body).toEqual({ state: 'paying' });
@@ -57,7 +57,7 @@ describe('The NestJS checkout', () => {
     expect((await ask('GET', payment)).body).toEqual({ state: 'paid' });
   });
 
-  it('holds an order whose payment may have been started, and starts no other', async () => {
+  it('holds an order for review after a lost response, and starts no other', async () => {
     const { sandbox, ask, payment, pay } = await start();
     sandbox.fault('initialize', { kind: 'responseLost' });
     const unknown = { status: 202, body: { outcome: 'unknown' } };
@@ -67,7 +67,7 @@ describe('The NestJS checkout', () => {
     expect((await ask('GET', payment)).body).toEqual({ state: 'in_review' });
   });
 
-  it('holds an order that was paid with another amount', async () => {
+  it('holds an order for review after another amount was paid', async () => {
     const { sandbox, ask, payment, pay, reference } = await start();
     await pay();
     sandbox.approve(reference());
@@ -76,7 +76,7 @@ describe('The NestJS checkout', () => {
     expect((await ask('GET', payment)).body).toEqual({ state: 'in_review' });
   });
 
-  it('names the fields that are wrong, whoever found the fault', async () => {
+  it('names the wrong fields, of the client and of the service', async () => {
     const { sandbox, pay } = await start();
     const found = await pay('ama');
     expect(found).toMatchObject({ status: 422, body: { outcome: 'not_sent' } });
@@ -88,19 +88,19 @@ describe('The NestJS checkout', () => {
     expect(await pay()).toMatchObject({ status: 201 });
   });
 
-  it('asks for patience where the service does', async () => {
+  it('passes the Retry-After of the service on', async () => {
     const { sandbox, pay } = await start();
     sandbox.fault('initialize', { kind: 'rateLimited', retryAfter: 120_000 });
     const { status, headers } = await pay();
     expect([status, headers.get('retry-after')]).toEqual([503, '120']);
   });
 
-  it('leaves errors of its own to Nest', async () => {
+  it('leaves other errors to Nest', async () => {
     const { ask } = await start();
     expect(await ask('GET', '/orders/none/payment')).toMatchObject({ status: 404 });
   });
 
-  it('wakes a wait by a webhook, and is done with it when the application ends', async () => {
+  it('checks at once after a webhook, and ends waits with the application', async () => {
     const { sandbox, app, ask } = await start();
     const payments = clientOf(app);
     const { reference } = await payments.initialize({ amount: 1, customer_email: 'ama@example.com' });

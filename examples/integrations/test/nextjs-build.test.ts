@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Sandbox, startSandbox } from 'payment-collection-client/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Browser, locationOf, orderOn } from './browser.ts';
+import { Browser, readLocation, readOrderId } from './browser.ts';
 
 const integrations = join(import.meta.dirname, '..');
 const command = join(integrations, 'node_modules/next/dist/bin/next');
 
 describe.each([
-  { name: 'as it is', addition: '' },
-  { name: 'where every fetch is cached', addition: "export const fetchCache = 'force-cache';\n" },
+  { name: 'unchanged', addition: '' },
+  { name: 'with every fetch cached', addition: "export const fetchCache = 'force-cache';\n" },
 ])('The Next.js checkout, built and started $name', ({ addition }) => {
   let folder: string;
   let sandbox: Sandbox;
@@ -20,7 +20,7 @@ describe.each([
   let url: string;
 
   beforeAll(async () => {
-    folder = copyOf(join(integrations, 'nextjs'));
+    folder = copyFolder(join(integrations, 'nextjs'));
     for (const path of ['checkout/route.ts', 'checkout/return/route.ts'])
       appendFileSync(join(folder, 'app/api', path), addition);
     await build(folder);
@@ -29,7 +29,7 @@ describe.each([
       PAYMENTS_BASE_URL: sandbox.baseUrl,
       PAYMENTS_API_KEY: sandbox.testKey,
     });
-    url = await addressOf(server);
+    url = await readUrl(server);
   });
 
   afterAll(async () => {
@@ -42,13 +42,13 @@ describe.each([
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('takes each customer to a checkout page of their own, and shows what verify says now', async () => {
+  it('gives each customer another payment, and its current status', async () => {
     const customers = [new Browser(url), new Browser(url)];
     for (const customer of customers) {
-      const order = orderOn(await customer.get('/'));
+      const order = readOrderId(await customer.get('/'));
       const gone = await customer.post('/api/checkout', { order, customer_email: 'ama@example.com' });
       expect(gone.status).toBe(303);
-      expect(locationOf(gone)).toBe(`${sandbox.url}/checkout/${sandbox.transactions.at(-1)?.reference}`);
+      expect(readLocation(gone)).toBe(`${sandbox.url}/checkout/${sandbox.transactions.at(-1)?.reference}`);
       const open = await customer.get('/api/checkout/return?status=success');
       expect(open.text).toContain('Not paid yet');
     }
@@ -62,14 +62,14 @@ describe.each([
   });
 });
 
-/** At the same depth, so that its imports hold, and without what an earlier build left. */
-function copyOf(folder: string): string {
+/** Copies the example to the same depth, so that its imports work, without the output of an earlier build. */
+function copyFolder(folder: string): string {
   const copy = mkdtempSync(join(integrations, '.nextjs-'));
   cpSync(folder, copy, { recursive: true, filter: (path) => !/\/\.next$|\/next-env\.d\.ts$/.test(path) });
   return copy;
 }
 
-/** Without an API key, as a build has none. */
+/** Builds without an API key, as a build server does. */
 async function build(folder: string): Promise<void> {
   const child = next(['build', folder], { PAYMENTS_API_KEY: undefined, PAYMENTS_BASE_URL: undefined });
   let output = '';
@@ -87,7 +87,7 @@ function next(args: string[], env: Record<string, string | undefined>): ChildPro
   return spawn(process.execPath, [command, ...args], { env: all, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-async function addressOf(server: ChildProcess): Promise<string> {
+async function readUrl(server: ChildProcess): Promise<string> {
   const found = Promise.withResolvers<string>();
   server.once('exit', (code) => found.reject(new Error(`next start ended with ${code}.`)));
   server.stderr?.resume();

@@ -21,7 +21,7 @@ export const charge = {
   network: 'mtn',
 } as const;
 
-/** A client whose spans and metrics are kept in memory, on a sandbox that ends with the test. */
+/** A client whose spans and metrics are cached in memory, on a sandbox that ends with the test. */
 export async function start(options: PaymentsClientOptions = {}) {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());

@@ -12,7 +12,7 @@ describe('OpenTelemetry from the events', () => {
   beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
   afterAll(() => context.disable());
 
-  it('makes a client span of each request, below the span of its caller, with the time that it took', async () => {
+  it("records a client span of each request, below the caller's span", async () => {
     const { sandbox, payments, tracer, spans } = await start();
     const before = Date.now();
     await tracer.startActiveSpan('checkout', async (checkout) => {
@@ -43,7 +43,7 @@ describe('OpenTelemetry from the events', () => {
     expect(ended).toBeLessThanOrEqual(after);
   });
 
-  it('keeps two calls at once below their own spans', async () => {
+  it('records concurrent calls below their own spans', async () => {
     const { payments, tracer, spans } = await start();
     const call = (name: string) =>
       tracer.startActiveSpan(name, async (span) => {
@@ -58,7 +58,7 @@ describe('OpenTelemetry from the events', () => {
     expect(parents.toSorted()).toEqual(callers.map((span) => span.spanContext().spanId).toSorted());
   });
 
-  it('marks what failed with its error, and what was sent again with its count', async () => {
+  it('records the error of a failure and the count of a retry', async () => {
     const { sandbox, payments, tracer, spans, measured } = await start();
     const { reference } = await payments.chargeMobileMoney(charge);
     sandbox.fault('verify', { kind: 'status', status: 503, headers: { 'retry-after': '0' } });
@@ -84,7 +84,7 @@ describe('OpenTelemetry from the events', () => {
     ]);
   });
 
-  it('makes a span of a wait that begins with the charge, and counts its polls', async () => {
+  it('records a span of a wait from the charge on, with its polls', async () => {
     const { sandbox, payments, spans, measured } = await start();
     const { reference } = await payments.chargeMobileMoney(charge);
     const startedAt = Date.now() - 60_000;
@@ -115,10 +115,10 @@ describe('OpenTelemetry from the events', () => {
     expect(
       Number(polls.find(({ attributes }) => attributes['payments.status'] === 'pending')?.value),
     ).toBeGreaterThan(0);
-    expect(metrics['payments.poll.lateness']).toHaveLength(1);
+    expect(metrics['payments.poll.lag']).toHaveLength(1);
   });
 
-  it('calls it no error that a deadline passed, or that the caller ended a wait', async () => {
+  it('records no error for a deadline or an abort of a wait', async () => {
     const { payments, spans } = await start();
     const { reference } = await payments.chargeMobileMoney(charge);
     await expect(payments.waitForFinalStatus(reference, { timeout: 30 })).rejects.toThrow();
@@ -134,7 +134,7 @@ describe('OpenTelemetry from the events', () => {
     expect(results.every(([, code]) => code === SpanStatusCode.UNSET)).toBe(true);
   });
 
-  it('marks a wait as failed where the service refuses', async () => {
+  it('records a failed wait after a rejection', async () => {
     const { sandbox, payments, spans } = await start();
     const { reference } = await payments.chargeMobileMoney(charge);
     sandbox.fault('verify', { kind: 'status', status: 403 });
@@ -144,7 +144,7 @@ describe('OpenTelemetry from the events', () => {
     ]);
   });
 
-  it('counts what is under way, and how long requests take by their status', async () => {
+  it('counts requests in progress, and their durations by status', async () => {
     const { sandbox, payments, measured } = await start({ maxRetries: 0 });
     sandbox.fault('chargeMobileMoney', { kind: 'hang' });
     const end = new AbortController();
@@ -163,7 +163,7 @@ describe('OpenTelemetry from the events', () => {
     ]);
   });
 
-  it('tells of a key that was used before', async () => {
+  it('records a key that was used before', async () => {
     const { payments, tracer, spans, measured } = await start({ journal: memoryJournal() });
     await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' });
     await tracer.startActiveSpan('again', async (span) => {
@@ -175,7 +175,7 @@ describe('OpenTelemetry from the events', () => {
     expect((await measured())['payments.journal']).toMatchObject([{ value: 1, attributes }]);
   });
 
-  it('holds no key, no phone and no email, and no reference in a metric', async () => {
+  it('has no key, phone or email anywhere, and no reference in a metric', async () => {
     const { sandbox, payments, spans, measured } = await start({ journal: memoryJournal(), maxRetries: 0 });
     const idempotencyKey = `${charge.customer_email}/${charge.phone}`;
     const { reference } = await payments.chargeMobileMoney(charge, { idempotencyKey });

@@ -52,7 +52,7 @@ async function everyKindOfLine(
 }
 
 describe('pino as the logger', () => {
-  it('fits as it is, and gets a line of each level', async () => {
+  it('logs lines of each level', async () => {
     const { sandbox, destination, options, read, leaks } = await start();
     const payments = new PaymentsClient({ ...options, logger: pino({ level: 'debug' }, destination) });
     onTestFinished(() => payments.close());
@@ -63,7 +63,7 @@ describe('pino as the logger', () => {
     expect(leaks()).toEqual([]);
   });
 
-  it('writes errors without the key, the phone and the email, and takes them out of what the shop logs', async () => {
+  it("keeps key, phone and email out of errors, and redacts the shop's lines", async () => {
     const { sandbox, destination, options, lines, read, leaks } = await start();
     const log = createLog(destination);
     const payments = loggedPayments(log, options);
@@ -77,7 +77,7 @@ describe('pino as the logger', () => {
         ),
     });
     const errors = read().filter(({ msg }) => msg === 'refused');
-    const order = { phone: '[taken out]', customer_email: '[taken out]', network: 'mtn' };
+    const order = { phone: '[redacted]', customer_email: '[redacted]', network: 'mtn' };
     expect(errors).toMatchObject([
       { err: { type: 'InvalidRequestError', outcome: 'rejected' }, order },
       { err: { type: 'OutcomeUnknownError', outcome: 'unknown' }, order },

@@ -43,7 +43,7 @@ async function start(options: RotatingKeyOptions = {}) {
 describe('A secret manager as apiKey', () => {
   afterEach(() => vi.useRealTimers());
 
-  it('is asked once for many calls at once, and not again while the key is young', async () => {
+  it('is read once for concurrent calls and while the key is cached', async () => {
     const { manager, payments, sandbox } = await start();
     const calls = Array.from({ length: 20 }, () =>
       payments.chargeMobileMoney(charge, { idempotencyKey: null }),
@@ -54,7 +54,7 @@ describe('A secret manager as apiKey', () => {
     expect(sandbox.charges).toHaveLength(21);
   });
 
-  it('is asked again once the key is old', async () => {
+  it('is read again once the key is too old', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const { manager, key } = await start({ maxAge: 60_000 });
     expect(await key.current()).toBe(OLD);
@@ -66,11 +66,11 @@ describe('A secret manager as apiKey', () => {
     expect(manager.reads).toBe(2);
   });
 
-  it('goes on with the new key where the old one is refused, and charges once', async () => {
-    const { sandbox, service, manager, key, payments, rotate } = await start({ leastAge: 0 });
+  it('gives a new key after a 401, and the order is charged once', async () => {
+    const { sandbox, service, manager, key, payments, rotate } = await start({ minAge: 0 });
     await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     rotate();
-    const again = await key.renewedIfRefused(() =>
+    const again = await key.retryIfRejected(() =>
       payments.chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey: 'order-17' }),
     );
     expect(again).toMatchObject({ amount: '30.00', status: 'processing' });
@@ -79,12 +79,12 @@ describe('A secret manager as apiKey', () => {
     expect(manager.reads).toBe(2);
   });
 
-  it('fetches the new key once for many calls that were refused', async () => {
-    const { sandbox, service, manager, key, payments, rotate } = await start({ leastAge: 0 });
+  it('is read once for concurrent 401s', async () => {
+    const { sandbox, service, manager, key, payments, rotate } = await start({ minAge: 0 });
     await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     rotate();
     const calls = Array.from({ length: 20 }, (_, index) =>
-      key.renewedIfRefused(() => payments.chargeMobileMoney(charge, { idempotencyKey: `order-${index}` })),
+      key.retryIfRejected(() => payments.chargeMobileMoney(charge, { idempotencyKey: `order-${index}` })),
     );
     await Promise.all(calls);
     expect(manager.reads).toBe(2);
@@ -92,38 +92,38 @@ describe('A secret manager as apiKey', () => {
     expect(service.seen.filter((seen) => seen === NEW)).toHaveLength(20);
   });
 
-  it('carries on a wait', async () => {
-    const { sandbox, key, payments, rotate } = await start({ leastAge: 0 });
+  it('gives a running wait the new key', async () => {
+    const { sandbox, key, payments, rotate } = await start({ minAge: 0 });
     const { reference } = await payments.chargeMobileMoney(charge, { idempotencyKey: null });
     sandbox.approve(reference);
     rotate();
-    const transaction = await key.renewedIfRefused(() => payments.waitForFinalStatus(reference));
+    const transaction = await key.retryIfRejected(() => payments.waitForFinalStatus(reference));
     expect(transaction.status).toBe('success');
   });
 
-  it('gives up where the key is revoked, without asking the manager for each call', async () => {
+  it('is not read for each call if the key is revoked', async () => {
     const { service, manager, key, payments } = await start();
     service.key = NEW;
     for (let calls = 0; calls < 3; calls++) {
-      const call = key.renewedIfRefused(() => payments.chargeMobileMoney(charge, { idempotencyKey: null }));
+      const call = key.retryIfRejected(() => payments.chargeMobileMoney(charge, { idempotencyKey: null }));
       await expect(call).rejects.toBeInstanceOf(AuthenticationError);
     }
     expect(manager.reads).toBe(1);
     expect(service.seen).toHaveLength(3);
   });
 
-  it('makes no second call for anything but a refused key', async () => {
-    const { sandbox, service, manager, key, payments } = await start({ leastAge: 0 });
+  it('causes no second call after other errors', async () => {
+    const { sandbox, service, manager, key, payments } = await start({ minAge: 0 });
     await key.current();
     manager.key = NEW;
     sandbox.fault('chargeMobileMoney', { kind: 'status', status: 500, accepted: true });
-    const call = key.renewedIfRefused(() => payments.chargeMobileMoney(charge, { idempotencyKey: null }));
+    const call = key.retryIfRejected(() => payments.chargeMobileMoney(charge, { idempotencyKey: null }));
     await expect(call).rejects.toMatchObject({ outcome: 'unknown' });
     expect(service.seen).toEqual([OLD]);
     expect(sandbox.charges).toHaveLength(1);
   });
 
-  it('keeps the last key while the manager is down, and sends nothing where there is none', async () => {
+  it('keeps the last key while it is down, and sends nothing without one', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const { sandbox, service, manager, key, payments } = await start({ maxAge: 60_000 });
     manager.isDown = true;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startSandbox } from 'payment-collection-client/sandbox';
 import { expect, it, onTestFinished } from 'vitest';
-import { Browser, orderOn } from './browser.ts';
+import { Browser, readOrderId } from './browser.ts';
 
 it.each(['express', 'fastify'])(
   'the %s server ends when it is told to, with a payment still open',
@@ -24,7 +24,7 @@ it.each(['express', 'fastify'])(
     const [url] = await once(createInterface({ input: server.stdout }), 'line');
 
     const customer = new Browser(String(url));
-    const order = orderOn(await customer.get('/'));
+    const order = readOrderId(await customer.get('/'));
     const gone = await customer.post('/checkout', { order, customer_email: 'ama@example.com' });
     expect(gone.status).toBe(303);
     expect(sandbox.transactions).toMatchObject([{ status: 'pending' }]);

@@ -13,9 +13,9 @@ import {
 
 const { Queue, Worker } = withBackend(createPostgresBackend);
 
-/** BullMQ keeps to a schema of its own, `bullmq`; the journal is one table, `payments_journal`. */
+/** BullMQ uses its own schema, `bullmq`. The journal is one table, `payments_journal`. */
 export function onPostgres(connectionString: string) {
-  // BullMQ makes its tables only where it is told to. Where a release runs `runMigrations` itself, leave it out.
+  // BullMQ creates its tables only with `migrate`. Leave it out if your release calls `runMigrations`.
   const connection = { connectionString, migrate: true };
   return {
     queue: () => new Queue<OrderJob, OrderState>(queueName, { connection, defaultJobOptions: jobOptions }),
@@ -23,7 +23,7 @@ export function onPostgres(connectionString: string) {
       new Worker<OrderJob, OrderState>(queueName, processor, { connection, ...workerOptions }),
     journal: async () => {
       const pool = new Pool({ connectionString });
-      // A connection that breaks while it is idle must not end the process: the pool makes another.
+      // An idle connection that breaks must not end the process. The pool opens another.
       pool.on('error', (error) => console.error(error.message));
       const journal = postgresJournal(pool, journalOptions);
       await journal.migrate();

@@ -3,7 +3,7 @@ import { ordersFile } from '../shop/settings.ts';
 import { engine } from './engine.ts';
 import { enqueue } from './queue.ts';
 
-/** What the shop's route for an order does. Where it fails half way, the worker adds the job when it next starts. */
+/** The shop's route for an order does this. If it fails between the two steps, the worker adds the job when it starts. */
 const order: NewOrder = JSON.parse(process.argv[2] ?? '{}');
 const orders = new Orders(ordersFile);
 const queue = engine.queue();

@@ -4,11 +4,11 @@ import type { OrderState } from '../shop/orders.ts';
 import type { OrderQueue } from './engine.ts';
 import { backoffStrategy } from './engine-errors.ts';
 
-/** What BullMQ keeps of an order. The rest is in the shop's own table: no phone number lies about in a queue. */
+/** What BullMQ stores of an order. The rest is in the shop's table, so that no phone number is in the queue. */
 export interface OrderJob {
   readonly orderId: string;
-  /** Another value with each hint, so that a look that was under way can tell that one came. */
-  readonly hint?: string;
+  /** A new value with each notification, so that a check sees that one came while it ran. */
+  readonly notification?: string;
 }
 
 export type OrderProcessor = Processor<OrderJob, OrderState>;
@@ -18,28 +18,28 @@ export const queueName = 'orders';
 /** One job for each order, however often it is added. BullMQ refuses ids that are whole numbers, hence the prefix. */
 export const jobId = (orderId: string) => `order-${orderId}`;
 
-/** It may be done any number of times. */
+/** Adds the order's job. Any number of calls have the effect of one. */
 export async function enqueue(queue: OrderQueue, orderId: string): Promise<void> {
   await queue.add('order', { orderId }, { jobId: jobId(orderId) });
 }
 
 export const jobOptions: DefaultJobOptions = {
-  // Counted over the job's whole life, and not set back by a look that succeeds: a passing fault must not end an order.
-  // PostgreSQL keeps it as a 32-bit integer, so it is not Number.MAX_SAFE_INTEGER.
+  // BullMQ counts attempts over the job's whole life, and a check that succeeds does not reset the count. A temporary
+  // error must not end an order. PostgreSQL stores 32 bits, so it is not Number.MAX_SAFE_INTEGER.
   attempts: 1_000_000,
   backoff: { type: 'custom' },
-  // In seconds. Once a job is gone, adding it again makes another one, which finds the order settled and ends.
+  // In seconds. If a job is added after that, it finds the order final, and ends.
   removeOnComplete: { age: 7 * 24 * 3600 },
   removeOnFail: { age: 90 * 24 * 3600 },
 };
 
 export const workerOptions = {
   concurrency: 50,
-  // Over all workers. The client spaces its own waits; single looks are for the queue to space.
+  // For all workers together. The client limits the rate of its own waits, but not of single checks.
   limiter: { max: 50, duration: 1_000 },
-  // By default, a second worker that dies in the middle of a look would fail the job for good.
+  // With the default of 1, the second worker that is killed during a check would fail the job for good.
   maxStalledCount: 1_000_000,
-  // A dead worker's job is taken over after both of them, one after the other.
+  // The job of a killed worker continues once both durations have passed, one after the other.
   lockDuration: Number(process.env.LOCK_DURATION ?? 30_000),
   stalledInterval: Number(process.env.STALLED_INTERVAL ?? 10_000),
   settings: { backoffStrategy },

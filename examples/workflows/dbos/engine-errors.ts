@@ -3,41 +3,41 @@ import { APIError, InvalidInputError, NotFoundError, PaymentsError } from 'payme
 import type { Orders } from '../shop/orders.ts';
 
 /**
- * Whether the same step may succeed later. What is no error of the SDK is a fault of this machine, or of the database
- * of orders.
+ * Whether the same step can succeed later. An error that is not of the SDK comes from this machine or from the database of
+ * orders, and is temporary.
  */
-export function isPassing(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   return !(error instanceof PaymentsError) || error.retryable;
 }
 
-/** A part of the service may learn of a charge a little later than the one that took it. */
-export function isNotKnownYet(error: unknown, elapsed: number): boolean {
+/** Whether a 404 is so early that a lagging replica of the service might have caused it. */
+export function mightAppearLater(error: unknown, elapsed: number): boolean {
   return error instanceof NotFoundError && elapsed < 15_000;
 }
 
-/** DBOS runs a step again while `shouldRetry` says so: here for eight minutes and a half. */
-export const retries: StepConfig = {
+/** DBOS retries a step while `shouldRetry` is true: here for eight and a half minutes. */
+export const retryPolicy: StepConfig = {
   retriesAllowed: true,
-  shouldRetry: isPassing,
+  shouldRetry: isTemporary,
   intervalSeconds: 1,
   backoffRate: 2,
   maxAttempts: 10,
 };
 
-/** What the service asked for before the next request. DBOS's own pauses do not know of it. */
-export function retryAfter(error: unknown): number | undefined {
+/** Returns the delay that the service asked for. DBOS's own delays do not include it. */
+export function readRetryAfter(error: unknown): number | undefined {
   return error instanceof APIError ? error.retryAfter : undefined;
 }
 
 /**
- * What an error means for an order where it is fatal, or has lasted. It is settled within the step, since an error that leaves one comes back as a
- * plain `Error` when DBOS replays the workflow: `instanceof` would not hold.
+ * Changes the order after an error that is permanent, or that every attempt had. It runs inside the step: an error that
+ * leaves a step is a plain `Error` when DBOS replays the workflow, and `instanceof` no longer works.
  */
-export function settle(orders: Orders, id: string, error: unknown): void {
-  if (isPassing(error) && !isLastAttempt()) throw error;
+export function recordFailure(orders: Orders, id: string, error: unknown): void {
+  if (isTemporary(error) && !isLastAttempt()) throw error;
   const { message } = Object(error);
-  if (isRefused(error)) orders.refuse(id, message);
-  else orders.park(id, message);
+  if (isRejection(error)) orders.reject(id, message);
+  else orders.holdForReview(id, message);
 }
 
 function isLastAttempt(): boolean {
@@ -45,8 +45,8 @@ function isLastAttempt(): boolean {
   return currentAttempt === maxAttempts;
 }
 
-/** It is proven that no charge exists. Anything else, `OutcomeUnknownError` first, is for a person. */
-function isRefused(error: unknown): boolean {
+/** Whether it is proven that no charge exists. Any other error, such as `OutcomeUnknownError`, needs a manual review. */
+function isRejection(error: unknown): boolean {
   return (
     error instanceof InvalidInputError || (error instanceof PaymentsError && error.outcome === 'rejected')
   );

@@ -1,30 +1,36 @@
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import type { CheckResult } from 'payment-collection-client';
-import { nextLook } from '../shop/looks.ts';
+import { nextCheck } from '../shop/check-schedule.ts';
 import type { Order } from '../shop/orders.ts';
-import { looks } from '../shop/settings.ts';
-import { isNotKnownYet, isPassing, retries, retryAfter, settle } from './engine-errors.ts';
+import { checkSchedule } from '../shop/settings.ts';
+import {
+  isTemporary,
+  mightAppearLater,
+  readRetryAfter,
+  recordFailure,
+  retryPolicy,
+} from './engine-errors.ts';
 import { orders, payments } from './payments.ts';
-import { hints } from './settings.ts';
+import { topic } from './settings.ts';
 
 /**
- * Everything that happens to one order, under the order's id. DBOS replays this function after a crash with the results
- * of the steps that had ended, so all that it goes by are those results: how long to pause, or `null` at the end.
+ * Runs one order, under the order's id. After a crash DBOS replays this function with the results of the steps that had
+ * ended. It therefore depends on those results only: the delay until the next check, or `null` at the end.
  */
 export const orderWorkflow = DBOS.registerWorkflow(
   async (id: string): Promise<void> => {
-    let pause = await DBOS.runStep(() => charge(id), { name: 'charge', ...retries });
-    while (pause !== null) {
-      // It sleeps durably. A hint of the webhook route ends the sleep.
-      await DBOS.recv(hints, { timeoutSeconds: pause / 1_000 });
-      pause = await DBOS.runStep(() => look(id), { name: 'look', ...retries });
+    let delay = await DBOS.runStep(() => charge(id), { name: 'charge', ...retryPolicy });
+    while (delay !== null) {
+      // A durable sleep. A notification of the webhook's route ends it early.
+      await DBOS.recv(topic, { timeoutSeconds: delay / 1_000 });
+      delay = await DBOS.runStep(() => checkPayment(id), { name: 'check', ...retryPolicy });
     }
   },
-  // Each restart of the worker counts as one: a worker that crashes at its start would use up the usual 100 in minutes.
+  // Each restart of the worker counts. A worker that crashes at its start would reach the default of 100 in minutes.
   { name: 'order', maxRecoveryAttempts: 10_000 },
 );
 
-/** A step may run again after a crash. The journal sees to it that the customer is charged at most once all the same. */
+/** DBOS might run a step again after a crash. With the journal the customer is still charged at most once. */
 async function charge(id: string): Promise<number | null> {
   const { amount, currency, customer_email, phone, network } = orders.get(id);
   try {
@@ -32,47 +38,47 @@ async function charge(id: string): Promise<number | null> {
       { amount, currency, customer_email, phone, network },
       { idempotencyKey: id },
     );
-    orders.charged(id, reference, Date.now());
-    return pauseBeforeFirstLook(orders.get(id));
+    orders.markCharged(id, reference, Date.now());
+    return findFirstCheckDelay(orders.get(id));
   } catch (error) {
-    settle(orders, id, error);
+    recordFailure(orders, id, error);
     return null;
   }
 }
 
-/** One look at the payment, and what it means for the order. Still pending is a pause, never an error. */
-async function look(id: string): Promise<number | null> {
+/** Checks the payment once and changes the order. A pending payment gives a delay, never an error. */
+async function checkPayment(id: string): Promise<number | null> {
   const order = orders.get(id);
   if (order.reference === null || order.charged_at === null) return null;
   let check: CheckResult;
   try {
     check = await payments.check(order.reference);
   } catch (error) {
-    // The next look is the retry, so that an outage, however long, neither ends the wait nor puts off its deadline.
-    if (isPassing(error) || isNotKnownYet(error, Date.now() - order.charged_at))
-      return pauseAfterLook(order, retryAfter(error));
-    settle(orders, id, error);
+    // The next check is the retry. So an outage of any length neither ends the wait nor moves its deadline.
+    if (isTemporary(error) || mightAppearLater(error, Date.now() - order.charged_at))
+      return releaseOrDelay(order, readRetryAfter(error));
+    recordFailure(orders, id, error);
     return null;
   }
-  if (!check.final) return pauseAfterLook(order, check.retryAfter);
-  orders.conclude(id, check.transaction);
+  if (!check.final) return releaseOrDelay(order, check.retryAfter);
+  orders.applyFinalStatus(id, check.transaction);
   return null;
 }
 
-/** This may be long after the charge, where a crash kept the step from being recorded: then it is none. */
-function pauseBeforeFirstLook(order: Order): number {
-  const next = nextLookAt(order);
-  return next === null || next.late ? 0 : next.delay;
+/** Returns 0 if the deadline has passed: after a crash the step can run again long after the charge. */
+function findFirstCheckDelay(order: Order): number {
+  const next = findNextCheck(order);
+  return next === null || next.isAfterDeadline ? 0 : next.delay;
 }
 
-/** At the deadline the goods are for sale again, and the looks go on: an approval may still come. */
-function pauseAfterLook(order: Order, retryAfter?: number): number | null {
-  const next = nextLookAt(order, retryAfter);
-  if (next === null || next.late) orders.release(order.id);
+/** At the deadline it releases the goods. The checks continue, because an approval might still come. */
+function releaseOrDelay(order: Order, retryAfter?: number): number | null {
+  const next = findNextCheck(order, retryAfter);
+  if (next === null || next.isAfterDeadline) orders.release(order.id);
   return next?.delay ?? null;
 }
 
-function nextLookAt({ charged_at }: Order, retryAfter?: number): ReturnType<typeof nextLook> {
+function findNextCheck({ charged_at }: Order, retryAfter?: number): ReturnType<typeof nextCheck> {
   const elapsed = Date.now() - (charged_at ?? 0);
-  return nextLook({ elapsed, retryAfter, random: Math.random() }, looks);
+  return nextCheck({ elapsed, retryAfter, random: Math.random() }, checkSchedule);
 }

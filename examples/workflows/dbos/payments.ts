@@ -6,7 +6,7 @@ import { ordersFile, timeout } from '../shop/settings.ts';
 import { databaseUrl, lease } from './settings.ts';
 
 const pool = new Pool({ connectionString: databaseUrl });
-// A connection that breaks while nobody uses it would otherwise end the process.
+// An idle connection that breaks must not end the process. The pool opens another.
 pool.on('error', ({ message }) => console.error(`A connection of the journal broke: ${message}`));
 
 export const journal = postgresJournal(pool, { lease });

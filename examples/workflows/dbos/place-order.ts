@@ -11,7 +11,7 @@ orders.place(order);
 orders.close();
 
 const dbos = await DBOSClient.create({ systemDatabaseUrl: databaseUrl, applicationName: application });
-// The order's id is the workflow's: placed twice, it is still one.
+// The order's id is the workflow's id, so an order that is placed twice is one workflow.
 await dbos.enqueue<typeof orderWorkflow>(
   { queueName: queue, workflowName: 'order', workflowID: order.id },
   order.id,

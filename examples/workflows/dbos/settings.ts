@@ -1,14 +1,14 @@
-/** DBOS, the journal and, in a shop of your own, the orders too: one PostgreSQL. */
+/** One PostgreSQL for DBOS and the journal, and in your shop for the orders too. */
 export const databaseUrl = process.env.DATABASE_URL ?? 'postgres://localhost/shop';
 
-/** How long a charge counts as under way after its worker was last heard of, in milliseconds. */
+/** How long a claim lasts after its worker's last heartbeat, in milliseconds. */
 export const lease = Number(process.env.JOURNAL_LEASE ?? 10_000);
 
-/** Of this worker, and the same after it was started again: only so does it find the orders that it had. */
+/** The name of this worker. It must be the same after a restart, or DBOS does not give the worker its orders back. */
 export const executorID = process.env.EXECUTOR_ID ?? 'worker-1';
 
 export const application = 'shop';
 export const queue = 'orders';
 
-/** What a hint is sent on. */
-export const hints = 'payment-hints';
+/** The topic of notifications. */
+export const topic = 'payment-notifications';

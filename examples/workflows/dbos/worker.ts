@@ -8,24 +8,24 @@ DBOS.setConfig({
   name: application,
   systemDatabaseUrl: databaseUrl,
   executorID,
-  // DBOS would make one of the workflow's source, and a new release would leave alone the orders of the old one.
+  // By default it is a hash of the workflow's source, and a new release does not continue the orders of the old one.
   applicationVersion: '1',
   logLevel: 'warn',
 });
 
 await journal.migrate();
-// This takes up the orders that a killed worker of this name had.
+// This continues the orders of a killed worker with this name.
 await DBOS.launch();
 await DBOS.registerQueue(queue);
 
-// An order that was written down, and whose hand-over was lost.
-for (const { id } of orders.in('placed'))
+// An order might be stored and not submitted: the shop crashed in between.
+for (const { id } of orders.listByState('placed'))
   await DBOS.startWorkflow(orderWorkflow, { workflowID: id, queueName: queue })(id);
 
 console.log('ready');
 
 process.once('SIGTERM', async () => {
-  // Long enough for a charge that is under way: one that is cut off would be left to a person.
+  // Long enough for a running charge: one that is interrupted would need a manual review.
   await DBOS.shutdown({ workflowCompletionTimeoutMS: timeout });
   process.exit();
 });

@@ -1,58 +1,58 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Transaction, WaitTimeoutError } from 'payment-collection-client';
 import type { Schedule } from 'payment-collection-client/schedule';
 import type { Order } from '../shop/orders.ts';
-import { looks } from '../shop/settings.ts';
-import { pauseAfter, settle } from './engine-errors.ts';
+import { checkSchedule } from '../shop/settings.ts';
+import { recordFailure, retryDelay } from './engine-errors.ts';
 import { orders, payments } from './payments.ts';
 
-const underWay = new Set<string>();
+const running = new Set<string>();
 
 /**
- * Carries an order on from where it stands. All that it needs after a crash is in the database of orders and in the
- * journal, so it is simply called again. What it throws ends the process: the next one carries on.
+ * Runs an order from its current state to its end. After a crash it is called again: all that it needs is in the database of
+ * orders and in the journal. An error that it throws ends the process, and the next process continues the order.
  */
-export async function carryOn(id: string): Promise<void> {
-  if (underWay.has(id)) return;
-  underWay.add(id);
+export async function runOrder(id: string): Promise<void> {
+  if (running.has(id)) return;
+  running.add(id);
   try {
     if (orders.get(id).state === 'placed') await charge(id);
-    await seeToTheEnd(orders.get(id));
+    await waitUntilFinal(orders.get(id));
   } catch (error) {
-    settle(orders, id, error);
+    recordFailure(orders, id, error);
   } finally {
-    underWay.delete(id);
+    running.delete(id);
   }
 }
 
-/** Whether it was charged before a crash, only the journal knows: under the same key, nobody is charged twice. */
+/** After a crash only the journal knows whether the order was charged. Under the same key it is charged at most once. */
 async function charge(id: string): Promise<void> {
   const { amount, currency, customer_email, phone, network } = orders.get(id);
   const input = { amount, currency, customer_email, phone, network };
-  for (let tries = 0; ; tries++) {
+  for (let retries = 0; ; retries++) {
     try {
       const { reference } = await payments.chargeMobileMoney(input, { idempotencyKey: id });
-      return orders.charged(id, reference, Date.now());
+      return orders.markCharged(id, reference, Date.now());
     } catch (error) {
-      const delay = pauseAfter(error, tries);
+      const delay = retryDelay(error, retries);
       if (delay === null) throw error;
-      // It does not keep a worker alive that was told to end.
-      await pause(delay, undefined, { ref: false });
+      // `ref: false`: the timer does not keep a process alive that is asked to end.
+      await sleep(delay, undefined, { ref: false });
     }
   }
 }
 
-/** At the deadline the goods are for sale again, and the looks go on: an approval may still come. */
-async function seeToTheEnd(order: Order): Promise<void> {
-  let transaction = await finalTransaction(order, looks.soon);
+/** At the deadline the goods are released. The checks continue, because an approval might still come. */
+async function waitUntilFinal(order: Order): Promise<void> {
+  let transaction = await fetchFinalTransaction(order, checkSchedule.beforeDeadline);
   if (!transaction) {
     orders.release(order.id);
-    transaction = await finalTransaction(order, looks.late);
+    transaction = await fetchFinalTransaction(order, checkSchedule.afterDeadline);
   }
-  if (transaction) orders.conclude(order.id, transaction);
+  if (transaction) orders.applyFinalStatus(order.id, transaction);
 }
 
-async function finalTransaction(
+async function fetchFinalTransaction(
   { reference, charged_at, amount, currency }: Order,
   schedule: Schedule,
 ): Promise<Transaction | undefined> {

@@ -1,6 +1,6 @@
 import { type NewOrder, Orders } from '../shop/orders.ts';
 import { ordersFile } from '../shop/settings.ts';
-import { tellWorker } from './tell-worker.ts';
+import { notifyWorker } from './notify-worker.ts';
 
 const order: NewOrder = JSON.parse(process.argv[2] ?? '{}');
 
@@ -8,4 +8,4 @@ const orders = new Orders(ordersFile);
 orders.place(order);
 orders.close();
 
-await tellWorker('/orders', {});
+await notifyWorker('/orders', {});

@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { payments } from './payments.ts';
+import { resumeChargedOrders, resumePlacedOrders } from './resume.ts';
 import { workerUrl } from './settings.ts';
-import { takeUpCharged, takeUpPlaced } from './start-up.ts';
 
 const server = createServer(async (request, response) => {
   let status = 202;
-  if (request.url === '/orders') takeUpPlaced();
-  // Whoever calls it is believed nothing: where somebody waits for this payment, it is looked at now.
-  else if (request.url === '/webhooks/payments') payments.notify(await referenceIn(request));
+  if (request.url === '/orders') resumePlacedOrders();
+  // Do not trust the caller. A notification only makes a wait for this payment check it now.
+  else if (request.url === '/webhooks/payments') payments.notify(await readReference(request));
   else status = 404;
   response.writeHead(status).end();
 });
 
-/** What a webhook holds is not shown by the service: this is a guess, and a wrong one costs only the hint. */
-async function referenceIn(request: IncomingMessage): Promise<string> {
+/** The form of the service's webhooks is not known. If this guess is wrong, only the notification is lost. */
+async function readReference(request: IncomingMessage): Promise<string> {
   try {
     let body = '';
     for await (const chunk of request) {
@@ -28,15 +28,15 @@ async function referenceIn(request: IncomingMessage): Promise<string> {
 }
 
 await once(server.listen(Number(workerUrl.port), workerUrl.hostname), 'listening');
-takeUpPlaced();
-// For an order that was written down, and of which nobody could tell the worker.
-const rounds = setInterval(takeUpPlaced, 60_000);
+resumePlacedOrders();
+// For an order that was stored while no notification reached the worker.
+const interval = setInterval(resumePlacedOrders, 60_000);
 console.log('ready');
 
 process.once('SIGTERM', () => {
   server.close();
-  clearInterval(rounds);
+  clearInterval(interval);
   payments.close();
 });
 
-await takeUpCharged();
+await resumeChargedOrders();

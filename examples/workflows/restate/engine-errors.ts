@@ -7,34 +7,34 @@ import {
   PaymentsError,
 } from 'payment-collection-client';
 
-/** A replica of the service may not know a new payment yet: only a 404 that comes later than this is believed. */
-const MISSING_IS_BELIEVED_AFTER = 15_000;
+/** In milliseconds. A replica of the service might lag, so a 404 counts only once it comes later than this. */
+const NOT_FOUND_GRACE = 15_000;
 
 /**
- * The one place where an error of the client becomes Restate's. A `RetryableError` runs the step again, after the pause
- * that the service asked for; a `TerminalError` never does.
+ * Throws the error for Restate. After a `RetryableError` Restate runs the step again, not before the delay that the service
+ * asked for. After a `TerminalError` it does not.
  */
 export function throwForRestate(error: unknown, sinceCharge = Number.POSITIVE_INFINITY): never {
   if (!(error instanceof PaymentsError)) throw error;
-  if (isPassing(error, sinceCharge)) throw restate.RetryableError.from(error, pauseOf(error));
-  const noCharge = error.outcome === 'rejected' || error instanceof InvalidInputError;
+  if (isTemporary(error, sinceCharge)) throw restate.RetryableError.from(error, readRetryAfter(error));
+  const isRejected = error.outcome === 'rejected' || error instanceof InvalidInputError;
   throw new restate.TerminalError(error.message, {
-    metadata: { code: error.code, outcome: noCharge ? 'refused' : 'in doubt' },
+    metadata: { code: error.code, outcome: isRejected ? 'rejected' : 'unknown' },
   });
 }
 
-/** Whether it is certain that no charge exists. An invocation that is cancelled proves nothing. */
-export function isRefusal({ metadata }: restate.TerminalError): boolean {
-  return metadata?.outcome === 'refused';
+/** Whether it is proven that no charge exists. A cancelled invocation proves nothing. */
+export function isRejection({ metadata }: restate.TerminalError): boolean {
+  return metadata?.outcome === 'rejected';
 }
 
-function isPassing(error: PaymentsError, sinceCharge: number): boolean {
-  if (error instanceof NotFoundError) return sinceCharge < MISSING_IS_BELIEVED_AFTER;
-  // A worker that is closed is about to end: the next one carries on.
+function isTemporary(error: PaymentsError, sinceCharge: number): boolean {
+  if (error instanceof NotFoundError) return sinceCharge < NOT_FOUND_GRACE;
+  // The client is closed because this worker is about to end. The next worker continues.
   return error.retryable || error instanceof ClosedError;
 }
 
-function pauseOf(error: PaymentsError): { retryAfter: number } | undefined {
+function readRetryAfter(error: PaymentsError): { retryAfter: number } | undefined {
   return error instanceof APIError && error.retryAfter !== undefined
     ? { retryAfter: error.retryAfter }
     : undefined;

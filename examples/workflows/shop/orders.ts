@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Transaction } from 'payment-collection-client';
 
-/** What the shop sells, to whom, and how they pay. */
+/** An order with what the charge needs. */
 export interface NewOrder {
   readonly id: string;
   /** With two decimals. */
@@ -14,13 +14,21 @@ export interface NewOrder {
 
 /**
  * - `placed`: not charged yet, as far as the shop knows.
- * - `waiting`: the customer has a prompt on the phone.
- * - `fulfilled`, `released`: paid and shipped; not paid, and the goods are for sale again.
- * - `paid_late`: paid after it was released. A person ships it after all, or pays it back.
- * - `parked`: nobody knows whether there is a charge, or it is for another sum. A person finds out.
- * - `refused`: the service takes no such charge, and none exists.
+ * - `waiting`: charged. The customer has a prompt on the phone.
+ * - `fulfilled`: paid and shipped.
+ * - `released`: not paid in time. The goods are for sale again.
+ * - `paid_late`: paid after the release. A person ships the order, or pays the money back.
+ * - `in_review`: a charge might exist, or its amount is wrong. A person reviews it.
+ * - `rejected`: the service rejected the charge. No charge exists.
  */
-export type OrderState = 'placed' | 'waiting' | 'fulfilled' | 'released' | 'paid_late' | 'parked' | 'refused';
+export type OrderState =
+  | 'placed'
+  | 'waiting'
+  | 'fulfilled'
+  | 'released'
+  | 'paid_late'
+  | 'in_review'
+  | 'rejected';
 
 export interface Order extends NewOrder {
   readonly state: OrderState;
@@ -31,8 +39,8 @@ export interface Order extends NewOrder {
 }
 
 /**
- * The shop's own table of orders: a stand-in for the one that you have. What matters here is that each change is one
- * statement that asks for the state that it comes from. A step that an engine runs twice then changes nothing twice.
+ * The shop's table of orders. It stands for the table that you have. Each change is one statement with the previous state
+ * in its condition, so that a step that an engine runs twice changes the order once.
  */
 export class Orders {
   readonly #database: DatabaseSync;
@@ -66,13 +74,13 @@ export class Orders {
     return row;
   }
 
-  byReference(reference: string): Order | undefined {
+  findByReference(reference: string): Order | undefined {
     const row: unknown = this.#database.prepare('SELECT * FROM orders WHERE reference = ?').get(reference);
     return isOrder(row) ? row : undefined;
   }
 
   /** Orders in these states, the oldest first. */
-  in(...states: OrderState[]): Order[] {
+  listByState(...states: OrderState[]): Order[] {
     const marks = states.map(() => '?').join(', ');
     const rows: unknown[] = this.#database
       .prepare(`SELECT * FROM orders WHERE state IN (${marks}) ORDER BY rowid`)
@@ -80,11 +88,11 @@ export class Orders {
     return rows.filter(isOrder);
   }
 
-  parcels(id: string): number {
+  countParcels(id: string): number {
     return this.#database.prepare('SELECT 1 FROM parcels WHERE order_id = ?').all(id).length;
   }
 
-  charged(id: string, reference: string, at: number): void {
+  markCharged(id: string, reference: string, at: number): void {
     this.#database
       .prepare(
         `UPDATE orders SET state = 'waiting', reference = ?, charged_at = ? WHERE id = ? AND state = 'placed'`,
@@ -92,26 +100,26 @@ export class Orders {
       .run(reference, at, id);
   }
 
-  refuse(id: string, note: string): void {
-    this.#move(id, 'refused', ['placed'], note);
+  reject(id: string, note: string): void {
+    this.#move(id, 'rejected', ['placed'], note);
   }
 
-  /** Nothing may be done about it without a person. */
-  park(id: string, note: string): void {
-    this.#move(id, 'parked', ['placed', 'waiting', 'released'], note);
+  /** Sets the order aside for a person. No code changes it afterwards. */
+  holdForReview(id: string, note: string): void {
+    this.#move(id, 'in_review', ['placed', 'waiting', 'released'], note);
   }
 
-  /** The goods are for sale again; the reference stays, since an approval may still come. */
+  /** Releases the goods. The order keeps its reference, because an approval might still come. */
   release(id: string): void {
     this.#move(id, 'released', ['waiting']);
   }
 
-  /** What a final transaction means for the order. It may be told any number of times. */
-  conclude(id: string, { status, amount, currency }: Transaction): OrderState {
+  /** Changes the order as its final transaction requires. Any number of calls have the effect of one. */
+  applyFinalStatus(id: string, { status, amount, currency }: Transaction): OrderState {
     const order = this.get(id);
     if (status !== 'success') this.release(id);
     else if (amount !== order.amount || currency !== order.currency)
-      this.park(id, `paid ${amount} ${currency} instead of ${order.amount} ${order.currency}`);
+      this.holdForReview(id, `paid ${amount} ${currency} instead of ${order.amount} ${order.currency}`);
     else {
       this.#move(id, 'fulfilled', ['waiting']);
       this.#move(id, 'paid_late', ['released']);

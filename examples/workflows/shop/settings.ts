@@ -1,10 +1,13 @@
-import { type Looks, usualLooks } from './looks.ts';
+import { type CheckSchedule, defaultCheckSchedule } from './check-schedule.ts';
 
-/** Where things are. The client itself reads `PAYMENTS_BASE_URL` and `PAYMENTS_API_KEY`. */
+/** The file of the orders. The client itself reads `PAYMENTS_BASE_URL` and `PAYMENTS_API_KEY`. */
 export const ordersFile = process.env.ORDERS_FILE ?? 'orders.db';
 
-/** Other looks than usual, as JSON: for the tests, which cannot wait for ten minutes. */
-export const looks: Looks = { ...usualLooks, ...JSON.parse(process.env.LOOKS ?? '{}') };
+/** The tests set another schedule as JSON, because they cannot wait for ten minutes. */
+export const checkSchedule: CheckSchedule = {
+  ...defaultCheckSchedule,
+  ...JSON.parse(process.env.CHECK_SCHEDULE ?? '{}'),
+};
 
-/** One attempt of a request, in milliseconds. */
+/** The timeout of one attempt of a request, in milliseconds. */
 export const timeout = Number(process.env.PAYMENTS_TIMEOUT ?? 15_000);

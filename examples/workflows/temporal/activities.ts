@@ -8,43 +8,43 @@ export interface Charged {
   chargedAt: number;
 }
 
-export interface Look {
-  /** What became of the order, or `null` while the payment is not final: that is no error. */
+export interface CheckedPayment {
+  /** The order's new state, or `null` while the payment is not final, which is not an error. */
   state: OrderState | null;
   retryAfter: number | undefined;
 }
 
-/** They take an order's id and no more: phone and email stay in the shop's own database, out of Temporal's history. */
+/** Creates the activities. They take only an order's id, so that phone and email stay out of Temporal's history. */
 export function createActivities({ payments, orders }: { payments: PaymentsClient; orders: Orders }) {
   return {
-    /** Temporal runs an activity at least once: where a crash comes before its result is kept, the journal answers. */
+    /** After a crash before its result is stored, Temporal runs it again. The journal then returns the first result. */
     async charge(id: string): Promise<Charged> {
       const { amount, currency, customer_email, phone, network } = orders.get(id);
       const { reference } = await payments
         .chargeMobileMoney({ amount, currency, customer_email, phone, network }, { idempotencyKey: id })
         .catch((error: unknown) => throwForTemporal(error));
       const chargedAt = Date.now();
-      orders.charged(id, reference, chargedAt);
+      orders.markCharged(id, reference, chargedAt);
       return { reference, chargedAt };
     },
 
-    async look(id: string, { reference, chargedAt }: Charged): Promise<Look> {
+    async checkPayment(id: string, { reference, chargedAt }: Charged): Promise<CheckedPayment> {
       const { final, transaction, retryAfter } = await payments
         .check(reference, { signal: cancellationSignal() })
         .catch((error: unknown) => throwForTemporal(error, Date.now() - chargedAt));
-      return { state: final ? orders.conclude(id, transaction) : null, retryAfter };
+      return { state: final ? orders.applyFinalStatus(id, transaction) : null, retryAfter };
     },
 
     async release(id: string): Promise<void> {
       orders.release(id);
     },
 
-    async refuse(id: string, why: string): Promise<void> {
-      orders.refuse(id, why);
+    async reject(id: string, reason: string): Promise<void> {
+      orders.reject(id, reason);
     },
 
-    async park(id: string, why: string): Promise<void> {
-      orders.park(id, why);
+    async holdForReview(id: string, reason: string): Promise<void> {
+      orders.holdForReview(id, reason);
     },
   };
 }

@@ -9,18 +9,18 @@ import {
   setHandler,
   TemporalFailure,
 } from '@temporalio/workflow';
-import { type Looks, nextLook } from '../shop/looks.ts';
+import { type CheckSchedule, nextCheck } from '../shop/check-schedule.ts';
 import type { OrderState } from '../shop/orders.ts';
 import type { Activities, Charged } from './activities.ts';
 
-// A worker that is killed is found out by `startToCloseTimeout` only: longer than a request and the journal's lease.
-const { look, release, refuse, park } = proxyActivities<Activities>({
+// Only `startToCloseTimeout` detects a killed worker. It is longer than a request and the journal's lease together.
+const { checkPayment, release, reject, holdForReview } = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',
   retry: { maximumInterval: '15s' },
 });
 
-// A prompt that comes much later would only puzzle the customer: then it is left to a person. A charge that is under way
-// is waited for, also where the workflow is cancelled.
+// A prompt that comes much later would confuse the customer: after that the order needs a manual review. A running charge
+// is awaited even if the workflow is cancelled.
 const { charge } = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',
   scheduleToCloseTimeout: '10 minutes',
@@ -28,54 +28,56 @@ const { charge } = proxyActivities<Activities>({
   retry: { maximumInterval: '15s' },
 });
 
-/** A webhook came in. It is not believed: it only brings the next look forward. */
-export const hint = defineSignal('hint');
+/** A webhook arrived. Nothing in it is trusted: it only brings the next check forward. */
+export const notification = defineSignal('notification');
 
-/** The looks are an argument: what is read from a setting may be another at a replay. */
-export async function orderWorkflow(id: string, looks: Looks): Promise<OrderState> {
+/** The schedule is an argument: a setting might have another value at a replay. */
+export async function orderWorkflow(id: string, schedule: CheckSchedule): Promise<OrderState> {
   try {
-    return await settle(id, await charge(id), looks);
+    return await checkUntilFinal(id, await charge(id), schedule);
   } catch (error) {
     if (!(error instanceof TemporalFailure)) throw error;
-    const why = rootCause(error) ?? error.message;
-    const refused = isRefusal(error);
-    // Also where the workflow is cancelled: nobody knows then whether the customer pays.
-    await CancellationScope.nonCancellable(() => (refused ? refuse(id, why) : park(id, why)));
-    return refused ? 'refused' : 'parked';
+    const reason = rootCause(error) ?? error.message;
+    const isRejected = isRejection(error);
+    // Also after a cancellation: it is then not known whether the customer pays.
+    await CancellationScope.nonCancellable(() =>
+      isRejected ? reject(id, reason) : holdForReview(id, reason),
+    );
+    return isRejected ? 'rejected' : 'in_review';
   }
 }
 
-/** Looks until the payment is final. Past the first deadline the goods are for sale again, and the looks go on. */
-async function settle(id: string, charged: Charged, looks: Looks): Promise<OrderState> {
-  let hinted = false;
-  setHandler(hint, () => {
-    hinted = true;
+/** Checks until the payment is final. At the deadline it releases the goods, and the checks continue. */
+async function checkUntilFinal(id: string, charged: Charged, schedule: CheckSchedule): Promise<OrderState> {
+  let isNotified = false;
+  setHandler(notification, () => {
+    isNotified = true;
   });
-  const began = Date.now();
-  let released = false;
+  const startedAt = Date.now();
+  let isReleased = false;
   let retryAfter: number | undefined;
   for (;;) {
-    const elapsed = Date.now() - began;
-    const next = nextLook({ elapsed, retryAfter, random: Math.random() }, looks);
-    if (!released && next?.late !== false) {
+    const elapsed = Date.now() - startedAt;
+    const next = nextCheck({ elapsed, retryAfter, random: Math.random() }, schedule);
+    if (!isReleased && next?.isAfterDeadline !== false) {
       await release(id);
-      released = true;
+      isReleased = true;
     }
     if (!next) return 'released';
 
-    await condition(() => hinted, next.delay);
-    hinted = false;
-    const seen = await look(id, charged);
-    if (seen.state) return seen.state;
-    retryAfter = seen.retryAfter;
+    await condition(() => isNotified, next.delay);
+    isNotified = false;
+    const result = await checkPayment(id, charged);
+    if (result.state) return result.state;
+    retryAfter = result.retryAfter;
   }
 }
 
-/** Whether it is certain that no charge exists. A timeout or a cancellation proves nothing. */
-function isRefusal(error: unknown): boolean {
+/** Whether it is proven that no charge exists. A timeout or a cancellation proves nothing. */
+function isRejection(error: unknown): boolean {
   return (
     error instanceof ActivityFailure &&
     error.cause instanceof ApplicationFailure &&
-    error.cause.type === 'Refused'
+    error.cause.type === 'Rejected'
   );
 }

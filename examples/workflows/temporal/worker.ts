@@ -7,14 +7,14 @@ import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { Orders } from '../shop/orders.ts';
 import { ordersFile, timeout } from '../shop/settings.ts';
 import { createActivities } from './activities.ts';
-import { address, handOver, taskQueue } from './temporal.ts';
+import { address, submitOrder, taskQueue } from './temporal.ts';
 
 const { JOURNAL_FILE = 'journal.db', JOURNAL_LEASE = '10000' } = process.env;
 
 const orders = new Orders(ordersFile);
 const connection = await NativeConnection.connect({ address });
 
-// Temporal tries again by itself: retries within retries would multiply, and hide.
+// Temporal retries by itself. Retries inside its retries would multiply, and its history would not show them.
 const payments = new PaymentsClient({
   journal: sqliteJournal(new DatabaseSync(JOURNAL_FILE), { lease: Number(JOURNAL_LEASE) }),
   timeout,
@@ -28,10 +28,10 @@ const worker = await Worker.create({
   activities: createActivities({ payments, orders }),
 });
 
-// An order may be written down and not handed over: its shop died in between.
-for (const { id } of orders.in('placed')) await handOver(new Client({ connection }), id);
+// An order might be stored and not submitted: the shop crashed in between.
+for (const { id } of orders.listByState('placed')) await submitOrder(new Client({ connection }), id);
 
-// On SIGTERM it takes nothing new, and lets a charge end that is under way.
+// On SIGTERM it takes nothing new and lets running charges end.
 const running = worker.run();
 console.log('ready');
 await running;

@@ -2,95 +2,114 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Crew } from './crew.ts';
+import { type LoggedCall, readCallLog } from './call-log.ts';
+import { checkKeys, findDoubleCharges, type StateCounts } from './check-run.ts';
+import type { JournalKind } from './journal-kinds.ts';
 import { openJournal, prepareJournal } from './journals.ts';
-import type { JournalKind } from './kinds.ts';
-import { type Note, readNotes } from './notes.ts';
-import { type Settled, settleDoubts } from './person.ts';
+import { type ResolvedCounts, resolveUnresolvedKeys } from './reviewer.ts';
 import { type CrashService, startCrashService } from './service.ts';
-import { doubleCharges, type Endings, judge } from './verdict.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 export interface RunOptions {
   kind: JournalKind;
-  /** The URL of a database; SQLite gets a file of its own. */
+  /** The URL of a database. SQLite gets its own file. */
   url?: string | undefined;
   keys: number;
   workers: number;
   /** How many workers are killed before they are left alone. */
   kills: number;
   seed: number;
-  /** Whether somebody settles keys that are in doubt while the workers run. */
-  person?: boolean | undefined;
+  /** Whether a reviewer resolves unresolved keys while the workers run. */
+  hasReviewer?: boolean | undefined;
   lease?: number | undefined;
   timeout?: number | undefined;
   /** Ends the run and every process of it. */
   signal?: AbortSignal | undefined;
 }
 
-/** What a run came to. */
-export interface Outcome {
+/** The counts of a run. */
+export interface RunResult {
   kind: JournalKind;
   keys: number;
   kills: number;
   aimed: number;
-  /** By the point at which each of those that were aimed hit. */
+  /** Kills by kill point. */
   killsAt: ReadonlyMap<string, number>;
-  heldUp: number;
+  paused: number;
   restarts: number;
   requests: number;
   charges: number;
-  /** Calls that found another process charging under their key. */
+  /** Calls that waited for another process that was charging under their key. */
   waited: number;
   /** Results that came from the journal, with nothing sent. */
-  answered: number;
+  replayed: number;
   conflicts: number;
-  /** Without a journal that outlives a process there is nothing to read. */
-  endings: Endings | undefined;
-  settled: Settled | undefined;
+  /** Keys by state. `undefined` without a journal that outlives its process. */
+  states: StateCounts | undefined;
+  resolved: ResolvedCounts | undefined;
   doubled: number;
   doubledAfterCrash: number;
-  untruths: readonly string[];
+  violations: readonly string[];
   seconds: number;
 }
 
-/** Charges every key by workers that are killed and started again, and holds what they say against the service's books. */
-export async function runCrashProof(options: RunOptions): Promise<Outcome> {
-  const began = performance.now();
+/**
+ * Charges every key in workers that are killed and started again. Then it compares what they logged, and the journal, with
+ * the service's ledger.
+ */
+export async function runCrashProof(options: RunOptions): Promise<RunResult> {
+  const startedAt = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'payments-crashproof-'));
   const place = options.url ?? join(folder, 'journal.db');
-  const crew = new Crew(options, folder);
-  const service = await startCrashService(options.seed, (moment, generation) => crew.saw(moment, generation));
+  const pool = new WorkerPool(options, folder);
+  const service = await startCrashService(options.seed, (point, generation) =>
+    pool.onRequest(point, generation),
+  );
   try {
     await prepareJournal(options.kind, place);
-    const settled = await atWork(crew, service, { ...options, folder, place });
+    const resolved = await runWorkers(pool, service, { ...options, folder, place });
     await service.stop();
-    const notes = readNotes(folder);
-    const doubled = doubleCharges({ keys: options.keys, service });
+    const calls = readCallLog(folder);
+    const doubled = findDoubleCharges({ keys: options.keys, service });
     return {
       kind: options.kind,
       keys: options.keys,
-      ...crew.counts,
+      ...pool.counts,
       requests: [...service.faults.values()].reduce((sum, count) => sum + count, 0),
       charges: service.charges.length,
-      ...countsIn(notes, service),
-      ...(await verdict({ ...options, place }, service, notes)),
-      settled,
+      ...countCalls(calls, service),
+      ...(await checkJournal({ ...options, place }, service, calls)),
+      resolved,
       doubled: doubled.length,
       doubledAfterCrash: doubled.filter(({ afterCrash }) => afterCrash).length,
-      seconds: (performance.now() - began) / 1000,
+      seconds: (performance.now() - startedAt) / 1000,
     };
   } finally {
-    crew.dismiss();
+    pool.killAll();
     await service.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-type Site = RunOptions & { folder: string; place: string };
+type RunContext = RunOptions & { folder: string; place: string };
 
-/** Every slot starts workers until one has come to the end of its orders. */
-async function atWork(crew: Crew, service: CrashService, site: Site): Promise<Settled | undefined> {
-  const { seed, kind, keys, workers, folder, place, person = false, lease = 400, timeout = 600 } = site;
+/** Each slot starts one worker after another, until one has finished the slot's orders. */
+async function runWorkers(
+  pool: WorkerPool,
+  service: CrashService,
+  context: RunContext,
+): Promise<ResolvedCounts | undefined> {
+  const {
+    seed,
+    kind,
+    keys,
+    workers,
+    folder,
+    place,
+    hasReviewer = false,
+    lease = 400,
+    timeout = 600,
+  } = context;
   const common = {
     seed,
     kind,
@@ -101,42 +120,50 @@ async function atWork(crew: Crew, service: CrashService, site: Site): Promise<Se
     workers,
     lease,
     timeout,
-    person,
+    hasReviewer,
   };
   const ended = new AbortController();
-  const desk = person ? personAt(service, site, ended.signal) : undefined;
+  const review = hasReviewer ? startReviewer(service, context, ended.signal) : undefined;
   const slots = Array.from({ length: workers }, async (_, slot) => {
-    while (!site.signal?.aborted && (await crew.work({ ...common, slot })) === 'killed');
+    while (!context.signal?.aborted && (await pool.runWorker({ ...common, slot })) === 'killed');
   });
   try {
-    await Promise.race([Promise.all(slots), desk?.then(() => Promise.all(slots)) ?? Promise.all(slots)]);
+    await Promise.race([Promise.all(slots), review?.then(() => Promise.all(slots)) ?? Promise.all(slots)]);
   } finally {
     ended.abort();
   }
-  site.signal?.throwIfAborted();
-  return desk;
+  context.signal?.throwIfAborted();
+  return review;
 }
 
-async function personAt(service: CrashService, site: Site, signal: AbortSignal): Promise<Settled> {
-  const { seed, kind, place, folder, lease = 400 } = site;
-  if (kind === 'none') throw new Error('without a journal there is nothing to settle');
+async function startReviewer(
+  service: CrashService,
+  context: RunContext,
+  signal: AbortSignal,
+): Promise<ResolvedCounts> {
+  const { seed, kind, place, folder, lease = 400 } = context;
+  if (kind === 'none') throw new Error('A reviewer needs a journal.');
   const { journal, close } = await openJournal(kind, place, { lease, other: false, aroundCommit });
   try {
-    return await settleDoubts({ seed, journal, service, folder, lease }, signal);
+    return await resolveUnresolvedKeys({ seed, journal, service, folder, lease }, signal);
   } finally {
     await close();
   }
 }
 
-async function verdict(site: RunOptions & { place: string }, service: CrashService, notes: readonly Note[]) {
-  const { kind, keys, place, lease = 400 } = site;
-  if (kind === 'none' || kind === 'memory') return { endings: undefined, untruths: [] };
-  // Whatever the last worker that died had claimed is then in doubt.
+async function checkJournal(
+  context: RunOptions & { place: string },
+  service: CrashService,
+  calls: readonly LoggedCall[],
+) {
+  const { kind, keys, place, lease = 400 } = context;
+  if (kind === 'none' || kind === 'memory') return { states: undefined, violations: [] };
+  // After that, the leases of every worker that was killed have expired.
   await sleep(1.5 * lease);
   const { journal, close } = await openJournal(kind, place, { lease, other: true, aroundCommit });
   try {
-    const { untruths, ...endings } = await judge(journal, { keys, service, notes });
-    return { endings, untruths };
+    const { violations, ...states } = await checkKeys(journal, { keys, service, calls });
+    return { states, violations };
   } finally {
     await close();
   }
@@ -144,11 +171,11 @@ async function verdict(site: RunOptions & { place: string }, service: CrashServi
 
 const aroundCommit = (commit: () => void) => commit();
 
-function countsIn(notes: readonly Note[], service: CrashService) {
+function countCalls(calls: readonly LoggedCall[], service: CrashService) {
   const charged = new Set(service.charges.map(({ call }) => call));
   return {
-    waited: notes.filter(({ waited }) => waited).length,
-    answered: notes.filter(({ ending, call }) => ending === 'completed' && !charged.has(call)).length,
-    conflicts: notes.filter(({ ending }) => ending === 'conflict').length,
+    waited: calls.filter(({ hasWaited }) => hasWaited).length,
+    replayed: calls.filter(({ result, call }) => result === 'completed' && !charged.has(call)).length,
+    conflicts: calls.filter(({ result }) => result === 'conflict').length,
   };
 }

@@ -3,17 +3,17 @@ import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import type { JournalKind } from './kinds.ts';
+import type { JournalKind } from './journal-kinds.ts';
 
 export interface OpenJournal {
   journal: Journal;
   close(): Promise<void>;
 }
 
-/** What happens around each commit of SQLite, which no kill from outside would hit. */
+/** Wraps each commit of SQLite. A kill from outside is not exact enough to hit it. */
 export type AroundCommit = (commit: () => void) => void;
 
-/** A process's own handle on the journal that all share; `other` takes the other client of Redis. */
+/** Opens this process's handle on the shared journal. With `other`, Redis uses its other client library. */
 export async function openJournal(
   kind: Exclude<JournalKind, 'none'>,
   place: string,
@@ -24,7 +24,7 @@ export async function openJournal(
     case 'memory':
       return { journal: memoryJournal({ lease }), close: async () => {} };
     case 'sqlite':
-    case 'expired is free': {
+    case 'frees expired keys': {
       const database = new DatabaseSync(place);
       const watched = {
         prepare: (sql: string) => database.prepare(sql),
@@ -33,12 +33,12 @@ export async function openJournal(
       };
       const journal = sqliteJournal(watched, { lease });
       return {
-        journal: kind === 'sqlite' ? journal : forgetful(journal),
+        journal: kind === 'sqlite' ? journal : freeingExpiredKeys(journal),
         close: async () => database.close(),
       };
     }
     case 'postgres': {
-      const pool = await poolAt(place);
+      const pool = await openPool(place);
       return { journal: postgresJournal(pool, { lease }), close: () => pool.end() };
     }
     case 'redis': {
@@ -54,29 +54,29 @@ export async function openJournal(
   }
 }
 
-/** Makes what has to be there before many processes come. */
+/** Creates the journal's table before the workers start. */
 export async function prepareJournal(kind: JournalKind, place: string): Promise<void> {
   if (kind !== 'postgres') return;
-  const pool = await poolAt(place);
+  const pool = await openPool(place);
   await postgresJournal(pool).migrate();
   await pool.end();
 }
 
-/** Each client is loaded by those only that use it: a worker is started hundreds of times. */
-async function poolAt(connectionString: string) {
+/** Imports the client only here: workers start hundreds of times, and most need no PostgreSQL. */
+async function openPool(connectionString: string) {
   const { Pool } = (await import('pg')).default;
   return new Pool({ connectionString, max: 4 });
 }
 
-/** A journal with the mistake that comes first to mind: a process that died is taken to have sent nothing. */
-function forgetful(journal: Journal): Journal {
+/** A journal with the obvious mistake: it takes an expired lease as proof that nothing was sent. */
+function freeingExpiredKeys(journal: Journal): Journal {
   return {
     ...journal,
-    async claim(key, attempt) {
+    async claim(key, intent) {
       const entry = await journal.read(key);
       if (entry?.state === 'unknown' && entry.reference === undefined)
         await journal.resolve(key, 'not_charged').catch(() => {});
-      return journal.claim(key, attempt);
+      return journal.claim(key, intent);
     },
   };
 }

@@ -1,24 +1,24 @@
-import { chance } from './chance.ts';
+import { seededRandom } from './seeded-random.ts';
 
-/** An order of the shop: one key of the journal, and one charge at most. */
+/** An order of the shop: one key of the journal, and one charge at maxCalls. */
 export interface Order {
   readonly index: number;
   readonly key: string;
 }
 
-export function orderAt(index: number): Order {
+export function createOrder(index: number): Order {
   return { index, key: `order-${index}` };
 }
 
-/** The worker slots that try an order: two of them race for it, but where no journal could tell them of each other. */
-export function slotsOf({ index }: Order, workers: number, races: boolean): readonly [number, number] {
+/** Returns the worker slots that charge an order. Two slots race for it, unless no journal is shared between them. */
+export function assignSlots({ index }: Order, workers: number, races: boolean): readonly [number, number] {
   const first = index % workers;
   return [first, races ? (first + 1) % workers : first];
 }
 
-/** What is charged for an order. One worker of the two may get it wrong: the key is then used with other input. */
-export function inputOf({ index, key }: Order, wrongly: boolean) {
-  const amount = 1 + (index % 900) + (wrongly ? 0.5 : 0);
+/** Returns the input of an order's charge. With `isWrong` the key is used with other input. */
+export function createInput({ index, key }: Order, isWrong: boolean) {
+  const amount = 1 + (index % 900) + (isWrong ? 0.5 : 0);
   return {
     amount: amount.toFixed(2),
     customer_email: `${key}@example.com`,
@@ -27,7 +27,7 @@ export function inputOf({ index, key }: Order, wrongly: boolean) {
   } as const;
 }
 
-/** One order in twenty-five is charged with other input by the second of its workers. */
+/** Whether this slot charges the order with other input: the second worker of one order in 25. */
 export function isMistaken(seed: number, order: Order, slots: readonly number[], slot: number): boolean {
-  return slots[0] !== slots[1] && slot === slots[1] && chance(seed, 'mistaken', order.index) < 0.04;
+  return slots[0] !== slots[1] && slot === slots[1] && seededRandom(seed, 'mistaken', order.index) < 0.04;
 }

@@ -1,46 +1,48 @@
 import { printTable } from '../../../bench/table.ts';
-import { points } from './doom.ts';
-import type { Outcome } from './harness.ts';
-import type { JournalKind } from './kinds.ts';
+import type { RunResult } from './harness.ts';
+import type { JournalKind } from './journal-kinds.ts';
+import { killPoints } from './kill-plan.ts';
 
-const whole = (count: number | undefined) => (count === undefined ? '-' : count.toLocaleString('en-US'));
+const formatCount = (count: number | undefined) =>
+  count === undefined ? '-' : count.toLocaleString('en-US');
 
-export function printOutcomes(title: string, outcomes: readonly Outcome[]): void {
-  const sides = outcomes.map((outcome) => ({ name: nameOf(outcome), outcome }));
+export function printResults(title: string, results: readonly RunResult[]): void {
+  const sides = results.map((result) => ({ name: formatName(result), result }));
   const line =
-    (read: (outcome: Outcome) => number | undefined) =>
-    ({ outcome }: { outcome: Outcome }) =>
-      whole(read(outcome));
+    (read: (result: RunResult) => number | undefined) =>
+    ({ result }: { result: RunResult }) =>
+      formatCount(read(result));
   printTable(title, sides, [
     ['journal', ({ name }) => name],
     ['keys', line(({ keys }) => keys)],
     ['kills', line(({ kills }) => kills)],
     ['aimed', line(({ aimed }) => aimed)],
-    ['held up', line(({ heldUp }) => heldUp)],
+    ['paused', line(({ paused }) => paused)],
     ['restarts', line(({ restarts }) => restarts)],
     ['requests', line(({ requests }) => requests)],
     ['charges', line(({ charges }) => charges)],
     ['waited', line(({ waited }) => waited)],
-    ['from record', line(({ answered }) => answered)],
+    ['replayed', line(({ replayed }) => replayed)],
     ['conflicts', line(({ conflicts }) => conflicts)],
-    ['completed', line(({ endings }) => endings?.completed)],
-    ['rejected', line(({ endings }) => endings?.rejected)],
-    ['unknown', line(({ endings }) => endings?.unknown)],
-    ['freed', line(({ endings }) => endings?.notCharged)],
-    ['settled', line(({ settled }) => settled && settled.charged + settled.notCharged)],
+    ['completed', line(({ states }) => states?.completed)],
+    ['rejected', line(({ states }) => states?.rejected)],
+    ['unknown', line(({ states }) => states?.unknown)],
+    ['not charged', line(({ states }) => states?.notCharged)],
+    ['resolved', line(({ resolved }) => resolved && resolved.charged + resolved.notCharged)],
     ['charged twice', line(({ doubled }) => doubled)],
     ['seconds', line(({ seconds }) => Math.round(seconds))],
   ]);
 }
 
-export function printKills(outcomes: readonly Outcome[]): void {
+export function printKills(results: readonly RunResult[]): void {
   printTable(
-    'Kills, by the moment they were aimed at',
-    [...points, 'any moment'].map((point) => point),
+    'Kills, by the point that they were aimed at',
+    [...killPoints, 'any time'].map((point) => point),
     [
-      ['moment', (point) => point],
-      ...outcomes.map(
-        (outcome) => [nameOf(outcome), (point: string) => whole(outcome.killsAt.get(point) ?? 0)] as const,
+      ['point', (point) => point],
+      ...results.map(
+        (result) =>
+          [formatName(result), (point: string) => formatCount(result.killsAt.get(point) ?? 0)] as const,
       ),
     ],
   );
@@ -48,7 +50,7 @@ export function printKills(outcomes: readonly Outcome[]): void {
 
 const names: Partial<Record<JournalKind, string>> = { none: 'no journal', memory: 'in memory only' };
 
-export function nameOf({ kind, settled }: Outcome): string {
+export function formatName({ kind, resolved }: RunResult): string {
   const name = names[kind] ?? kind;
-  return settled ? `${name}, with a person` : name;
+  return resolved ? `${name}, with a reviewer` : name;
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { chance, pick } from './chance.ts';
+import { pickWeighted, seededRandom } from './seeded-random.ts';
 
 /** A charge that the service has made. */
 export interface Charge {
@@ -17,22 +17,22 @@ export interface Charge {
 export interface CrashService {
   readonly baseUrl: string;
   readonly charges: readonly Charge[];
-  readonly faults: ReadonlyMap<Manner, number>;
+  readonly faults: ReadonlyMap<ResponseKind, number>;
   chargesFor(key: string): readonly Charge[];
   /** How many requests for this key have come in. */
   requestsFor(key: string): number;
-  /** Whether a request for this key is being handled at this moment. */
+  /** Whether a request for this key is being handled now. */
   isBusyWith(key: string): boolean;
   stop(): Promise<void>;
 }
 
-/** How often a request is met in which way, out of a hundred. */
-const manners = {
-  answer: 56,
-  'answer late': 5,
+/** How often the service responds in each way, in percent. */
+const responseWeights = {
+  success: 56,
+  'late success': 5,
   'reset before accepting': 4,
   'reset after accepting': 4,
-  'answer lost': 4,
+  'response lost': 4,
   'hang before accepting': 1,
   'hang after accepting': 2,
   '429': 4,
@@ -45,24 +45,24 @@ const manners = {
   'wrong amount': 3,
 };
 
-type Manner = keyof typeof manners;
+type ResponseKind = keyof typeof responseWeights;
 
 const requestSchema = z.object({ order: z.string(), amount: z.number() });
 
-type Watch = (moment: 'accepted' | 'answered', generation: number) => void;
+type OnRequest = (point: 'accepted' | 'response sent', generation: number) => void;
 
-export async function startCrashService(seed: number, watch: Watch): Promise<CrashService> {
+export async function startCrashService(seed: number, onRequest: OnRequest): Promise<CrashService> {
   const charges: Charge[] = [];
   const byKey = new Map<string, Charge[]>();
   const requests = new Map<string, number>();
   const busy = new Map<string, number>();
-  const faults = new Map<Manner, number>();
+  const faults = new Map<ResponseKind, number>();
 
   const accept = (charge: Omit<Charge, 'reference'>): Charge => {
     const made = { ...charge, reference: `TXN-${charge.key}-${charges.length + 1}` };
     charges.push(made);
     byKey.set(made.key, [...(byKey.get(made.key) ?? []), made]);
-    watch('accepted', made.generation);
+    onRequest('accepted', made.generation);
     return made;
   };
 
@@ -70,12 +70,12 @@ export async function startCrashService(seed: number, watch: Watch): Promise<Cra
     const { key } = charge;
     const count = (requests.get(key) ?? 0) + 1;
     requests.set(key, count);
-    const isRefused = chance(seed, 'refused', key) < 0.03;
-    const manner = isRefused ? '400' : pick(manners, chance(seed, 'manner', key, count));
-    faults.set(manner, (faults.get(manner) ?? 0) + 1);
-    await sleep(chance(seed, 'delay', key, count) * (manner === 'answer late' ? 400 : 12));
-    endings[manner](response, () => accept(charge));
-    if (!response.destroyed) response.once('finish', () => watch('answered', charge.generation));
+    const isRejected = seededRandom(seed, 'rejected', key) < 0.03;
+    const kind = isRejected ? '400' : pickWeighted(responseWeights, seededRandom(seed, 'kind', key, count));
+    faults.set(kind, (faults.get(kind) ?? 0) + 1);
+    await sleep(seededRandom(seed, 'delay', key, count) * (kind === 'late success' ? 400 : 12));
+    respond[kind](response, () => accept(charge));
+    if (!response.destroyed) response.once('finish', () => onRequest('response sent', charge.generation));
   };
 
   const server = createServer(async (request, response) => {
@@ -84,7 +84,7 @@ export async function startCrashService(seed: number, watch: Watch): Promise<Cra
     try {
       for await (const chunk of request) body += chunk;
     } catch {
-      // Cut off before it was whole: such a request is nobody's charge.
+      // The connection ended before the request was whole: it makes no charge.
       return;
     }
     const { order: key, amount } = requestSchema.parse(JSON.parse(body));
@@ -100,7 +100,7 @@ export async function startCrashService(seed: number, watch: Watch): Promise<Cra
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the service has no port');
+  if (address === null || typeof address === 'string') throw new Error('The service has no port.');
 
   return {
     baseUrl: `http://127.0.0.1:${address.port}/api/v1`,
@@ -115,23 +115,23 @@ export async function startCrashService(seed: number, watch: Watch): Promise<Cra
         server.closeAllConnections();
         await once(server, 'close');
       }
-      // What had been taken in is handled to its end.
+      // Requests that came in before are handled to their end.
       while ([...busy.values()].some((count) => count > 0)) await sleep(10);
     },
   };
 }
 
-type Ending = (response: ServerResponse, accept: () => Charge) => void;
+type Respond = (response: ServerResponse, accept: () => Charge) => void;
 
-const endings: Record<Manner, Ending> = {
-  answer: (response, accept) => json(response, 200, taken(accept())),
-  'answer late': (response, accept) => json(response, 200, taken(accept())),
+const respond: Record<ResponseKind, Respond> = {
+  success: (response, accept) => json(response, 200, successBody(accept())),
+  'late success': (response, accept) => json(response, 200, successBody(accept())),
   'reset before accepting': (response) => reset(response),
   'reset after accepting': (response, accept) => {
     accept();
     reset(response);
   },
-  'answer lost': (response, accept) => {
+  'response lost': (response, accept) => {
     accept();
     response.socket?.end();
   },
@@ -140,7 +140,7 @@ const endings: Record<Manner, Ending> = {
     accept();
   },
   '429': (response) => json(response, 429, { status: false, message: 'Too many requests' }),
-  '400': (response) => json(response, 400, { status: false, message: 'Not today' }),
+  '400': (response) => json(response, 400, { status: false, message: 'Rejected' }),
   'status false': (response) => json(response, 200, { status: false, message: 'The network is down' }),
   '503 before accepting': (response) => json(response, 503, { message: 'Down for maintenance' }),
   '500 after accepting': (response, accept) => {
@@ -152,16 +152,16 @@ const endings: Record<Manner, Ending> = {
     response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
   },
   'JSON cut short': (response, accept) => {
-    const text = JSON.stringify(taken(accept()));
+    const text = JSON.stringify(successBody(accept()));
     response.writeHead(200, { 'content-type': 'application/json' }).end(text.slice(0, text.length / 2));
   },
   'wrong amount': (response, accept) => {
     const charge = accept();
-    json(response, 200, taken({ ...charge, amount: (Number(charge.amount) + 10).toFixed(2) }));
+    json(response, 200, successBody({ ...charge, amount: (Number(charge.amount) + 10).toFixed(2) }));
   },
 };
 
-function taken({ reference, amount }: Charge) {
+function successBody({ reference, amount }: Charge) {
   return {
     status: true,
     message: "A prompt has been sent to the customer's phone.",

@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { doomSchema } from './doom.ts';
-import { journalKinds } from './kinds.ts';
+import { journalKinds } from './journal-kinds.ts';
+import { killPlanSchema } from './kill-plan.ts';
 
-/** What a worker process is started with. */
+/** The settings of a worker process, passed as JSON in its first argument. */
 export const settingsSchema = z.object({
   seed: z.number(),
   kind: z.enum(journalKinds),
@@ -16,9 +16,9 @@ export const settingsSchema = z.object({
   generation: z.number(),
   lease: z.number(),
   timeout: z.number(),
-  /** Whether a person settles keys meanwhile, so that it is worth asking for an unknown one again. */
-  person: z.boolean(),
-  doom: doomSchema,
+  /** Whether a reviewer resolves keys during the run. A worker then calls an unresolved key more often. */
+  hasReviewer: z.boolean(),
+  killPlan: killPlanSchema,
 });
 
 export type Settings = z.infer<typeof settingsSchema>;

@@ -1,4 +1,4 @@
-// A merchant's worker, run by harness.ts: it charges orders until it has noted an end for each, unless it is killed.
+// A merchant's worker, started by harness.ts. It charges its orders until each has a last result, unless it is killed.
 import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -8,64 +8,67 @@ import {
   type PaymentsClientOptions,
   PaymentsError,
 } from '../../../src/index.ts';
-import { Fate } from './fate.ts';
+import { type LoggedCall, openCallLog, readCallLog } from './call-log.ts';
+import { isRaced } from './journal-kinds.ts';
 import { openJournal } from './journals.ts';
-import { raced } from './kinds.ts';
-import { type Note, noteWriter, readNotes } from './notes.ts';
-import { inputOf, isMistaken, type Order, orderAt, slotsOf } from './orders.ts';
+import { KillSwitch } from './kill-switch.ts';
+import { assignSlots, createInput, createOrder, isMistaken, type Order } from './orders.ts';
 import { settingsSchema } from './settings.ts';
 
 /**
- * How often an order is tried, by how the last try ended. A key in doubt is asked for again too: only the journal stands
- * between that and a second charge. Without a journal a job queue just runs the step again.
+ * How often an order is called, by the result of its last call. An unresolved key is called again too: only the journal
+ * prevents a second charge. Without a journal this is a job queue that runs a step again.
  */
-const TRIES = { completed: 1, conflict: 1, rejected: 3, unknown: 2, not_sent: 20, failed: 3 };
-const TRIES_WITH_PERSON = { ...TRIES, unknown: 8 };
+const MAX_CALLS = { completed: 1, conflict: 1, rejected: 3, unknown: 2, not_sent: 20, failed: 3 };
+const MAX_CALLS_WITH_REVIEWER = { ...MAX_CALLS, unknown: 8 };
 
 const settings = settingsSchema.parse(JSON.parse(process.argv[2] ?? ''));
-const { seed, kind, slot, generation, folder, keys, workers, lease, person } = settings;
+const { seed, kind, slot, generation, folder, keys, workers, lease, hasReviewer } = settings;
 /**
- * One that is held up has nothing else under way: a request that was just handed to a socket would leave when it goes on,
- * which no client can take back (docs/order-workflows.md).
+ * Calls at the same time. A worker that is to be paused makes one: a second request might be in a socket's buffer, and
+ * would leave after the pause. No client can prevent that (docs/order-workflows.md).
  */
-const AT_ONCE = settings.doom.manner === 'held up' ? 1 : 6;
+const CONCURRENCY = settings.killPlan.kind === 'paused' ? 1 : 6;
 process.on('disconnect', () => process.exit(1));
 
-const fate = new Fate(settings.doom);
-const note = noteWriter(folder, generation);
+const killSwitch = new KillSwitch(settings.killPlan);
+const logCall = openCallLog(folder, generation);
 const opened =
   kind === 'none'
     ? undefined
     : await openJournal(kind, settings.place, {
         lease,
         other: slot % 2 === 1,
-        aroundCommit: fate.aroundCommit,
+        aroundCommit: killSwitch.aroundCommit,
       });
 const waiting = new Set<string>();
 let calls = 0;
 
-// A process that is killed would leave nothing of it to the next one.
+// A process that is killed writes no compile cache, so it is written now for the next one.
 flushCompileCache();
 process.send?.('ready');
-let orders = remaining();
+let orders = listRemainingOrders();
 for (let round = 1; orders.length > 0; round++) {
-  orders = await tryAll(orders, round);
-  await sleep(person ? lease : 20);
+  orders = await callEach(orders, round);
+  await sleep(hasReviewer ? lease : 20);
 }
 await opened?.close();
 process.exit(0);
 
-/** First what the process before this one was about, then where the others are now, then what is left over. */
-function remaining(): Order[] {
-  const notes = readNotes(folder);
-  const own = notes.filter((noted) => noted.slot === slot);
-  const done = new Set(own.filter(({ last }) => last).map(({ index }) => index));
+/**
+ * Returns the orders without a last result. Those around the last call of the previous process come first, then those that
+ * the other workers have reached.
+ */
+function listRemainingOrders(): Order[] {
+  const calls = readCallLog(folder);
+  const own = calls.filter((call) => call.slot === slot);
+  const done = new Set(own.filter(({ isLast }) => isLast).map(({ index }) => index));
   const reached = Math.max(-1, ...own.map(({ index }) => index));
-  const frontier = Math.max(-1, ...notes.map(({ index }) => index));
-  const orders = Array.from({ length: keys }, (_, index) => orderAt(index)).filter(
-    (order) => slotsOf(order, workers, raced(kind)).includes(slot) && !done.has(order.index),
+  const frontier = Math.max(-1, ...calls.map(({ index }) => index));
+  const orders = Array.from({ length: keys }, (_, index) => createOrder(index)).filter(
+    (order) => assignSlots(order, workers, isRaced(kind)).includes(slot) && !done.has(order.index),
   );
-  const near = ({ index }: Order) => index <= reached + 2 * AT_ONCE * workers;
+  const near = ({ index }: Order) => index <= reached + 2 * CONCURRENCY * workers;
   const ahead = ({ index }: Order) => index >= frontier;
   return [
     ...orders.filter(near),
@@ -74,57 +77,64 @@ function remaining(): Order[] {
   ];
 }
 
-/** Tries each order once; gives back those that have to be tried again. */
-async function tryAll(orders: readonly Order[], round: number): Promise<Order[]> {
+/** Calls each order once. Returns the orders to call again. */
+async function callEach(orders: readonly Order[], round: number): Promise<Order[]> {
   const queue = orders.values();
-  const left: Order[] = [];
+  const remaining: Order[] = [];
   const work = async () => {
-    for (const order of queue) if (!(await settles(order, round))) left.push(order);
+    for (const order of queue) if (!(await callOrder(order, round))) remaining.push(order);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return left;
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return remaining;
 }
 
-async function settles(order: Order, round: number): Promise<boolean> {
+/** Returns whether this was the last call of the order. */
+async function callOrder(order: Order, round: number): Promise<boolean> {
   const call = `${generation}-${++calls}`;
-  const ended = await endOf(order, call);
-  const last = round >= (person ? TRIES_WITH_PERSON : TRIES)[ended.ending];
-  note({ index: order.index, slot, call, ...ended, waited: waiting.delete(call), last });
-  await fate.noted();
-  return last;
+  const charged = await charge(order, call);
+  const isLast = round >= (hasReviewer ? MAX_CALLS_WITH_REVIEWER : MAX_CALLS)[charged.result];
+  logCall({ index: order.index, slot, call, ...charged, hasWaited: waiting.delete(call), isLast });
+  await killSwitch.countCall();
+  return isLast;
 }
 
-async function endOf(order: Order, call: string): Promise<Pick<Note, 'ending' | 'reference' | 'amount'>> {
-  const wrongly = isMistaken(seed, order, slotsOf(order, workers, raced(kind)), slot);
+async function charge(
+  order: Order,
+  call: string,
+): Promise<Pick<LoggedCall, 'result' | 'reference' | 'amount'>> {
+  const isWrong = isMistaken(seed, order, assignSlots(order, workers, isRaced(kind)), slot);
   const options: CreateOptions = {
     extraBody: { order: order.key },
     ...(opened ? { idempotencyKey: order.key } : {}),
   };
   try {
-    const { reference, amount } = await clientFor(call).chargeMobileMoney(inputOf(order, wrongly), options);
-    return { ending: 'completed', reference, amount };
+    const { reference, amount } = await createClient(call).chargeMobileMoney(
+      createInput(order, isWrong),
+      options,
+    );
+    return { result: 'completed', reference, amount };
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    if (!opened) return { ending: 'failed' };
-    if (error instanceof IdempotencyConflictError) return { ending: 'conflict' };
+    if (!opened) return { result: 'failed' };
+    if (error instanceof IdempotencyConflictError) return { result: 'conflict' };
     if (error.outcome === null) throw error;
-    return { ending: error.outcome };
+    return { result: error.outcome };
   }
 }
 
-/** One client for each call, so that its events can be laid at its door. */
-function clientFor(call: string): PaymentsClient {
+/** Creates a client for one call, so that each event belongs to a call. */
+function createClient(call: string): PaymentsClient {
   const options: PaymentsClientOptions = {
     apiKey: 'sk_test_crashproof',
     baseUrl: settings.baseUrl,
     timeout: settings.timeout,
     maxRetries: 1,
     headers: { 'x-call': call, 'x-generation': String(generation) },
-    fetch: fate.fetch,
+    fetch: killSwitch.fetch,
     onEvent: (event) => {
       if (event.type === 'journal' && event.result === 'waiting') waiting.add(call);
-      fate.onEvent(event);
+      killSwitch.onEvent(event);
     },
   };
-  return new PaymentsClient(opened ? { ...options, journal: fate.around(opened.journal) } : options);
+  return new PaymentsClient(opened ? { ...options, journal: killSwitch.wrap(opened.journal) } : options);
 }

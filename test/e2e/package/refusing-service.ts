@@ -1,20 +1,18 @@
 import { constants, createSecureServer, type Http2ServerRequest } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
 import { selfSigned } from '../../helpers/certificate.ts';
 import type { Seen } from '../../helpers/dropping-service.ts';
+import { listening } from '../../helpers/listen.ts';
 import { answers } from '../../helpers/service.ts';
 
 export const refusals = ['REFUSED_STREAM', 'GOAWAY'] as const;
 
 export const certificate = selfSigned();
 
-/** Speaks HTTP/2 to who offers it, and refuses the first charge that comes over it; HTTP/1.1 is served as usual. */
+/** Starts a service that refuses the first charge over HTTP/2. Over HTTP/1.1 it responds as usual. */
 export async function startRefusingService(
   refusal: (typeof refusals)[number],
 ): Promise<{ baseUrl: string; seen: Seen }> {
   const seen: Seen = { charges: 0, charged: 0, connections: 0, hasFaulted: false };
-  const sockets = new Set<Socket>();
   const refuse = ({ stream }: Http2ServerRequest) => {
     seen.hasFaulted = true;
     if (refusal === 'GOAWAY') stream.session?.goaway(constants.NGHTTP2_NO_ERROR, 0);
@@ -33,16 +31,10 @@ export async function startRefusingService(
   });
   server.on('secureConnection', (socket) => {
     seen.connections++;
-    sockets.add(socket);
     socket.on('error', () => {});
   });
   server.on('session', (session) => session.on('error', () => {}));
   server.on('sessionError', () => {});
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   return { baseUrl: `https://127.0.0.1:${port}/api/v1`, seen };
 }

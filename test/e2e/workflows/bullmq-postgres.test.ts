@@ -3,8 +3,8 @@ import { afterAll, beforeAll } from 'vitest';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { describeBullMQ } from './bullmq.ts';
 
-/** Every row of BullMQ and of the journal, as XML. */
-const EVERYTHING = `
+/** Selects every row of BullMQ and of the journal, as XML. */
+const DUMP = `
   SELECT string_agg(query_to_xml(format('SELECT * FROM %I.%I', schemaname, tablename), true, false, '')::text, '') AS all
   FROM pg_tables WHERE schemaname IN ('bullmq', 'public')`;
 
@@ -21,10 +21,10 @@ describeBullMQ('BullMQ on PostgreSQL', async () => {
   await query(server.url, `CREATE DATABASE ${database}`);
   const url = new URL(database, server.url).href;
   const pool = new Pool({ connectionString: url });
-  const everything = async () => String((await pool.query(EVERYTHING)).rows[0]?.all);
+  const dump = async () => String((await pool.query(DUMP)).rows[0]?.all);
   return {
     env: { QUEUE_URL: url },
-    rows: async () => (await everything()).split('<row>').length - 1,
+    rows: async () => (await dump()).split('<row>').length - 1,
     async job(id) {
       const { rows } = await pool.query('SELECT state, attempts_made FROM bullmq.job WHERE id = $1', [
         `order-${id}`,
@@ -34,7 +34,7 @@ describeBullMQ('BullMQ on PostgreSQL', async () => {
     async removeJob(id) {
       await pool.query('DELETE FROM bullmq.job WHERE id = $1', [`order-${id}`]);
     },
-    everything,
+    dump,
     stop: () => pool.end(),
   };
 });

@@ -22,10 +22,10 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
         await redis.del(`bull:orders:order-${id}`);
         for (const set of ['completed', 'delayed']) await redis.zrem(`bull:orders:${set}`, `order-${id}`);
       },
-      async everything() {
+      async dump() {
         const keys = await redis.keys('*');
         return JSON.stringify(
-          await Promise.all(keys.map(async (key) => [key, await contentsOf(redis, key)])),
+          await Promise.all(keys.map(async (key) => [key, await readContents(redis, key)])),
         );
       },
       async stop() {
@@ -36,7 +36,7 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
   });
 });
 
-async function contentsOf(redis: Redis, key: string): Promise<unknown> {
+async function readContents(redis: Redis, key: string): Promise<unknown> {
   const type = await redis.type(key);
   switch (type) {
     case 'hash':

@@ -4,30 +4,29 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { RunningEngine, WorkflowExample } from './example.ts';
 import { describeInterruptions } from './interruptions.ts';
 import { describeWorkflow } from './scenarios.ts';
-import { quickLooks, Shop, slowLooks, until } from './shop.ts';
+import { fastChecks, Shop, slowChecks, until } from './shop.ts';
 
-/** BullMQ's database, to look into past BullMQ. */
+/** BullMQ's database, to check into past BullMQ. */
 export interface RunningBullMQ extends RunningEngine {
   job(id: string): Promise<{ state: string; attemptsMade: number }>;
-  /** As `removeOnComplete` does when its time has come. */
+  /** Removes a job, as `removeOnComplete` does later. */
   removeJob(id: string): Promise<void>;
-  /** Every key and value, or every row. */
-  everything(): Promise<string>;
+  /** Returns every key and value, or every row. */
+  dump(): Promise<string>;
 }
 
 const lockDuration = 2_000;
 const stalledInterval = 1_000;
 
-/** The scenarios of every engine, and BullMQ's own traps. */
+/** Defines the scenarios of every engine, and those of BullMQ alone. */
 export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>): void {
   let engine: RunningBullMQ;
   const example: WorkflowExample = {
     name,
     folder: 'bullmq',
-    takesOverAfter: lockDuration + 2 * stalledInterval,
     async start() {
       engine = await start();
-      // A dead worker's job is taken over sooner than in a shop.
+      // Shorter than in a shop, so that the job of a killed worker continues soon.
       const env = { LOCK_DURATION: String(lockDuration), STALLED_INTERVAL: String(stalledInterval) };
       return { ...engine, env: { ...engine.env, ...env } };
     },
@@ -35,50 +34,50 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
   describeWorkflow(example);
   describeInterruptions(example);
 
-  describe(`the traps of ${name}`, () => {
+  describe(`${name} alone`, () => {
     let shop: Shop;
-    const open = async (looks: object = quickLooks) => {
-      shop = await Shop.open(example, looks);
+    const open = async (schedule: object = fastChecks) => {
+      shop = await Shop.open(example, schedule);
       await shop.startWorker();
     };
     afterEach(() => shop.close());
 
-    const jobIs = (id: string, state: string) =>
+    const jobReaches = (id: string, state: string) =>
       until(async () => (await engine.job(id)).state === state, `the job of ${id} to be ${state}`);
 
-    test('waiting uses up no attempt', async () => {
+    test('uses no attempt while it waits', async () => {
       await open();
       const id = await shop.place();
-      await until(() => shop.verifies() >= 3, 'three looks');
+      await until(() => shop.verifies() >= 3, 'three checks');
       expect((await engine.job(id)).attemptsMade).toBe(0);
     });
 
-    test('what is left to a person shows as a failed job', async () => {
+    test('shows an order in review as a failed job', async () => {
       await open();
       shop.sandbox.fault('verify', { kind: 'status', status: 401 });
       const id = await shop.place();
-      await shop.reaches(id, 'parked');
-      await jobIs(id, 'failed');
+      await shop.reaches(id, 'in_review');
+      await jobReaches(id, 'failed');
       expect(shop.verifies()).toBe(1);
     });
 
-    test('an order that is placed again once its job was removed is neither charged nor fulfilled again', async () => {
+    test('never charges an order again after its job was removed', async () => {
       await open();
       const id = await shop.place({ id: 'order-again' });
       const { reference } = await shop.reaches(id, 'waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
-      await jobIs(id, 'completed');
+      await jobReaches(id, 'completed');
       await engine.removeJob(id);
       await shop.place({ id: 'order-again' });
-      // First come, first served: the order that comes after it is charged after it.
+      // Jobs run in order: once the next order is charged, this one has run again.
       await shop.reaches(await shop.place(), 'waiting');
       expect(shop.sandbox.charges).toHaveLength(2);
-      expect(shop.orders.parcels(id)).toBe(1);
+      expect(shop.orders.countParcels(id)).toBe(1);
     });
 
-    test('an order whose job was lost is taken up by the next worker', async () => {
-      await open(slowLooks);
+    test('continues an order whose job was lost', async () => {
+      await open(slowChecks);
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
       await shop.killWorker();
@@ -89,7 +88,7 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
-    test('an order that was released, and whose job was lost, is still looked at', async () => {
+    test('checks a released order whose job was lost', async () => {
       await open();
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'released');
@@ -100,65 +99,65 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
       await shop.reaches(id, 'paid_late');
     });
 
-    test('a hint that comes during a look leads to another one', async () => {
-      await open(slowLooks);
-      // The answer is `pending`, and takes its time.
+    test('checks again after a notification during a check', async () => {
+      await open(slowChecks);
+      // The response is `pending`, and comes slowly.
       shop.sandbox.fault('verify', { kind: 'slowBody', interval: 7 });
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
-      // It counts, even where it comes before the worker has begun to wait.
-      await shop.hint(reference);
-      await until(() => shop.verifies() === 1, 'a look');
+      // It counts even if it comes before the worker waits.
+      await shop.notify(reference);
+      await until(() => shop.verifies() === 1, 'a check');
       shop.sandbox.approve(reference);
-      await shop.hint(reference);
+      await shop.notify(reference);
       await shop.reaches(id, 'fulfilled');
       expect(shop.verifies()).toBe(2);
     });
 
-    test('hints lead to one look a second at most', async () => {
-      await open(slowLooks);
+    test('checks at most once a second, however often it is notified', async () => {
+      await open(slowChecks);
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
-      await shop.hint(reference);
-      await until(() => shop.verifies() >= 1, 'a look');
-      const since = Date.now();
-      await hintOften(engine.env, id);
-      expect(shop.verifies()).toBeLessThanOrEqual(3 + (Date.now() - since) / 1_000);
+      await shop.notify(reference);
+      await until(() => shop.verifies() >= 1, 'a check');
+      const startedAt = Date.now();
+      await sendManyNotifications(engine.env, id);
+      expect(shop.verifies()).toBeLessThanOrEqual(3 + (Date.now() - startedAt) / 1_000);
     });
 
-    test('a pause that the service asks for is kept, and the charge then made', async () => {
+    test('charges after the Retry-After of a 429', async () => {
       await open();
       shop.sandbox.fault('chargeMobileMoney', { kind: 'rateLimited', retryAfter: 5_000 }, { times: 1 });
       const id = await shop.place();
-      await until(() => shop.sandbox.requests.length === 1, 'the charge that is not taken');
-      const refused = Date.now();
+      await until(() => shop.sandbox.requests.length === 1, 'the charge that gets a 429');
+      const rejectedAt = Date.now();
       await shop.reaches(id, 'waiting');
-      expect(Date.now() - refused).toBeGreaterThan(3_000);
+      expect(Date.now() - rejectedAt).toBeGreaterThan(3_000);
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
-    test('the database holds nothing of a customer, and no key', async () => {
+    test('keeps phone, email and API key out of the database', async () => {
       await open();
       shop.sandbox.fault('verify', { kind: 'status', status: 403 });
       const id = await shop.place();
-      const { phone, customer_email } = await shop.reaches(id, 'parked');
-      await jobIs(id, 'failed');
-      const everything = await engine.everything();
-      expect(everything).toContain(id);
+      const { phone, customer_email } = await shop.reaches(id, 'in_review');
+      await jobReaches(id, 'failed');
+      const dump = await engine.dump();
+      expect(dump).toContain(id);
       for (const secret of [phone, phone.slice(1), customer_email, shop.sandbox.liveKey])
-        expect(everything).not.toContain(secret);
+        expect(dump).not.toContain(secret);
     });
   });
 }
 
-/** Thirty hints from one process: a process for each would take so long that they hardly count as many. */
-async function hintOften(env: NodeJS.ProcessEnv, id: string): Promise<void> {
+/** Sends 30 notifications from one process. A process for each would take too long for the test. */
+async function sendManyNotifications(env: NodeJS.ProcessEnv, id: string): Promise<void> {
   const program = `
     import { engine } from './engine.ts';
-    import { hint } from './hints.ts';
+    import { notification } from './notifications.ts';
     const queue = engine.queue();
-    for (let hints = 0; hints < 30; hints++) {
-      await hint(queue, ${JSON.stringify(id)});
+    for (let notifications = 0; notifications < 30; notifications++) {
+      await notify(queue, ${JSON.stringify(id)});
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await queue.close();`;

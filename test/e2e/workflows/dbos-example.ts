@@ -5,11 +5,10 @@ import { Client } from 'pg';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import type { WorkflowExample } from './example.ts';
 
-/** One PostgreSQL for all tests of a file, with a database for each. */
+/** One PostgreSQL for all tests of a file, with a database for each test. */
 export class DbosExample implements WorkflowExample {
   readonly name = 'DBOS on PostgreSQL';
   readonly folder = 'dbos';
-  readonly takesOverAfter = 0;
   #server: DatabaseServer | undefined;
   #databases = 0;
   #env: Record<string, string> = {};
@@ -29,7 +28,7 @@ export class DbosExample implements WorkflowExample {
     return { env: this.#env, rows: () => this.rows(), stop: async () => {} };
   }
 
-  /** Runs code where the example's commands are, as they would be run. */
+  /** Runs code in the example's folder, with the variables of its commands. */
   async run(code: string, ...args: string[]): Promise<void> {
     const child = spawn(process.execPath, ['--input-type=module', '--eval', code, 'code', ...args], {
       cwd: resolve('examples/workflows/dbos'),
@@ -37,21 +36,21 @@ export class DbosExample implements WorkflowExample {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     const [exitCode] = await once(child, 'exit');
-    if (exitCode !== 0) throw new Error(`The code ended with ${exitCode}.`);
+    if (exitCode !== 0) throw new Error(`The code exited with ${exitCode}.`);
   }
 
-  /** In the database of the test that runs. */
+  /** Queries the database of the current test. */
   query(sql: string): Promise<unknown[]> {
     return this.#query(this.#database, sql);
   }
 
-  /** Everything that DBOS keeps, as text. */
-  async everything(): Promise<string> {
-    const [kept] = await this.query("SELECT schema_to_xml('dbos', true, false, '') AS everything");
-    return String(Object(kept).everything);
+  /** Returns everything that DBOS stores, as text. */
+  async dump(): Promise<string> {
+    const [row] = await this.query("SELECT schema_to_xml('dbos', true, false, '') AS everything");
+    return String(Object(row).everything);
   }
 
-  /** In all tables of DBOS. */
+  /** Counts the rows in all tables of DBOS. */
   async rows(): Promise<number> {
     const tables = await this.query(
       "SELECT format('SELECT count(*) AS rows FROM dbos.%I', tablename) AS count FROM pg_tables WHERE schemaname = 'dbos'",

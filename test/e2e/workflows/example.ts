@@ -1,21 +1,19 @@
-/** One order workflow of examples/workflows, as the scenarios drive it. */
+/** One order workflow of examples/workflows, for the scenarios. */
 export interface WorkflowExample {
-  /** As a title: `BullMQ on Redis`. */
+  /** The title, such as `BullMQ on Redis`. */
   readonly name: string;
-  /** Below examples/workflows. It has `worker.ts`, `place-order.ts` and `payment-hint.ts`. */
+  /** The folder in examples/workflows. It has `worker.ts`, `place-order.ts` and `payment-webhook.ts`. */
   readonly folder: string;
-  /** Starts what the engine needs, on loopback and with files of its own below `folder`. */
+  /** Starts what the engine needs, on loopback and with its files in `folder`. */
   start(folder: string): Promise<RunningEngine>;
-  /** How long the engine may take by itself before it looks at a killed worker's job again, in milliseconds. */
-  readonly takesOverAfter: number;
 }
 
 export interface RunningEngine {
-  /** What the three commands need to reach it, besides what every example gets. */
+  /** The variables that the three commands need, besides those that every example gets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Called once a worker is up: an engine that pushes has to be told where it is. */
+  /** Called once a worker is up: an engine that calls its workers needs their address. */
   workerStarted?(): Promise<void>;
-  /** How many rows or keys the engine has, for the table. */
+  /** Counts the rows or keys of the engine, for the table. */
   rows(): Promise<number>;
   stop(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkflowExample } from './example.ts';
-import { newOrder, quickLooks, Shop, until } from './shop.ts';
+import { fastChecks, newOrder, Shop, until } from './shop.ts';
 
-/** What an order workflow has to keep where somebody is late or gone: a worker, a hand-over, the service. */
+/** Defines the tests of an order workflow without a worker, a submitted job or the service for some time. */
 export function describeInterruptions(example: WorkflowExample): void {
   describe(`${example.name}, interrupted`, () => {
     let shop: Shop;
@@ -12,7 +12,7 @@ export function describeInterruptions(example: WorkflowExample): void {
     };
     afterEach(() => shop.close());
 
-    test('an order that was written down and never handed over is taken up by the next worker', async () => {
+    test('continues an order that was stored and never submitted', async () => {
       shop = await Shop.open(example);
       const { id } = newOrder();
       shop.orders.place(newOrder({ id }));
@@ -21,59 +21,59 @@ export function describeInterruptions(example: WorkflowExample): void {
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
-    test('a charge that the service puts off is made again, under the same key', async () => {
+    test('retries a charge under the same key after 429', async () => {
       await open();
-      // The client itself tries three times.
+      // The client itself makes three attempts.
       shop.sandbox.fault('chargeMobileMoney', { kind: 'status', status: 429 }, { times: 4 });
       const id = await shop.place();
-      const { reference } = await shop.reaches(id, 'waiting', 'refused', 'parked');
+      const { reference } = await shop.reaches(id, 'waiting', 'rejected', 'in_review');
       expect(shop.order(id).state).toBe('waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
-    test('a charge that finds no service is made once there is one again', async () => {
+    test('charges once the service is back', async () => {
       await open();
-      const { serviceBack } = await shop.serviceGone();
+      const { startService } = await shop.stopService();
       const id = await shop.place();
-      // Nobody sees a connection that is refused: time for some.
+      // A refused connection leaves no trace, so give it time for some.
       await new Promise((resolve) => setTimeout(resolve, 3_000));
       expect(shop.order(id).state).toBe('placed');
-      await serviceBack();
-      const { reference } = await shop.reaches(id, 'waiting', 'refused', 'parked');
+      await startService();
+      const { reference } = await shop.reaches(id, 'waiting', 'rejected', 'in_review');
       expect(shop.order(id).state).toBe('waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
-    test('a payment that the service does not know yet is looked at again', async () => {
+    test('checks again after an early 404', async () => {
       await open();
       shop.sandbox.fault('verify', { kind: 'status', status: 404 });
       const id = await shop.place();
-      await until(() => shop.verifies() >= 1, 'the look that is too early');
-      const { reference } = await shop.reaches(id, 'waiting', 'parked');
+      await until(() => shop.verifies() >= 1, 'the check that is too early');
+      const { reference } = await shop.reaches(id, 'waiting', 'in_review');
       shop.sandbox.approve(reference);
-      await shop.reaches(id, 'fulfilled', 'parked');
+      await shop.reaches(id, 'fulfilled', 'in_review');
       expect(shop.order(id).state).toBe('fulfilled');
     });
 
-    test('a payment that came while no worker was up is fulfilled, also after its deadline', async () => {
+    test('fulfils a payment that came while no worker was up', async () => {
       await open();
       const id = await shop.place();
       const { reference, charged_at } = await shop.reaches(id, 'waiting');
       await shop.killWorker();
       shop.sandbox.approve(reference);
-      const deadline = (charged_at ?? 0) + quickLooks.soon.timeout;
+      const deadline = (charged_at ?? 0) + fastChecks.beforeDeadline.timeout;
       await until(() => Date.now() > deadline, 'the deadline');
       await shop.startWorker();
       await shop.reaches(id, 'fulfilled', 'released', 'paid_late');
       expect(shop.order(id).state).toBe('fulfilled');
-      expect(shop.orders.parcels(id)).toBe(1);
+      expect(shop.orders.countParcels(id)).toBe(1);
     });
 
-    test('a worker that is asked to end while it waits parks nothing, and the next one carries on', async () => {
+    test('continues a waiting order after its worker is asked to end', async () => {
       await open();
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
@@ -82,19 +82,19 @@ export function describeInterruptions(example: WorkflowExample): void {
       shop.sandbox.approve(reference);
       await shop.startWorker();
       await shop.reaches(id, 'fulfilled');
-      expect(shop.orders.parcels(id)).toBe(1);
+      expect(shop.orders.countParcels(id)).toBe(1);
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
-    test('a worker that is asked to end lets a charge end that is under way', async () => {
+    test('lets a running charge end when its worker is asked to end', async () => {
       await open();
-      // Its bytes come one by one: it is under way when the worker is asked, and answered soon after.
+      // The response is slow: the charge is running when the worker is asked to end.
       shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 5 });
       const id = await shop.place();
       await until(() => shop.sandbox.charges.length === 1, 'the charge');
       expect(await shop.stopWorker()).toBe(0);
       await shop.startWorker();
-      const { reference } = await shop.reaches(id, 'waiting', 'parked');
+      const { reference } = await shop.reaches(id, 'waiting', 'in_review');
       expect(shop.order(id).state).toBe('waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');

@@ -5,15 +5,14 @@ import type { WorkflowExample } from './example.ts';
 export const plain = {
   name: 'One Node process with SQLite',
   folder: 'plain',
-  takesOverAfter: 0,
   async start() {
-    const env = { WORKER_URL: `http://127.0.0.1:${await lastingPort()}` };
+    const env = { WORKER_URL: `http://127.0.0.1:${await findLastingPort()}` };
     return { env, rows: async () => 0, stop: async () => {} };
   },
 } satisfies WorkflowExample;
 
-/** A free port below those that the system gives out: the worker needs the same one again after each restart. */
-async function lastingPort(): Promise<number> {
+/** Returns a free port below those that the system assigns: the worker needs the same one after each restart. */
+async function findLastingPort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000);
     const server = createServer().listen(port, '127.0.0.1');

@@ -7,13 +7,13 @@ import { until } from './shop.ts';
 
 const cwd = resolve('examples/workflows/restate');
 
-/** The server from npm, with the example's own configuration, on free ports and in a folder of its own. */
+/** The server from npm, with the example's configuration, on free ports and in its own folder. */
 export class RestateServer implements RunningEngine {
   readonly env: Readonly<Record<string, string>>;
   readonly #admin: string;
   readonly #workerPort: number;
   readonly #start: () => ChildProcess;
-  readonly #said: string[] = [];
+  readonly #output: string[] = [];
   #process: ChildProcess;
 
   private constructor(folder: string, ports: readonly number[], settings: Readonly<Record<string, string>>) {
@@ -31,11 +31,11 @@ export class RestateServer implements RunningEngine {
       ...settings,
     };
     const options = ['--config-file', 'restate.toml', '--no-logo', '--base-dir', join(folder, 'restate')];
-    // The binary itself: a signal to npm's launcher would not reach it, where that is SIGKILL.
+    // The binary itself: SIGKILL to npm's launcher would not reach it.
     this.#start = () => {
-      const server = spawn(binary(), options, { cwd, env });
+      const server = spawn(findBinary(), options, { cwd, env });
       for (const stream of [server.stdout, server.stderr])
-        stream.on('data', (lines) => this.#said.push(String(lines)));
+        stream.on('data', (lines) => this.#output.push(String(lines)));
       return server;
     };
     this.#process = this.#start();
@@ -47,21 +47,21 @@ export class RestateServer implements RunningEngine {
   ): Promise<RestateServer> {
     const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
     const server = new RestateServer(folder, ports, settings);
-    await server.#healthy();
+    await server.#waitUntilHealthy();
     return server;
   }
 
-  /** It is the server that calls the worker, so it has to be told where that is. Saying it again changes nothing. */
+  /** Registers the worker, because the server calls it. A second call changes nothing. */
   async workerStarted(): Promise<void> {
     await this.#post('/deployments', { uri: `http://127.0.0.1:${this.#workerPort}` });
   }
 
-  /** Hands an order over at once, without a process of its own. */
-  async submit(id: string, looks: object): Promise<void> {
-    await post(`${this.env.RESTATE_INGRESS}/order/${id}/run/send`, looks);
+  /** Submits an order from this process, without the example's command. */
+  async submit(id: string, schedule: object): Promise<void> {
+    await post(`${this.env.RESTATE_INGRESS}/order/${id}/run/send`, schedule);
   }
 
-  /** What `restate sql` shows. */
+  /** Queries the server, as `restate sql` does. */
   async query(sql: string): Promise<Readonly<Record<string, unknown>>[]> {
     const { rows } = Object(await this.#post('/query', { query: sql }));
     return Array.isArray(rows) ? rows : [];
@@ -72,7 +72,7 @@ export class RestateServer implements RunningEngine {
     return Number(counted?.entries);
   }
 
-  /** As somebody at the command line or in the web page would do it. */
+  /** Cancels an invocation, as the command line or the web page does. */
   async cancel(invocation: string): Promise<void> {
     await fetch(`${this.#admin}/invocations/${invocation}/cancel`, { method: 'PATCH' });
   }
@@ -80,7 +80,7 @@ export class RestateServer implements RunningEngine {
   async killAndStartAgain(): Promise<void> {
     await this.#end('SIGKILL');
     this.#process = this.#start();
-    await this.#healthy();
+    await this.#waitUntilHealthy();
   }
 
   stop(): Promise<void> {
@@ -94,10 +94,11 @@ export class RestateServer implements RunningEngine {
     await gone;
   }
 
-  /** It says that it is healthy before its partitions are there. */
-  async #healthy(): Promise<void> {
+  /** Waits for its partitions: the server reports that it is healthy before they are there. */
+  async #waitUntilHealthy(): Promise<void> {
     await until(() => {
-      if (this.#process.exitCode !== null) throw new Error(`Restate does not start: ${this.#said.join('')}`);
+      if (this.#process.exitCode !== null)
+        throw new Error(`Restate does not start: ${this.#output.join('')}`);
       return this.rows().then(
         () => true,
         () => false,
@@ -116,11 +117,11 @@ async function post(address: string, body: object): Promise<unknown> {
     headers: { 'content-type': 'application/json', accept: 'application/json' },
     body: JSON.stringify(body),
   });
-  if (!response.ok) throw new Error(`Restate answers ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`Restate responds ${response.status}: ${await response.text()}`);
   return response.json();
 }
 
-function binary(): string {
+function findBinary(): string {
   const name = `@restatedev/restate-server-${process.platform}-${process.arch}`;
   return join(cwd, 'node_modules', name, 'bin/restate-server');
 }
@@ -129,5 +130,4 @@ export const restate: WorkflowExample = {
   name: 'Restate',
   folder: 'restate',
   start: (folder) => RestateServer.start(folder),
-  takesOverAfter: 10_000,
 };

@@ -1,6 +1,6 @@
 /**
- * Installs every example's own packages, checks its types, and runs the workflows: `npm run test:workflows [name …]`. It
- * ends with a table of what the scenarios measured.
+ * `npm run test:workflows [name …]`: installs the packages of each example, checks its types, and runs its tests. It ends
+ * with a table of what the scenarios measured.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -15,7 +15,7 @@ const examples = readdirSync('examples/workflows', { withFileTypes: true })
 
 function run(command: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): void {
   const { status } = spawnSync(command, args, { stdio: 'inherit', ...options });
-  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} ended with ${status}.`);
+  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} exited with ${status}.`);
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'payments-measured-'));

@@ -13,21 +13,21 @@ import {
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
 import type { RunningEngine, WorkflowExample } from './example.ts';
 
-/** Quick looks: the tests cannot wait for ten minutes. In milliseconds. */
-export const quickLooks = {
-  soon: { initialDelay: 300, minDelay: 300, maxDelay: 1_000, timeout: 6_000 },
-  late: { minDelay: 500, maxDelay: 500, timeout: 120_000 },
+/** A schedule in milliseconds: the tests cannot wait for ten minutes. */
+export const fastChecks = {
+  beforeDeadline: { initialDelay: 300, minDelay: 300, maxDelay: 1_000, timeout: 6_000 },
+  afterDeadline: { minDelay: 500, maxDelay: 500, timeout: 120_000 },
 };
 
-/** The first look comes after any test has ended: only a hint can bring it forward. */
-export const slowLooks = {
-  soon: { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 },
-  late: quickLooks.late,
+/** The first check comes after the test has ended. Only a notification can bring it forward. */
+export const slowChecks = {
+  beforeDeadline: { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 },
+  afterDeadline: fastChecks.afterDeadline,
 };
 
 let orderNumber = 0;
 
-/** A shop that runs one example: the service, the engine, the orders, and workers that can be killed. */
+/** A shop that runs one example: with the service, the engine, the orders, and workers that a test can kill. */
 export class Shop {
   readonly orders: Orders;
   readonly #example: WorkflowExample;
@@ -41,7 +41,7 @@ export class Shop {
     example: WorkflowExample,
     engine: RunningEngine,
     sandbox: Sandbox,
-    { folder, looks }: { folder: string; looks: object },
+    { folder, schedule }: { folder: string; schedule: object },
   ) {
     this.#example = example;
     this.#engine = engine;
@@ -58,72 +58,72 @@ export class Shop {
       PAYMENTS_BASE_URL: sandbox.baseUrl,
       PAYMENTS_API_KEY: sandbox.liveKey,
       PAYMENTS_TIMEOUT: '3000',
-      LOOKS: JSON.stringify(looks),
+      CHECK_SCHEDULE: JSON.stringify(schedule),
     };
   }
 
-  static async open(example: WorkflowExample, looks: object = quickLooks): Promise<Shop> {
+  static async open(example: WorkflowExample, schedule: object = fastChecks): Promise<Shop> {
     const folder = mkdtempSync(join(tmpdir(), 'payments-workflow-'));
     const engine = await example.start(folder);
-    return new Shop(example, engine, await startSandbox(), { folder, looks });
+    return new Shop(example, engine, await startSandbox(), { folder, schedule });
   }
 
   get sandbox(): Sandbox {
     return this.#sandbox;
   }
 
-  /** Connections to the service are refused until it is back, at the same address and with nothing in it. */
-  async serviceGone(): Promise<{ serviceBack(): Promise<void> }> {
+  /** Stops the service: its connections are refused. It starts again empty, at the same address. */
+  async stopService(): Promise<{ startService(): Promise<void> }> {
     const port = Number(new URL(this.#sandbox.baseUrl).port);
     await this.#sandbox.close();
     return {
-      serviceBack: async () => {
+      startService: async () => {
         this.#sandbox = await startSandbox({ port });
       },
     };
   }
 
-  /** `folder`: another release of the example, where it is not the example itself. */
+  /** Starts a worker. `folder` can be another release of the example. */
   async startWorker(folder = this.#example.folder): Promise<void> {
     const worker = spawn(process.execPath, ['worker.ts'], this.#spawning(folder));
     this.#worker = worker;
-    await readyLine(worker);
+    await waitUntilReady(worker);
     await this.#engine.workerStarted?.();
   }
 
-  /** As a crash or the machine's memory killer would: no code of the worker runs any more. */
+  /** Kills the worker, as a crash or the out-of-memory killer does: none of its code runs any more. */
   async killWorker(): Promise<void> {
     await this.#endWorker('SIGKILL');
   }
 
-  /** As a deploy would: the worker is asked to end, and does so in its own time. Gives its exit code. */
+  /** Asks the worker to end, as a deployment does. Returns its exit code. */
   stopWorker(): Promise<unknown> {
     return this.#endWorker('SIGTERM');
   }
 
-  /** The shop's own web server would do it: here a command, so that nothing of the worker takes part. */
+  /** Places an order by a command, as a shop's web server does: the worker has no part in it. */
   async place(changes: Partial<NewOrder> = {}): Promise<string> {
     const order = newOrder(changes);
     await this.#run('place-order.ts', JSON.stringify(order));
     return order.id;
   }
 
-  hint(reference: string): Promise<void> {
-    return this.#run('payment-hint.ts', reference);
+  notify(reference: string): Promise<void> {
+    return this.#run('payment-webhook.ts', reference);
   }
 
   order(id: string): Order {
     return this.orders.get(id);
   }
 
-  /** Waits for a state, and gives the order with its reference. */
+  /** Waits for a state. Returns the order with its reference. */
   async reaches(id: string, ...states: OrderState[]): Promise<Order & { reference: string }> {
     await until(() => states.includes(this.order(id).state), `${id} to be ${states.join(' or ')}`);
     const order = this.order(id);
     return { ...order, reference: order.reference ?? '' };
   }
 
-  /** How often the service was asked for a transaction. */
+  /** Counts the requests for a transaction. */
   verifies(): number {
     return this.sandbox.requests.filter(({ operation }) => operation === 'verify').length;
   }
@@ -159,7 +159,7 @@ export class Shop {
     const child = spawn(process.execPath, [script, argument], this.#spawning());
     child.stdout.resume();
     const [code] = await once(child, 'exit');
-    if (code !== 0) throw new Error(`${script} ended with ${code}.`);
+    if (code !== 0) throw new Error(`${script} exited with ${code}.`);
   }
 }
 
@@ -177,10 +177,10 @@ export function newOrder(changes: Partial<NewOrder> = {}): NewOrder {
 }
 
 /** A worker prints `ready` once it takes work. */
-async function readyLine(worker: ChildProcess): Promise<void> {
+async function waitUntilReady(worker: ChildProcess): Promise<void> {
   const ready = Promise.withResolvers<void>();
   worker.once('exit', (code) =>
-    ready.reject(new Error(`The worker ended with ${code} before it was ready.`)),
+    ready.reject(new Error(`The worker exited with ${code} before it was ready.`)),
   );
   if (worker.stdout) {
     createInterface({ input: worker.stdout }).on('line', (line) => {
@@ -190,11 +190,11 @@ async function readyLine(worker: ChildProcess): Promise<void> {
   await ready.promise;
 }
 
-/** Waits until it is so. The test's own time limit ends it. */
-export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const since = Date.now();
-  while (!(await isSo())) {
-    if (Date.now() - since > 90_000) throw new Error(`Waited in vain for ${what}.`);
+/** Waits until a condition holds, or fails after 90 s. */
+export async function until(isDone: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const startedAt = Date.now();
+  while (!(await isDone())) {
+    if (Date.now() - startedAt > 90_000) throw new Error(`Waited 90 s for ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

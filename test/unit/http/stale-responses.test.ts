@@ -5,16 +5,13 @@ import type { PaymentsClientOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
+import { formatSuccess } from '../../helpers/http-messages.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
 
 const TRIALS = 50;
 
-const response = (body: unknown) => {
-  const text = JSON.stringify(body);
-  return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
-};
-const stale = response(answers.chargeMobileMoney({ reference: 'TXN-stale' }));
+const stale = formatSuccess(answers.chargeMobileMoney({ reference: 'TXN-stale' }));
 
 const transports: [string, () => PaymentsClientOptions][] = [
   ['fetch', () => ({})],
@@ -41,7 +38,7 @@ for (const [over, options] of transports) {
       const service = await startRawService((socket, count) => {
         latest = socket;
         const isVerify = service.requests[count - 1]?.startsWith('GET');
-        const answer = response(isVerify ? answers.verify() : answers.chargeMobileMoney());
+        const answer = formatSuccess(isVerify ? answers.verify() : answers.chargeMobileMoney());
         socket.write(answer + (isVerify && inOnePiece ? stale : ''));
       });
       const client = service.client(options());

@@ -1,5 +1,4 @@
 import { createSecureServer, type IncomingHttpHeaders } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,7 +6,7 @@ import type { PaymentsClientOptions } from '../../../src/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { selfSigned } from '../../helpers/certificate.ts';
-import { clientOf } from '../../helpers/raw-service.ts';
+import { clientOf, listening } from '../../helpers/raw-service.ts';
 import { answers, charge } from '../../helpers/service.ts';
 
 /** A service that would rather speak HTTP/2, and counts the requests by version. */
@@ -23,9 +22,7 @@ async function startOfferingHttp2() {
     const { ':method': method = request.method }: IncomingHttpHeaders = request.headers;
     response.end(JSON.stringify(method === 'POST' ? answers.chargeMobileMoney() : answers.verify()));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await listening(server);
   return { baseUrl: `https://127.0.0.1:${port}/api/v1`, versions };
 }
 

@@ -1,6 +1,7 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { expect, test } from 'vitest';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
 
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
@@ -20,25 +21,75 @@ const layers: [string, RegExp][] = [
   ['sandbox', /^sandbox\//],
 ];
 
-const layerOf = (file: string) => layers.findIndex(([, pattern]) => pattern.test(file));
+/** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */
+const parts: [part: RegExp, imports: RegExp][] = [
+  [/^src\//, /^src\//],
+  [/^test\/helpers\//, /^(?:src|test\/helpers)\//],
+  [/^bench\//, /^(?:src|test\/helpers|bench)\//],
+  [/^test\/(?:unit|property)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
+  // The examples that the workflow tests run bring their own types.
+  [/^test\/e2e\//, /^(?:src|bench|test\/(?:helpers|e2e|unit)|examples\/workflows\/shop)\/|^package\.json$/],
+  [/^test\/[^/]+\.ts$/, /^test\/[^/]+\.ts$/],
+];
 
-const imports = globSync('**/*.ts', { cwd: 'src' }).flatMap((file) =>
-  [...readFileSync(join('src', file), 'utf8').matchAll(/from '(\.[^']+)'/g)].map(([, path = '']) => ({
-    file,
-    imported: normalize(join(dirname(file), path)),
-  })),
-);
+/** These run the tests of another folder again, over `undiciTransport`. */
+const RUNS_OTHER_TESTS = /^test\/unit\/node\//;
 
-test('every source file has a layer', () => {
-  expect(imports.length).toBeGreaterThan(200);
-  expect(imports.map(({ file }) => file).filter((file) => layerOf(file) === -1)).toEqual([]);
+interface Import {
+  file: string;
+  imported: string;
+  isType: boolean;
+}
+
+const files = globSync('{src,bench,test}/**/*.{ts,js,mjs}', {
+  exclude: (path) => path.includes('node_modules'),
+});
+const imports = files.flatMap(readImports);
+
+/** The relative imports of a file, dynamic ones too. */
+function readImports(file: string): Import[] {
+  const text = readFileSync(file, 'utf8');
+  return ts
+    .preProcessFile(text)
+    .importedFiles.filter(({ fileName }) => fileName.startsWith('.'))
+    .map(({ fileName, pos }) => ({
+      file,
+      imported: normalize(join(dirname(file), fileName)),
+      isType: /^(?:import|export) type [^;]*$/m.test(text.slice(text.lastIndexOf(';', pos) + 1, pos)),
+    }));
+}
+
+const layerOf = (file: string) => layers.findIndex(([, pattern]) => pattern.test(file.replace(/^src\//, '')));
+const isTest = (file: string) => /\.test(?:-d)?\.ts$/.test(file);
+
+test('finds every import of the source, the benchmarks and the tests', () => {
+  for (const folder of ['src/', 'bench/', 'test/helpers/', 'test/unit/', 'test/property/', 'test/e2e/'])
+    expect(imports.filter(({ file }) => file.startsWith(folder)).length, folder).toBeGreaterThan(4);
+  expect(imports.filter(({ imported }) => !existsSync(imported))).toEqual([]);
 });
 
-test('imports point down only', () => {
-  expect(imports.filter(({ file, imported }) => layerOf(imported) > layerOf(file))).toEqual([]);
+describe('the source', () => {
+  const own = imports.filter(({ file }) => file.startsWith('src/'));
+
+  test('has a layer for every file', () => {
+    const sources = files.filter((file) => file.startsWith('src/'));
+    expect(sources.filter((file) => layerOf(file) === -1)).toEqual([]);
+  });
+
+  test('imports from the same layer or from below', () => {
+    expect(own.filter(({ file, imported }) => layerOf(imported) > layerOf(file))).toEqual([]);
+  });
+
+  test('builds the mock on the API, not on the client that it tests', () => {
+    const above = own.filter(
+      ({ file, imported }) =>
+        file.startsWith('src/testing/') && /^src\/(?:client|http|index)\b/.test(imported),
+    );
+    expect(above).toEqual([]);
+  });
 });
 
-test('the client reaches protocol and journals by their types only', () => {
+test('the client imports protocol and journals by their types only', () => {
   const values = globSync('{client,index,options,resolve-options,{http,polling}/*}.ts', {
     cwd: 'src',
   }).flatMap((file) =>
@@ -52,9 +103,42 @@ test('the client reaches protocol and journals by their types only', () => {
   expect(values.filter((imported) => /^(?:idempotency|journal)\//.test(imported))).toEqual([]);
 });
 
-test('the mock builds on operations and contract, not on the client it tests', () => {
-  const above = imports.filter(
-    ({ file, imported }) => file.startsWith('testing/') && /^(?:client|http|index)/.test(imported),
-  );
-  expect(above).toEqual([]);
+describe('the repository', () => {
+  test('imports from the same part or from below', () => {
+    const wrong = imports.filter(({ file, imported }) => {
+      const [, allowed] = parts.find(([part]) => part.test(file)) ?? [];
+      return !allowed?.test(imported);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('never imports a test', () => {
+    const wrong = imports.filter(({ file, imported }) => isTest(imported) && !RUNS_OTHER_TESTS.test(file));
+    expect(wrong).toEqual([]);
+  });
+
+  test('has no circle of imports at run time', () => {
+    expect(findCircles()).toEqual([]);
+  });
 });
+
+/** Each circle of imports, as the files on it. A type is no import at run time. */
+function findCircles(): string[][] {
+  const byFile = Map.groupBy(
+    imports.filter(({ isType }) => !isType),
+    ({ file }) => file,
+  );
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): string[][] => {
+    const start = path.indexOf(file);
+    if (start >= 0) return [[...path.slice(start), file]];
+    if (done.has(file)) return [];
+    path.push(file);
+    const circles = (byFile.get(file) ?? []).flatMap(({ imported }) => visit(imported));
+    path.pop();
+    done.add(file);
+    return circles;
+  };
+  return files.flatMap(visit);
+}

@@ -1,10 +1,10 @@
-import { theShop } from '../lib/shop.ts';
+import { getShop } from '../lib/shop.ts';
 
-// Each customer has a basket of their own.
+// Each customer has another basket.
 export const dynamic = 'force-dynamic';
 
 export default function Basket() {
-  const { id, item, amount, currency } = theShop().orders.place('Kente scarf', '25.50');
+  const { id, item, amount, currency } = getShop().orders.place('Kente scarf', '25.50');
   return (
     <main>
       <h1>Your basket</h1>

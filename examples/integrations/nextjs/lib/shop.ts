@@ -5,10 +5,10 @@ declare global {
 }
 
 /**
- * One for the process: Next gives each route modules of its own, and loads them again when they change. It is made at
- * the first request, since `next build` has no API key.
+ * Returns the shop of this process. Next gives each route its own modules, and loads them again when they change. The shop
+ * is created at the first request, because `next build` has no API key.
  */
-export function theShop(): Shop {
+export function getShop(): Shop {
   globalThis.shop ??= createShop();
   return globalThis.shop;
 }

@@ -3,9 +3,9 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 import { parseWorkflowCode } from '@temporalio/worker/lib/worker.js';
 import { VMWorkflowCreator } from '@temporalio/worker/lib/workflow/vm.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { usualLooks } from '../../shop/looks.ts';
+import { defaultCheckSchedule } from '../../shop/check-schedule.ts';
 import { openShop } from './shop.ts';
-import { logger, replayed, SimulatedRun } from './simulated-run.ts';
+import { logger, replay, SimulatedRun } from './simulated-run.ts';
 
 const minutes = 60_000;
 const hours = 60 * minutes;
@@ -21,31 +21,31 @@ afterAll(() => creator.destroy());
 
 async function start() {
   const shop = await openShop();
-  const begin = () => SimulatedRun.start(creator, shop.activities, ['order-1', usualLooks]);
+  const begin = () => SimulatedRun.start(creator, shop.activities, ['order-1', defaultCheckSchedule]);
   return { ...shop, begin };
 }
 
-test("Temporal's bundler takes the workflow with the schedule, and nothing of Node or of the client", () => {
+test('bundles the schedule, and nothing of Node or of the client', () => {
   const holds = (text: string) => bundle.includes(text);
   expect(holds('nextDelay: elapsed and every option must be milliseconds.')).toBe(true);
-  // It refuses modules of Node by itself: nothing may stand in for them here.
+  // Temporal's bundler refuses modules of Node. Nothing must replace them here.
   expect(['"node:', "'node:", 'dangerouslyAllowBrowser', 'ZodError'].filter(holds)).toEqual([]);
 });
 
-test('an order is charged, looked at, and fulfilled once it is paid', async () => {
+test('charges an order, checks it, and fulfils it once it is paid', async () => {
   const { begin, sandbox, orders, reference } = await start();
   const run = await begin();
-  expect(run.pauses).toEqual([8_000]);
+  expect(run.delays).toEqual([8_000]);
   await run.nextTimer();
   await run.nextTimer();
   sandbox.approve(reference());
   await run.nextTimer();
   expect(run.result).toBe('fulfilled');
-  expect(run.ran).toEqual(['charge', 'look', 'look', 'look']);
-  expect(orders.parcels('order-1')).toBe(1);
+  expect(run.ran).toEqual(['charge', 'checkPayment', 'checkPayment', 'checkPayment']);
+  expect(orders.countParcels('order-1')).toBe(1);
 });
 
-test('a declined payment releases the order', async () => {
+test('releases the order after a declined payment', async () => {
   const { begin, sandbox, reference } = await start();
   const run = await begin();
   sandbox.decline(reference());
@@ -53,12 +53,12 @@ test('a declined payment releases the order', async () => {
   expect(run.result).toBe('released');
 });
 
-test('after ten minutes the goods are released, and a payment that comes later is seen within an hour', async () => {
+test('releases the goods after 10 minutes, and sees a late payment in an hour', async () => {
   const { begin, sandbox, order, reference } = await start();
   const run = await begin();
   await run.timersUntil(() => order().state === 'released');
   expect(run.elapsed).toBe(10 * minutes);
-  expect(run.ran.at(-2)).toBe('look');
+  expect(run.ran.at(-2)).toBe('checkPayment');
   sandbox.approve(reference());
   await run.nextTimer();
   expect(run.elapsed - 10 * minutes).toBeLessThanOrEqual(hours);
@@ -66,7 +66,7 @@ test('after ten minutes the goods are released, and a payment that comes later i
   expect(sandbox.charges).toHaveLength(1);
 });
 
-test('after a day without an end the looks end, and the order stays released', async () => {
+test('stops the checks after a day', async () => {
   const { begin, order } = await start();
   const run = await begin();
   await run.timersUntil(() => false);
@@ -74,115 +74,123 @@ test('after a day without an end the looks end, and the order stays released', a
   expect(order().state).toBe('released');
   expect(run.elapsed).toBe(24 * hours);
   expect(run.ran.filter((name) => name === 'release')).toHaveLength(1);
-  // Temporal suggests a new run from some 4,000 events on; a look is about eleven.
+  // Temporal suggests a new run from about 4,000 events on. A check has about 11.
   expect(run.ran.length * 11).toBeLessThan(2_000);
 });
 
-test('a charge whose answer is lost leaves the order to a person, and is not tried again', async () => {
+test('holds the order for review after a lost response', async () => {
   const { begin, sandbox, order } = await start();
   sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
   const run = await begin();
-  expect(run.result).toBe('parked');
-  expect(run.ran).toEqual(['charge: InDoubt', 'park']);
-  expect(order()).toMatchObject({ state: 'parked', note: expect.stringContaining('A charge may exist') });
+  expect(run.result).toBe('in_review');
+  expect(run.ran).toEqual(['charge: Unknown', 'holdForReview']);
+  expect(order()).toMatchObject({ state: 'in_review', note: expect.stringContaining('A charge may exist') });
   expect(sandbox.requests).toHaveLength(1);
 });
 
-test('a charge that is refused ends the order', async () => {
+test('ends the order after a rejected charge', async () => {
   const { begin, sandbox, order } = await start();
   sandbox.fault('chargeMobileMoney', { kind: 'status', status: 422 });
   const run = await begin();
-  expect(run.result).toBe('refused');
-  expect(run.ran).toEqual(['charge: Refused', 'refuse']);
-  expect(order().state).toBe('refused');
+  expect(run.result).toBe('rejected');
+  expect(run.ran).toEqual(['charge: Rejected', 'reject']);
+  expect(order().state).toBe('rejected');
 });
 
-test('a look that fails for a passing reason is made again; one that fails for good parks the order', async () => {
+test('retries a check after temporary errors only', async () => {
   const { begin, sandbox, order } = await start();
   const run = await begin();
   sandbox.fault('verify', { kind: 'status', status: 503 }, { times: 2 });
   await run.nextTimer();
-  expect(run.ran).toEqual(['charge', 'look: ServerError', 'look: ServerError', 'look']);
+  expect(run.ran).toEqual([
+    'charge',
+    'checkPayment: ServerError',
+    'checkPayment: ServerError',
+    'checkPayment',
+  ]);
   sandbox.fault('verify', { kind: 'status', status: 403 });
   await run.nextTimer();
-  expect(run.result).toBe('parked');
-  expect(order().state).toBe('parked');
+  expect(run.result).toBe('in_review');
+  expect(order().state).toBe('in_review');
 });
 
-test('a payment of another amount leaves the order to a person', async () => {
+test('holds the order for review after another amount was paid', async () => {
   const { begin, sandbox, orders, reference } = await start();
   const run = await begin();
   sandbox.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
   sandbox.approve(reference());
   await run.nextTimer();
-  expect(run.result).toBe('parked');
-  expect(orders.parcels('order-1')).toBe(0);
+  expect(run.result).toBe('in_review');
+  expect(orders.countParcels('order-1')).toBe(0);
 });
 
-test('each hint brings one look forward, and none is believed', async () => {
+test('makes one check for each notification, and trusts none', async () => {
   const { begin, sandbox, order, reference } = await start();
   const run = await begin();
-  await run.signal('hint');
-  await run.signal('hint');
-  expect(run.ran).toEqual(['charge', 'look', 'look']);
+  await run.signal('notification');
+  await run.signal('notification');
+  expect(run.ran).toEqual(['charge', 'checkPayment', 'checkPayment']);
   expect(order().state).toBe('waiting');
   sandbox.approve(reference());
-  await run.signal('hint');
+  await run.signal('notification');
   expect(run.result).toBe('fulfilled');
   expect(run.elapsed).toBe(0);
 });
 
-test('a pause that the service asks for is kept', async () => {
+test('waits for the Retry-After of the service', async () => {
   const { activities } = await start();
-  const look = async () => ({ state: null, retryAfter: 40_000 });
-  const run = await SimulatedRun.start(creator, { ...activities, look }, ['order-1', usualLooks]);
+  const checkPayment = async () => ({ state: null, retryAfter: 40_000 });
+  const run = await SimulatedRun.start(creator, { ...activities, checkPayment }, [
+    'order-1',
+    defaultCheckSchedule,
+  ]);
   await run.nextTimer();
-  expect(run.pauses).toEqual([8_000, 40_000]);
+  expect(run.delays).toEqual([8_000, 40_000]);
 });
 
-test('a workflow that somebody cancels leaves its order to a person', async () => {
+test('holds the order for review when its workflow is cancelled', async () => {
   const { begin, order } = await start();
   const run = await begin();
   await run.cancel();
-  expect(run.result).toBe('parked');
-  expect(order().state).toBe('parked');
+  expect(run.result).toBe('in_review');
+  expect(order().state).toBe('in_review');
 });
 
-test('a fault in the code of the workflow is no failure of the order: its task fails, until it is mended', async () => {
+test('fails the task, not the order, if the workflow has a bug', async () => {
   const { activities, order } = await start();
-  const broken = { soon: { minDelay: 'three seconds' }, late: {} };
+  const broken = { beforeDeadline: { minDelay: 'three seconds' }, afterDeadline: {} };
   await expect(SimulatedRun.start(creator, activities, ['order-1', broken])).rejects.toThrow('milliseconds');
   expect(order().state).toBe('waiting');
 });
 
-test('a replay asks for what the run asked for', async () => {
+test('gives the same commands when it is replayed', async () => {
   const { begin, sandbox, reference } = await start();
   const run = await begin();
   await run.nextTimer();
-  await run.signal('hint');
+  await run.signal('notification');
   await run.timersUntil(() => run.elapsed >= 10 * minutes);
   sandbox.approve(reference());
   await run.nextTimer();
   expect(run.result).toBe('paid_late');
-  expect(await replayed(creator, run.history)).toEqual(run.history.map(({ asked }) => asked));
+  expect(await replay(creator, run.history)).toEqual(run.history.map(({ commands }) => commands));
 });
 
-test("the history holds neither the customer's phone nor email, nor the key", async () => {
+test('keeps phone, email and API key out of the history', async () => {
   const { begin, sandbox, order, reference } = await start();
   const run = await begin();
   await run.nextTimer();
   sandbox.fault('verify', { kind: 'status', status: 403 });
   await run.nextTimer();
-  expect(run.ran).toEqual(['charge', 'look', 'look: InDoubt', 'park']);
-  const history = run.history.map(({ told, asked }) => text(told) + asked).join('\n');
+  expect(run.ran).toEqual(['charge', 'checkPayment', 'checkPayment: Unknown', 'holdForReview']);
+  const history = run.history.map(({ activation, commands }) => toText(activation) + commands).join('\n');
   expect(history).toContain(reference());
   for (const secret of [order().phone, order().customer_email, sandbox.liveKey])
     expect(history).not.toContain(secret);
 });
 
-/** With the bytes of payloads as text. */
-function text(told: unknown): string {
-  return JSON.stringify(told, (_, value) =>
+/** Returns JSON with the bytes of payloads as text. */
+function toText(activation: unknown): string {
+  return JSON.stringify(activation, (_, value) =>
     value instanceof Uint8Array ? Buffer.from(value).toString() : value,
   );
 }

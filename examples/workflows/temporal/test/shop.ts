@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { Orders } from '../../shop/orders.ts';
 import { createActivities } from '../activities.ts';
 
-/** A service, an order, and the activities of a worker. */
+/** Opens a shop with a service, one order, and the activities of a worker. */
 export async function openShop() {
   const sandbox = await startSandbox();
   const orders = new Orders(':memory:');

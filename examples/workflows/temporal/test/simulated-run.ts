@@ -14,33 +14,33 @@ type Job = coresdk.workflow_activation.IWorkflowActivationJob;
 type Command = coresdk.workflow_commands.IWorkflowCommand;
 type Activity = (...args: never[]) => Promise<unknown>;
 
-/** Failures are what these tests are about. */
+/** Hides warnings, because these tests cause failures on purpose. */
 export const logger = new DefaultLogger('ERROR');
 
 const START = Date.parse('2026-03-02T08:00:00Z');
 
-/** For what a sandbox may do beside the workflow itself. */
+/** Random values for the sandbox itself, not for the workflow. */
 const random = {
   random: Math.random,
   uuid4: () => crypto.randomUUID(),
   fillRandom: (bytes: Uint8Array) => bytes.fill(7),
 };
 
-/** What a workflow asked for and was told, to replay it. */
-export interface Recorded {
-  readonly told: coresdk.workflow_activation.IWorkflowActivation;
-  readonly asked: string;
+/** An activation of a workflow and the commands that it gave, as JSON, for a replay. */
+export interface RecordedTask {
+  readonly activation: coresdk.workflow_activation.IWorkflowActivation;
+  readonly commands: string;
 }
 
 /**
- * A workflow in Temporal's own sandbox, told what a server would tell it, as Temporal's own tests do it. Its clock is
- * moved by hand; its activities run for real, in a MockActivityEnvironment.
+ * Runs a workflow in Temporal's own sandbox, with the activations that a server would send, as Temporal's own tests do. The
+ * test moves its clock. Its activities run for real, in a MockActivityEnvironment.
  */
 export class SimulatedRun {
-  readonly history: Recorded[] = [];
-  /** The pause of each timer that was set, in milliseconds. */
-  readonly pauses: number[] = [];
-  /** The name of each activity that ran, and how it ended. */
+  readonly history: RecordedTask[] = [];
+  /** The delay of each timer that was set, in milliseconds. */
+  readonly delays: number[] = [];
+  /** The name of each activity that ran, and the type of its error. */
   readonly ran: string[] = [];
   result: unknown;
   elapsed = 0;
@@ -54,14 +54,14 @@ export class SimulatedRun {
     this.#activities = activities;
   }
 
-  /** Starts it, and goes on until it waits. */
+  /** Starts the workflow and runs it until it waits. */
   static async start(
     creator: WorkflowCreator,
     activities: Readonly<Record<string, Activity>>,
     args: readonly unknown[],
   ): Promise<SimulatedRun> {
-    const run = new SimulatedRun(await newWorkflow(creator), activities);
-    await run.#tell({
+    const run = new SimulatedRun(await createWorkflow(creator), activities);
+    await run.#activate({
       initializeWorkflow: {
         workflowId: 'order-1',
         workflowType: 'orderWorkflow',
@@ -72,43 +72,48 @@ export class SimulatedRun {
     return run;
   }
 
-  /** Moves the clock to the next timer, and goes on until it waits again. */
+  /** Moves the clock to the next timer and runs the workflow until it waits again. */
   async nextTimer(): Promise<void> {
     const [next] = [...this.#timers].sort(([, one], [, other]) => one - other);
     if (!next) throw new Error('The workflow waits for no timer.');
     const [seq, due] = next;
     this.#timers.delete(seq);
     this.elapsed = due;
-    await this.#tell({ fireTimer: { seq } });
+    await this.#activate({ fireTimer: { seq } });
   }
 
-  /** Timer after timer, until `isSo` or the end. */
-  async timersUntil(isSo: () => boolean): Promise<void> {
-    while (this.result === undefined && !isSo()) await this.nextTimer();
+  /** Fires timer after timer, until the condition holds or the workflow ends. */
+  async timersUntil(isDone: () => boolean): Promise<void> {
+    while (this.result === undefined && !isDone()) await this.nextTimer();
   }
 
   signal(signalName: string): Promise<void> {
-    return this.#tell({ signalWorkflow: { signalName, input: [] } });
+    return this.#activate({ signalWorkflow: { signalName, input: [] } });
   }
 
   cancel(): Promise<void> {
-    return this.#tell({ cancelWorkflow: { reason: 'somebody cancelled it' } });
+    return this.#activate({ cancelWorkflow: { reason: 'cancelled by a test' } });
   }
 
-  async #tell(job: Job): Promise<void> {
-    const told = { runId: 'run-1', timestamp: msToTs(START + this.elapsed), historyLength: 3, jobs: [job] };
-    const commands = await commandsOf(this.#workflow, told);
-    this.history.push({ told, asked: JSON.stringify(commands) });
-    for (const command of commands) this.#obey(command);
+  async #activate(job: Job): Promise<void> {
+    const activation = {
+      runId: 'run-1',
+      timestamp: msToTs(START + this.elapsed),
+      historyLength: 3,
+      jobs: [job],
+    };
+    const commands = await activate(this.#workflow, activation);
+    this.history.push({ activation, commands: JSON.stringify(commands) });
+    for (const command of commands) this.#apply(command);
     const [activity] = this.#scheduled.splice(0, 1);
-    if (activity) await this.#run(activity);
+    if (activity) await this.#runActivity(activity);
   }
 
-  #obey({ startTimer, cancelTimer, scheduleActivity, ...rest }: Command): void {
+  #apply({ startTimer, cancelTimer, scheduleActivity, ...rest }: Command): void {
     if (startTimer) {
-      const pause = tsToMs(startTimer.startToFireTimeout);
-      this.pauses.push(pause);
-      this.#timers.set(startTimer.seq ?? 0, this.elapsed + pause);
+      const delay = tsToMs(startTimer.startToFireTimeout);
+      this.delays.push(delay);
+      this.#timers.set(startTimer.seq ?? 0, this.elapsed + delay);
     }
     if (cancelTimer) this.#timers.delete(cancelTimer.seq ?? 0);
     if (scheduleActivity) this.#scheduled.push(scheduleActivity);
@@ -118,8 +123,8 @@ export class SimulatedRun {
       this.result = new Error(rest.failWorkflowExecution.failure?.message ?? '');
   }
 
-  /** As a worker runs an activity, and a server has it run again. */
-  async #run(scheduled: coresdk.workflow_commands.IScheduleActivity): Promise<void> {
+  /** Runs an activity as a worker does, and again as a server asks for. */
+  async #runActivity(scheduled: coresdk.workflow_commands.IScheduleActivity): Promise<void> {
     const { seq = null, activityType, arguments: payloads } = scheduled;
     const name = activityType ?? '';
     const activity = this.#activities[name];
@@ -130,37 +135,38 @@ export class SimulatedRun {
         const result = await new MockActivityEnvironment({}, { logger }).run(activity, ...args);
         this.ran.push(name);
         const completed = { result: defaultPayloadConverter.toPayload(result) };
-        return await this.#tell({ resolveActivity: { seq, result: { completed } } });
+        return await this.#activate({ resolveActivity: { seq, result: { completed } } });
       } catch (error) {
         if (!(error instanceof ApplicationFailure)) throw error;
         this.ran.push(`${name}: ${error.type}`);
-        if (error.nonRetryable) return await this.#tell({ resolveActivity: failed(seq, name, error) });
+        if (error.nonRetryable)
+          return await this.#activate({ resolveActivity: toActivityFailure(seq, name, error) });
       }
     }
   }
 }
 
-/** Feeds a run to a fresh workflow, and gives what that asks for. */
-export async function replayed(creator: WorkflowCreator, history: readonly Recorded[]): Promise<string[]> {
-  const workflow = await newWorkflow(creator);
-  const asked: string[] = [];
-  for (const { told } of history)
-    asked.push(JSON.stringify(await commandsOf(workflow, { ...told, isReplaying: true })));
-  return asked;
+/** Replays a run in a new workflow. Returns the commands of each task as JSON. */
+export async function replay(creator: WorkflowCreator, history: readonly RecordedTask[]): Promise<string[]> {
+  const workflow = await createWorkflow(creator);
+  const commands: string[] = [];
+  for (const { activation } of history)
+    commands.push(JSON.stringify(await activate(workflow, { ...activation, isReplaying: true })));
+  return commands;
 }
 
-async function commandsOf(
+async function activate(
   workflow: Workflow,
-  told: coresdk.workflow_activation.IWorkflowActivation,
+  activation: coresdk.workflow_activation.IWorkflowActivation,
 ): Promise<readonly Command[]> {
   const { successful, failed } = await workflow.activate(
-    coresdk.workflow_activation.WorkflowActivation.fromObject(told),
+    coresdk.workflow_activation.WorkflowActivation.fromObject(activation),
   );
   if (failed) throw new Error(failed.failure?.message ?? 'The workflow task failed.');
   return successful?.commands ?? [];
 }
 
-function newWorkflow(creator: WorkflowCreator): Promise<Workflow> {
+function createWorkflow(creator: WorkflowCreator): Promise<Workflow> {
   const startTime = new Date(START);
   return creator.createWorkflow({
     info: {
@@ -189,8 +195,8 @@ function newWorkflow(creator: WorkflowCreator): Promise<Workflow> {
   });
 }
 
-/** An activity's failure as a worker reports it and a server passes it on. */
-function failed(seq: number | null, name: string, error: ApplicationFailure) {
+/** Returns the failure of an activity as a worker reports it, and a server passes it on. */
+function toActivityFailure(seq: number | null, name: string, error: ApplicationFailure) {
   const cause = defaultFailureConverter.errorToFailure(error, defaultPayloadConverter);
   const activityFailureInfo = { activityId: String(seq), activityType: { name }, identity: 'worker' };
   return {

@@ -1,11 +1,11 @@
 import { type NextRequest, NextResponse } from 'next/server';
 import { orderPage } from '../../../../../shop/pages.ts';
-import { failed, html } from '../../../../lib/failed.ts';
-import { theShop } from '../../../../lib/shop.ts';
+import { html, respondToError } from '../../../../lib/respond.ts';
+import { getShop } from '../../../../lib/shop.ts';
 
-/** Where the customer comes back. Whatever the address holds, it is the order's own reference that is asked about. */
+/** The customer returns here. Do not trust the URL: check the reference of the customer's own order. */
 export async function GET(request: NextRequest): Promise<NextResponse> {
-  const { payments, orders } = theShop();
+  const { payments, orders } = getShop();
   const order = orders.find(request.cookies.get('order')?.value);
   if (!order) return NextResponse.redirect(new URL('/', request.url), 303);
   if (!order.payment || order.state === 'in_review') return html(orderPage(order));
@@ -13,8 +13,8 @@ export async function GET(request: NextRequest): Promise<NextResponse> {
   const { amount, currency } = order;
   try {
     const transaction = await payments.verify(order.payment.reference, { expect: { amount, currency } });
-    return html(orderPage(orders.conclude(order, transaction)));
+    return html(orderPage(orders.applyStatus(order, transaction)));
   } catch (error) {
-    return failed(error, order, true);
+    return respondToError(error, order, true);
   }
 }

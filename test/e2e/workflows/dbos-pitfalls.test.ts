@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { DbosExample } from './dbos-example.ts';
-import { newOrder, quickLooks, Shop, slowLooks, until } from './shop.ts';
+import { fastChecks, newOrder, Shop, slowChecks, until } from './shop.ts';
 
 const dbos = new DbosExample();
 
@@ -11,15 +11,15 @@ beforeAll(() => dbos.startServer());
 
 afterAll(() => dbos.stopServer());
 
-describe('what DBOS by itself would do otherwise', () => {
+describe('DBOS alone', () => {
   let shop: Shop;
-  const open = async (looks?: object) => {
-    shop = await Shop.open(dbos, looks);
+  const open = async (schedule?: object) => {
+    shop = await Shop.open(dbos, schedule);
     await shop.startWorker();
   };
   afterEach(() => shop.close());
 
-  test('an order outlives more restarts of the worker than DBOS allows a workflow by itself', async () => {
+  test('continues an order after more restarts than the default allows', async () => {
     await open();
     const id = await shop.place();
     const { reference } = await shop.reaches(id, 'waiting');
@@ -28,17 +28,17 @@ describe('what DBOS by itself would do otherwise', () => {
     shop.sandbox.approve(reference);
     await shop.startWorker();
     await shop.reaches(id, 'fulfilled');
-    expect(shop.orders.parcels(id)).toBe(1);
+    expect(shop.orders.countParcels(id)).toBe(1);
   });
 
-  test('a charge that DBOS did not get to record is not made again, and looked at before anything is released', async () => {
+  test('never charges again after a crash before DBOS stored the step', async () => {
     await open();
     const id = await shop.place();
     const { reference, charged_at } = await shop.reaches(id, 'waiting');
     await shop.killWorker();
     await dbos.query('DELETE FROM dbos.operation_outputs');
     shop.sandbox.approve(reference);
-    const deadline = (charged_at ?? 0) + quickLooks.soon.timeout;
+    const deadline = (charged_at ?? 0) + fastChecks.beforeDeadline.timeout;
     await until(() => Date.now() > deadline, 'the deadline');
     await shop.startWorker();
     await shop.reaches(id, 'fulfilled', 'released', 'paid_late');
@@ -46,65 +46,65 @@ describe('what DBOS by itself would do otherwise', () => {
     expect(shop.sandbox.charges).toHaveLength(1);
   });
 
-  test('an order in flight is carried on by a release whose workflow is written otherwise', async () => {
+  test('continues an order in a release with other workflow code', async () => {
     await open();
     const id = await shop.place();
     const { reference } = await shop.reaches(id, 'waiting');
     await shop.killWorker();
     shop.sandbox.approve(reference);
-    await shop.startWorker(nextRelease());
+    await shop.startWorker(createNextRelease());
     await shop.reaches(id, 'fulfilled');
     expect(shop.sandbox.charges).toHaveLength(1);
   });
 
-  test('an order outlives connections to PostgreSQL that break', async () => {
+  test('continues an order after its connections to PostgreSQL break', async () => {
     await open();
     const id = await shop.place();
     const { reference } = await shop.reaches(id, 'waiting');
     await dbos.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid()`);
-    const looks = shop.verifies();
-    await until(() => shop.verifies() > looks, 'a look after that');
+    const checks = shop.verifies();
+    await until(() => shop.verifies() > checks, 'a check after that');
     shop.sandbox.approve(reference);
-    await shop.reaches(id, 'fulfilled', 'parked');
+    await shop.reaches(id, 'fulfilled', 'in_review');
     expect(shop.order(id).state).toBe('fulfilled');
     expect(shop.sandbox.charges).toHaveLength(1);
   });
 
-  test('many hints at once are a look a second, not a look each', async () => {
-    await open(slowLooks);
+  test('checks at most once a second, however often it is notified', async () => {
+    await open(slowChecks);
     const id = await shop.place();
     const { reference } = await shop.reaches(id, 'waiting');
-    const began = Date.now();
-    await dbos.run(`for (let n = 0; n < 50; n++) await import('./payment-hint.ts?' + n);`, reference);
-    const seconds = Math.ceil((Date.now() - began) / 1_000) + 1;
-    await until(async () => (await unread()) === 0, 'the hints to be read');
+    const startedAt = Date.now();
+    await dbos.run(`for (let n = 0; n < 50; n++) await import('./payment-webhook.ts?' + n);`, reference);
+    const seconds = Math.ceil((Date.now() - startedAt) / 1_000) + 1;
+    await until(async () => (await countUnread()) === 0, 'the notifications to be read');
     expect(shop.verifies()).toBeGreaterThan(0);
     expect(shop.verifies()).toBeLessThanOrEqual(seconds);
   });
 
-  test('DBOS keeps no phone number, no email address and no key, also not in its errors', async () => {
+  test('keeps phone, email and API key out of DBOS and its errors', async () => {
     await open();
     const order = newOrder();
     shop.sandbox.fault('chargeMobileMoney', { kind: 'status', status: 429 }, { times: 4 });
     shop.sandbox.fault('verify', { kind: 'status', status: 503 });
     await shop.place(order);
-    await until(() => shop.verifies() >= 2, 'two looks');
+    await until(() => shop.verifies() >= 2, 'two checks');
     shop.sandbox.fault('verify', { kind: 'status', status: 401 });
-    await shop.reaches(order.id, 'parked');
-    const kept = await dbos.everything();
-    expect(kept).toContain(order.id);
+    await shop.reaches(order.id, 'in_review');
+    const dump = await dbos.dump();
+    expect(dump).toContain(order.id);
     for (const secret of [order.phone, order.customer_email, shop.sandbox.liveKey])
-      expect(kept).not.toContain(secret);
+      expect(dump).not.toContain(secret);
   });
 });
 
-async function unread(): Promise<number> {
+async function countUnread(): Promise<number> {
   return (await dbos.query('SELECT 1 FROM dbos.notifications WHERE NOT consumed')).length;
 }
 
-/** The example with its workflow written a little otherwise. */
-function nextRelease(): string {
+/** Copies the example with another source of its workflow. Returns the folder of the copy. */
+function createNextRelease(): string {
   const folder = mkdtempSync(join(tmpdir(), 'payments-release-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const examples = resolve('examples/workflows');
@@ -115,9 +115,9 @@ function nextRelease(): string {
   const file = join(folder, 'dbos', 'order-workflow.ts');
   const source = readFileSync(file, 'utf8');
   const changed = source
-    .replace('let pause = ', 'let pause: number | null = ')
+    .replace('let delay = ', 'let delay: number | null = ')
     .replace('while (', 'while  (');
-  if (changed === source) throw new Error('The workflow is written as before.');
+  if (changed === source) throw new Error('The source of the workflow is unchanged.');
   writeFileSync(file, changed);
   return join(folder, 'dbos');
 }

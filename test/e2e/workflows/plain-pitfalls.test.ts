@@ -4,11 +4,11 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { plain } from './plain-example.ts';
 import { newOrder, Shop, until } from './shop.ts';
 
-describe('one Node process with SQLite', () => {
+describe('one Node process with SQLite, alone', () => {
   let shop: Shop;
   afterEach(() => shop.close());
 
-  test('a second worker ends before it touches an order', async () => {
+  test('exits if another worker runs', async () => {
     const { env, ...engine } = await plain.start();
     shop = await Shop.open({ ...plain, start: async () => ({ env, ...engine }) });
     const first = createServer().listen(Number(new URL(env.WORKER_URL).port), '127.0.0.1');
@@ -16,21 +16,21 @@ describe('one Node process with SQLite', () => {
     await once(first, 'listening');
     const order = newOrder();
     shop.orders.place(order);
-    await expect(shop.startWorker()).rejects.toThrow('ended with 1');
+    await expect(shop.startWorker()).rejects.toThrow('exited with 1');
     expect(shop.order(order.id).state).toBe('placed');
     expect(shop.sandbox.requests).toHaveLength(0);
   });
 
-  test('a worker that is asked to end while it takes up open orders ends in order', async () => {
+  test('ends in order when it is asked to while it resumes orders', async () => {
     shop = await Shop.open(plain);
     await shop.startWorker();
     const id = await shop.place();
     await shop.reaches(id, 'waiting');
     await shop.killWorker();
     shop.sandbox.fault('verify', { kind: 'hang' });
-    const looks = shop.verifies();
+    const checks = shop.verifies();
     await shop.startWorker();
-    await until(() => shop.verifies() > looks, 'the look at the start');
+    await until(() => shop.verifies() > checks, 'the check at the start');
     expect(await shop.stopWorker()).toBe(0);
     expect(shop.order(id).state).toBe('waiting');
   });

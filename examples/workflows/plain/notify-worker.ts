@@ -1,7 +1,7 @@
 import { workerUrl } from './settings.ts';
 
-/** Where the worker is not up, nothing is lost: it finds out everything when it starts. */
-export async function tellWorker(path: string, body: object): Promise<void> {
+/** Sends a request to the worker. If the worker is down, nothing is lost: it reads every open order when it starts. */
+export async function notifyWorker(path: string, body: object): Promise<void> {
   try {
     await fetch(new URL(path, workerUrl), {
       method: 'POST',

@@ -5,7 +5,7 @@ import { address } from './temporal.ts';
 
 const [reference = ''] = process.argv.slice(2);
 const orders = new Orders(ordersFile);
-const order = orders.byReference(reference);
+const order = orders.findByReference(reference);
 orders.close();
 
 if (order) {
@@ -13,9 +13,9 @@ if (order) {
   const { workflow } = new Client({ connection });
   await workflow
     .getHandle(order.id)
-    .signal('hint')
+    .signal('notification')
     .catch((error: unknown) => {
-      // The order is done.
+      // The order is final.
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     });
   await connection.close();

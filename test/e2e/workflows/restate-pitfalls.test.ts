@@ -1,34 +1,34 @@
 import { afterEach, expect, test } from 'vitest';
 import { RestateServer, restate } from './restate-server.ts';
-import { newOrder, quickLooks, Shop, slowLooks, until } from './shop.ts';
+import { fastChecks, newOrder, Shop, slowChecks, until } from './shop.ts';
 
 let shop: Shop;
 afterEach(() => shop.close());
 
-/** A shop on Restate, and the server, to look into. */
-async function open(looks: object = quickLooks, settings: Readonly<Record<string, string>> = {}) {
+/** Opens a shop on Restate. Returns the server. */
+async function open(schedule: object = fastChecks, settings: Readonly<Record<string, string>> = {}) {
   const started: RestateServer[] = [];
   const start = async (folder: string) => {
     const server = await RestateServer.start(folder, settings);
     started.push(server);
     return server;
   };
-  shop = await Shop.open({ ...restate, start }, looks);
+  shop = await Shop.open({ ...restate, start }, schedule);
   await shop.startWorker();
   const [server] = started;
   if (!server) throw new Error('no server');
   return server;
 }
 
-/** The workflow of an order, as the server sees it. */
-async function run(server: RestateServer, id: string) {
+/** Returns the invocation of an order's workflow. */
+async function findInvocation(server: RestateServer, id: string) {
   const [found] = await server.query(
     `SELECT id, status, retry_count FROM sys_invocation WHERE target = 'order/${id}/run'`,
   );
   return found;
 }
 
-test('an order that is placed while no worker is up is charged by the next one', async () => {
+test('charges an order that was placed while no worker was up', async () => {
   await open();
   await shop.killWorker();
   const id = await shop.place();
@@ -38,108 +38,108 @@ test('an order that is placed while no worker is up is charged by the next one',
   expect(shop.sandbox.charges).toHaveLength(1);
 });
 
-test('a charge that was provably not taken is tried again, after the pause that the service asked for', async () => {
+test('retries a charge after the Retry-After of a 429', async () => {
   await open();
   shop.sandbox.fault('chargeMobileMoney', { kind: 'rateLimited', retryAfter: 4_000 });
   const id = await shop.place();
-  await until(() => shop.sandbox.requests.length === 1, 'the charge that is not taken');
-  const refused = Date.now();
+  await until(() => shop.sandbox.requests.length === 1, 'the charge that gets a 429');
+  const rejectedAt = Date.now();
   await shop.reaches(id, 'waiting');
-  expect(Date.now() - refused).toBeGreaterThan(2_000);
+  expect(Date.now() - rejectedAt).toBeGreaterThan(2_000);
   expect(shop.sandbox.charges).toHaveLength(1);
 });
 
-test('an order that comes to a worker that is about to end is left to the next one', async () => {
+test('leaves an order to the next worker if this one is about to end', async () => {
   const server = await open();
-  // It keeps the worker from ending for a moment.
+  // The slow response keeps the worker from ending at once.
   shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 8 });
   const first = await shop.place();
   await until(() => shop.sandbox.charges.length === 1, 'the charge');
-  let ended = false;
+  let hasEnded = false;
   const ending = shop.stopWorker().finally(() => {
-    ended = true;
+    hasEnded = true;
   });
   const ids = [first];
-  while (!ended) {
+  while (!hasEnded) {
     const order = newOrder();
     shop.orders.place(order);
-    await server.submit(order.id, quickLooks);
+    await server.submit(order.id, fastChecks);
     ids.push(order.id);
-    // Spread over the time that it takes to end.
+    // Spread over the time that the worker takes to end.
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   await ending;
   await shop.startWorker();
-  for (const id of ids) await shop.reaches(id, 'waiting', 'released', 'parked');
-  expect(ids.map((id) => shop.order(id).state)).not.toContain('parked');
+  for (const id of ids) await shop.reaches(id, 'waiting', 'released', 'in_review');
+  expect(ids.map((id) => shop.order(id).state)).not.toContain('in_review');
   expect(shop.sandbox.charges).toHaveLength(ids.length);
 });
 
-test('a server that is killed while an order waits goes on with it', async () => {
+test('continues an order after the server is killed', async () => {
   const server = await open();
   const id = await shop.place();
   const { reference } = await shop.reaches(id, 'waiting');
   await server.killAndStartAgain();
   shop.sandbox.approve(reference);
   await shop.reaches(id, 'fulfilled');
-  expect(shop.orders.parcels(id)).toBe(1);
+  expect(shop.orders.countParcels(id)).toBe(1);
   expect(shop.sandbox.charges).toHaveLength(1);
 });
 
-test('a worker that stays away for long finds its orders waiting, not paused', async () => {
-  const server = await open(quickLooks, { RESTATE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: '2' });
+test('keeps orders waiting, not paused, while no worker is up for long', async () => {
+  const server = await open(fastChecks, { RESTATE_DEFAULT_RETRY_POLICY__MAX_ATTEMPTS: '2' });
   const id = await shop.place();
   const { reference } = await shop.reaches(id, 'waiting');
   await shop.killWorker();
   await until(async () => {
-    const order = await run(server, id);
+    const order = await findInvocation(server, id);
     return Number(order?.retry_count) >= 4 || order?.status === 'paused';
-  }, 'four tries without a worker');
+  }, 'four attempts without a worker');
   shop.sandbox.approve(reference);
   await shop.startWorker();
   await shop.reaches(id, 'fulfilled');
 });
 
-test('each hint counts once, and one a second at most', async () => {
-  const server = await open(slowLooks);
+test('counts each notification once, and at most one a second', async () => {
+  const server = await open(slowChecks);
   const id = await shop.place();
   const { reference } = await shop.reaches(id, 'waiting');
-  const began = Date.now();
-  for (let looks = 1; looks <= 3; looks++) {
+  const startedAt = Date.now();
+  for (let checks = 1; checks <= 3; checks++) {
     await until(async () => {
-      await Promise.all([shop.hint(reference), shop.hint(reference), shop.hint(reference)]);
-      return shop.verifies() >= looks;
-    }, `look ${looks}`);
+      await Promise.all([shop.notify(reference), shop.notify(reference), shop.notify(reference)]);
+      return shop.verifies() >= checks;
+    }, `checkPayment ${checks}`);
   }
   shop.sandbox.approve(reference);
   await until(async () => {
-    await shop.hint(reference);
+    await shop.notify(reference);
     return shop.order(id).state === 'fulfilled';
-  }, 'the last hint');
-  expect(shop.verifies()).toBeLessThanOrEqual(Math.ceil((Date.now() - began) / 1_000) + 1);
+  }, 'the last notification');
+  expect(shop.verifies()).toBeLessThanOrEqual(Math.ceil((Date.now() - startedAt) / 1_000) + 1);
 
   const verifies = shop.verifies();
-  await shop.hint(reference);
+  await shop.notify(reference);
   await until(async () => {
     const open = await server.query(`SELECT id FROM sys_invocation WHERE status <> 'completed'`);
     return open.length === 0;
-  }, 'the hint to an order that is done');
+  }, 'the notification to an order that is done');
   expect(shop.verifies()).toBe(verifies);
 });
 
-test('a workflow that somebody cancels leaves its order to a person', async () => {
+test('holds the order for review when its workflow is cancelled', async () => {
   const server = await open();
   const id = await shop.place();
   await shop.reaches(id, 'waiting');
-  await server.cancel(String((await run(server, id))?.id));
-  await shop.reaches(id, 'parked');
+  await server.cancel(String((await findInvocation(server, id))?.id));
+  await shop.reaches(id, 'in_review');
 });
 
-test("the server holds neither the customer's phone nor email, nor the key", async () => {
+test('keeps phone, email and API key out of the server', async () => {
   const server = await open();
   const id = await shop.place();
   const { reference, phone, customer_email } = await shop.reaches(id, 'waiting');
-  await until(() => shop.verifies() >= 1, 'a look');
+  await until(() => shop.verifies() >= 1, 'a check');
   shop.sandbox.approve(reference);
   await shop.reaches(id, 'fulfilled');
   const entries = await server.query('SELECT raw FROM sys_journal');

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { Served } from './checkout-scenarios.ts';
 
-/** Serves it on a free port of loopback. */
-export async function listening(handler: RequestListener): Promise<Served> {
+/** Serves a handler on a free port of loopback. */
+export async function listen(handler: RequestListener): Promise<Served> {
   const server = createServer(handler).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

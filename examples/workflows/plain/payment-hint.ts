@@ -1,5 +1,0 @@
-import { tellWorker } from './tell-worker.ts';
-
-/** Plays the service's webhook. */
-const [reference = ''] = process.argv.slice(2);
-await tellWorker('/webhooks/payments', { reference });

@@ -1,0 +1,32 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** Starts a server on loopback and returns its port. When the test ends, it is stopped with all its connections. */
+export async function listening(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  });
+  const port = await listen(server);
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return port;
+}
+
+/** Returns a port on loopback on which no process listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Starts a server on loopback and returns its port. The caller stops it. */
+export async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
