@@ -1,29 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/index.ts';
-import { expectFields } from '../../helpers/fields.ts';
 import { answers, failureOf, json, payment, startService } from '../../helpers/service.ts';
 
 const fieldsOfInput = ['amount', 'customer_email', 'currency'];
-const fieldsSent = Object.keys(payment);
 const start = () => startService((response) => json(response, 200, answers.initialize()));
-
-test('fields of extraBody are sent as they are, beside those of the input', async () => {
-  const service = await start();
-  const client = service.client();
-  const name = fc.string({ maxLength: 12 }).filter((text) => !fieldsOfInput.includes(text));
-  const odd = fc.constantFrom('constructor', 'toString', '__proto__', 'phone', 'Amount', 'callback_url');
-  await fc.assert(
-    fc.asyncProperty(fc.dictionary(fc.oneof(name, odd), fc.jsonValue()), async (extraBody) => {
-      await client.initialize(payment, { extraBody });
-      const sent: unknown = JSON.parse(service.requests.at(-1)?.body ?? '');
-      expectFields(sent, { ...extraBody, ...payment, amount: 25.5 });
-      expect(Object.keys(Object(sent))).toHaveLength(
-        new Set([...Object.keys(extraBody), ...fieldsSent]).size,
-      );
-    }),
-  );
-});
 
 test.each(fieldsOfInput)('extraBody cannot replace %s: what was checked is what is sent', async (name) => {
   const service = await start();
