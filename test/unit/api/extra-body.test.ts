@@ -5,7 +5,7 @@ import { answers, failureOf, json, payment, startService } from '../../helpers/s
 const fieldsOfInput = ['amount', 'customer_email', 'currency'];
 const start = () => startService((response) => json(response, 200, answers.initialize()));
 
-test.each(fieldsOfInput)('extraBody cannot replace %s: what was checked is what is sent', async (name) => {
+test.each(fieldsOfInput)('refuses an extraBody that replaces %s', async (name) => {
   const service = await start();
   const failure = await failureOf(service.client().initialize(payment, { extraBody: { [name]: '1' } }));
   expect(failure).toBeInstanceOf(InvalidInputError);
@@ -25,7 +25,7 @@ test.each([
   ['a list', ['callback_url']],
   ['a circle', circular],
   ['a value that JSON has no form for', { callback_id: 5n }],
-])('extraBody that is %s is refused before anything is sent', async (_, extraBody) => {
+])('refuses an extraBody that is %s, and sends nothing', async (_, extraBody) => {
   const service = await start();
   const options = { extraBody: extraBody as Record<string, unknown> };
   const failure = await failureOf(service.client().initialize(payment, options));
@@ -34,7 +34,7 @@ test.each([
   expect(service.requests).toEqual([]);
 });
 
-test('extraBody is read once, so a getter cannot replace the whole body', async () => {
+test('reads extraBody once, so that a getter cannot replace the body', async () => {
   const service = await start();
   let reads = 0;
   const extraBody = {

@@ -15,7 +15,7 @@ import {
   startService,
 } from '../../helpers/service.ts';
 
-/** Answers every POST, about the currency that was asked for. */
+/** Responds to every POST, with the requested currency. */
 function startPostService(): Promise<Service> {
   return startService((response, { path, body }) => {
     const { currency = 'GHS' } = JSON.parse(body);
@@ -37,7 +37,7 @@ async function issuesOf(call: Promise<unknown>) {
   return failure.issues;
 }
 
-test('what is sent is the input in the words of the wire, with the amount as a number', async () => {
+test('sends the input unchanged, with the amount as a number', async () => {
   const service = await startPostService();
   const client = service.client();
   await client.initialize({ ...payment, currency: 'GHS' });
@@ -46,7 +46,7 @@ test('what is sent is the input in the words of the wire, with the amount as a n
   expect(sentBy(service)).toEqual({ ...charge, amount: 25.5 });
 });
 
-test('the currency is sent in upper case, and left out where it was not given', async () => {
+test('sends the currency in upper case, and none if none was given', async () => {
   const service = await startPostService();
   const client = service.client();
   await client.initialize({ ...payment, currency: 'usd' });
@@ -64,7 +64,7 @@ test.each([
   '愛@例え.jp',
   "o'brien+shop@mail.example.co.uk",
   'a@b',
-])('%s is taken as an email address and sent unchanged', async (customer_email) => {
+])('sends the email address %s unchanged', async (customer_email) => {
   const service = await startPostService();
   await service.client().initialize({ ...payment, customer_email });
   expect(sentBy(service)).toHaveProperty('customer_email', customer_email);
@@ -105,7 +105,7 @@ const refused: [field: string, value: unknown, code: string][] = [
   ['network', undefined, 'invalid_value'],
 ];
 
-test.each(refused)('%s %j is refused before anything is sent', async (field, value, code) => {
+test.each(refused)('refuses %s %j, and sends nothing', async (field, value, code) => {
   const service = await startPostService();
   const input = charging({ ...charge, [field]: value });
   expect(await issuesOf(service.client().chargeMobileMoney(input))).toEqual([
@@ -114,7 +114,7 @@ test.each(refused)('%s %j is refused before anything is sent', async (field, val
   expect(service.requests).toEqual([]);
 });
 
-test('all faults are told together, in the message too', async () => {
+test('reports all issues at once, in the message too', async () => {
   const service = await startPostService();
   const input = charging({
     amount: '1e3',
@@ -138,7 +138,7 @@ test('all faults are told together, in the message too', async () => {
 });
 
 test.each([null, undefined, 5, 'amount=5', [charge], () => charge])(
-  'an input that is no object with fields, %s, is refused',
+  'refuses an input that is no object with fields: %s',
   async (input) => {
     const service = await startPostService();
     const [issue] = await issuesOf(service.client().initialize(initializing(input)));
@@ -147,7 +147,7 @@ test.each([null, undefined, 5, 'amount=5', [charge], () => charge])(
   },
 );
 
-test('an unknown field is told with the nearest one that there is', async () => {
+test('names an unknown field and the nearest known one', async () => {
   const client = (await startPostService()).client();
   for (const [key, nearest] of [
     ['curency', 'currency'],
@@ -161,7 +161,7 @@ test('an unknown field is told with the nearest one that there is', async () => 
   }
 });
 
-test('an exported schema tells a form what is wrong, field by field', () => {
+test('reports issues of an exported schema field by field', () => {
   const read = initializeInputSchema.safeParse({ amount: '25,50', customer_email: '' });
   expect(read.error?.issues).toMatchObject([
     { path: ['amount'], message: expect.stringContaining('plain decimal') },

@@ -55,7 +55,7 @@ const refused: [name: string, amount: unknown, code: string][] = [
   ['new Number(5)', Object(5), 'invalid_type'],
 ];
 
-test.each(refused)('%s is refused as an amount before anything is sent', async (_, amount, code) => {
+test.each(refused)('refuses the amount %s, and sends nothing', async (_, amount, code) => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   const client = service.client();
   const odd = { amount: amount as number };
@@ -71,7 +71,7 @@ test.each(refused)('%s is refused as an amount before anything is sent', async (
   expect(service.requests).toEqual([]);
 });
 
-test('expect takes amounts by the same rules', async () => {
+test('checks the amount of expect by the same rules', async () => {
   const service = await startService((response) => json(response, 200, answers.verify()));
   const failure = await failureOf(
     service.client().verify('TXN-8f2c61d0', { expect: { amount: '25,50', currency: 'GH' } }),

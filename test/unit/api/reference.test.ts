@@ -4,7 +4,7 @@ import { answers, failureOf, json, type Service, startService } from '../../help
 
 const HERE = '/api/v1/transactions/verify/';
 
-/** Answers about whatever the path asks for. */
+/** Responds with the reference of the path. */
 function startVerifyService(): Promise<Service> {
   return startService((response, { path }) => {
     json(response, 200, answers.verify({ reference: decodeURIComponent(path.slice(HERE.length)) }));
@@ -26,7 +26,7 @@ const good = [
   `TXN-${'x'.repeat(251)}`,
 ];
 
-test.each(good)('the reference %s arrives whole, as the last segment of the path', async (reference) => {
+test.each(good)('sends the reference %s as the last segment of the path', async (reference) => {
   const service = await startVerifyService();
   await expect(service.client().verify(reference)).resolves.toMatchObject({ reference });
   expect(service.requests.map(({ path }) => path)).toEqual([HERE + encodeURIComponent(reference)]);
@@ -66,7 +66,7 @@ const bad: [string, unknown][] = [
   ['an object that turns into text', { toString: () => 'TXN-1' }],
 ];
 
-test.each(bad)('a reference that is %s is refused before anything is sent', async (_, reference) => {
+test.each(bad)('refuses a reference that is %s, and sends nothing', async (_, reference) => {
   const service = await startVerifyService();
   const failure = await failureOf(service.client().verify(reference as string));
   expect(failure).toBeInstanceOf(InvalidInputError);

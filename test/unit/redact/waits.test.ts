@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 test.each([API_KEY, EMAIL, `odd ${API_KEY}`, 'two\nlines'])(
-  'a status that is no plain word (%j) is in no event, log line or message, and kept on the transaction',
+  'prints no status that is not a plain word: %j',
   async (status) => {
     const events: PaymentsEvent[] = [];
     const lines: string[] = [];
@@ -36,7 +36,7 @@ test.each([API_KEY, EMAIL, `odd ${API_KEY}`, 'two\nlines'])(
   },
 );
 
-test('a status that is a plain word is named as the service wrote it', async () => {
+test('prints a status that is a plain word as the service wrote it', async () => {
   const { client } = scriptedService(inTurn('reversed'));
   const failing = failureOf(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
   await vi.advanceTimersByTimeAsync(60_000);
