@@ -112,11 +112,11 @@ async function startEcho() {
   const service = await startService((response) => response.writeHead(echo.status).end(echo.body));
   return async (now: Echo, apiKey: string, call: (client: PaymentsClient) => Promise<unknown>) => {
     echo = now;
-    const told: unknown[] = [];
-    const tell = (...what: unknown[]) => void told.push(...what);
-    const logger = { debug: tell, info: tell, warn: tell, error: tell };
-    const failure = await failureOf(call(service.client({ apiKey, onEvent: tell, logger })));
-    return { failure, told };
+    const reported: unknown[] = [];
+    const report = (...what: unknown[]) => void reported.push(...what);
+    const logger = { debug: report, info: report, warn: report, error: report };
+    const failure = await failureOf(call(service.client({ apiKey, onEvent: report, logger })));
+    return { failure, reported };
   };
 }
 
@@ -140,10 +140,10 @@ describe('a secret that the service echoes (property)', () => {
           const phone = `0${subscriber}`;
           const texts = [key, email, phone, spread(`${prefix}${subscriber}`, gap, every)].map(encode);
           const body = places[place]?.(texts) ?? '';
-          const { failure, told } = await failing({ status, body }, key, (client) =>
+          const { failure, reported } = await failing({ status, body }, key, (client) =>
             client.chargeMobileMoney({ ...charge, phone, customer_email: email }),
           );
-          expectNoSecrets([failure, told], { key, phone, email });
+          expectNoSecrets([failure, reported], { key, phone, email });
           expectNoSecrets(failure, { key, phone, email });
         },
       ),
@@ -168,10 +168,10 @@ describe('a secret that the service echoes (property)', () => {
         async ({ subscriber, email, encode, gap, every, prefix, place, status }) => {
           const texts = [email, `${prefix}${gap}${spread(subscriber, gap, every)}`].map(encode);
           const body = places[place]?.(texts) ?? '';
-          const { failure, told } = await failing({ status, body }, API_KEY, (client) =>
+          const { failure, reported } = await failing({ status, body }, API_KEY, (client) =>
             client.verify(REFERENCE),
           );
-          expectNoSecrets([failure, told], { key: API_KEY, phone: `0${subscriber}`, email });
+          expectNoSecrets([failure, reported], { key: API_KEY, phone: `0${subscriber}`, email });
           expectNoSecrets(failure, { key: API_KEY, phone: `0${subscriber}`, email });
         },
       ),
@@ -343,8 +343,8 @@ describe('a secret in a reference is data, and is not printed', () => {
     call: (client: PaymentsClient) => Promise<unknown>,
     data: object = {},
   ) {
-    const told: unknown[] = [];
-    const tell = (...what: unknown[]) => void told.push(...what);
+    const reported: unknown[] = [];
+    const report = (...what: unknown[]) => void reported.push(...what);
     const service = await startService((response, { method }) =>
       json(
         response,
@@ -357,12 +357,12 @@ describe('a secret in a reference is data, and is not printed', () => {
     const client = service.client({
       apiKey: plainKey,
       journal: memoryJournal(),
-      onEvent: tell,
-      logger: { debug: tell, info: tell, warn: tell, error: tell },
+      onEvent: report,
+      logger: { debug: report, info: report, warn: report, error: report },
     });
     const failure = await failureOf(call(client));
-    expect(told.length).toBeGreaterThan(1);
-    return { failure, told };
+    expect(reported.length).toBeGreaterThan(1);
+    return { failure, reported };
   }
 
   const calls: Record<
@@ -406,21 +406,21 @@ describe('a secret in a reference is data, and is not printed', () => {
 
   test.each(Object.entries(calls))('%s', async (_, [code, data, call]) => {
     for (const reference of secretReferences) {
-      const { failure, told } = await failingWith(reference, (client) => call(client, reference), data);
+      const { failure, reported } = await failingWith(reference, (client) => call(client, reference), data);
       expect(failure).toMatchObject({ code, reference });
       const secrets = { key: reference === `TXN-${EMAIL}` ? API_KEY : reference.slice(4), email: EMAIL };
-      expectNoSecrets([failure, told], secrets, { getters: false });
+      expectNoSecrets([failure, reported], secrets, { getters: false });
       expectNoSecrets(failure, secrets, { getters: false });
     }
   });
 
-  test.each(['asked for', 'returned'])('a mismatch on a read: the reference %s', async (which) => {
+  test.each(['requested', 'returned'])('a mismatch on a read: the reference %s', async (which) => {
     for (const reference of secretReferences) {
-      const [asked, returned] = which === 'asked for' ? [reference, 'TXN-1'] : ['TXN-1', reference];
-      const { failure, told } = await failingWith(returned, (client) => client.verify(asked));
+      const [requested, returned] = which === 'requested' ? [reference, 'TXN-1'] : ['TXN-1', reference];
+      const { failure, reported } = await failingWith(returned, (client) => client.verify(requested));
       expect(failure).toMatchObject({ code: 'transaction_mismatch', reference: returned });
       const secrets = { key: reference === `TXN-${EMAIL}` ? API_KEY : reference.slice(4), email: EMAIL };
-      expectNoSecrets([failure, told], secrets, { getters: false });
+      expectNoSecrets([failure, reported], secrets, { getters: false });
       expectNoSecrets(failure, secrets, { getters: false });
     }
   });
@@ -433,26 +433,26 @@ describe('a secret in a reference is data, and is not printed', () => {
     ]) {
       const [, data, call] = calls[code] ?? [];
       const reference = `TXN-${phone}`;
-      const { failure, told } = await failingWith(
+      const { failure, reported } = await failingWith(
         reference,
         (client) => call?.(client, reference) ?? Promise.resolve(),
         data,
       );
       expect(failure).toMatchObject({ reference });
-      expectNoSecrets([failure, told], { key: plainKey, phone }, { getters: false });
+      expectNoSecrets([failure, reported], { key: plainKey, phone }, { getters: false });
       expectNoSecrets(failure, { key: plainKey, phone }, { getters: false });
     }
   });
 
   test('a reference of digits alone is shown', async () => {
     const reference = 'TXN-0244999888';
-    const { failure, told } = await failingWith(
+    const { failure, reported } = await failingWith(
       reference,
       (client) => client.verify(reference, { expect: { amount: 2 } }),
       { amount: '1.00' },
     );
     expect(String(failure)).toContain(reference);
     expect(JSON.stringify(failure)).toContain(reference);
-    expect(told).toContainEqual(expect.objectContaining({ type: 'request', reference }));
+    expect(reported).toContainEqual(expect.objectContaining({ type: 'request', reference }));
   });
 });

@@ -19,8 +19,8 @@ import {
 function startPostService(): Promise<Service> {
   return startService((response, { path, body }) => {
     const { currency = 'GHS' } = JSON.parse(body);
-    const answer = path.endsWith('/initialize') ? answers.initialize : answers.chargeMobileMoney;
-    json(response, 200, answer({ currency }));
+    const createBody = path.endsWith('/initialize') ? answers.initialize : answers.chargeMobileMoney;
+    json(response, 200, createBody({ currency }));
   });
 }
 

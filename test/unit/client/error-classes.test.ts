@@ -17,8 +17,8 @@ const cjs: typeof source = require(built('index.cjs').pathname);
 /** Every error class, with one error made of it. */
 const errorsOf = (library: typeof source) => {
   const facts = { operation: 'verify', outcome: null, retryable: false } as const;
-  const answer = { ...facts, status: 418, body: '', serviceMessage: undefined, fieldErrors: [] };
-  const apiFacts = { ...answer, requestId: undefined, retryAfter: undefined };
+  const response = { ...facts, status: 418, body: '', serviceMessage: undefined, fieldErrors: [] };
+  const apiFacts = { ...response, requestId: undefined, retryAfter: undefined };
   const wait = { reference: REFERENCE, attempts: 1, elapsed: 1, startedAt: 0 };
   const transaction = {
     reference: REFERENCE,
@@ -48,7 +48,7 @@ const errorsOf = (library: typeof source) => {
     RequestTimeoutError: new library.RequestTimeoutError(''),
     ServerError: new library.ServerError('', apiFacts),
     TransactionMismatchError: new library.TransactionMismatchError(transaction, [], facts),
-    UnexpectedResponseError: new library.UnexpectedResponseError('', answer),
+    UnexpectedResponseError: new library.UnexpectedResponseError('', response),
     WaitTimeoutError: new library.WaitTimeoutError({
       ...wait,
       lastTransaction: undefined,

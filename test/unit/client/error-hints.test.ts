@@ -35,12 +35,12 @@ const quoted = [
 ];
 
 test.each(quoted)('names the quotation marks around the key %j, but not the key', async (apiKey) => {
-  const says = /quotation marks/;
+  const message = /quotation marks/;
   const make = () => new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' });
-  expect(make).toThrow(says);
+  expect(make).toThrow(message);
   const service = await startService((response) => json(response, 200, {}));
   const failure = await failureOf(service.client({ apiKey: () => apiKey }).verify(REFERENCE));
-  expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(says) });
+  expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(message) });
   expect(inspect(failure, { depth: 9 })).not.toContain(API_KEY);
   expect(service.requests).toEqual([]);
 });

@@ -49,12 +49,12 @@ test('refuses an extraBody that replaces the checked body', async () => {
   expect(failure).toMatchObject({ issues: [{ path: 'extraBody.toJSON' }] });
 
   // It returns another value each time.
-  let asked = 0;
+  let reads = 0;
   const shifting = new Proxy(
     {},
     {
       get: () => 'USD',
-      ownKeys: () => (asked++ === 0 ? [] : ['currency']),
+      ownKeys: () => (reads++ === 0 ? [] : ['currency']),
       getOwnPropertyDescriptor: () => ({ value: 'USD', enumerable: true, configurable: true }),
     },
   );

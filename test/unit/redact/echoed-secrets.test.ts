@@ -48,7 +48,7 @@ const statusesFor = (how: string) => (how === 'text' || how.endsWith('message') 
 
 interface Told {
   failure: unknown;
-  told: unknown[];
+  reported: unknown[];
 }
 
 /** A call that fails, with everything that it reports. */
@@ -57,19 +57,19 @@ async function failing(
   client: (options: object) => PaymentsClient,
   apiKey: string,
 ): Promise<Told> {
-  const told: unknown[] = [];
-  const tell = (...what: unknown[]) => void told.push(...what);
-  const logger = { debug: tell, info: tell, warn: tell, error: tell };
-  const failure = await failureOf(call(client({ apiKey, onEvent: tell, logger })));
-  expect(told.length).toBeGreaterThan(2);
-  return { failure, told };
+  const reported: unknown[] = [];
+  const report = (...what: unknown[]) => void reported.push(...what);
+  const logger = { debug: report, info: report, warn: report, error: report };
+  const failure = await failureOf(call(client({ apiKey, onEvent: report, logger })));
+  expect(reported.length).toBeGreaterThan(2);
+  return { failure, reported };
 }
 
 /** In the short form the ordinary person and the odd one, and each fifth character. */
 const EACH = sized(5, 1);
-const tried = sized([0, 2], [0, 1, 2, 3]).flatMap((index) => people[index] ?? []);
+const samples = sized([0, 2], [0, 1, 2, 3]).flatMap((index) => people[index] ?? []);
 
-describe.each(tried)('redacts $key, $phone, $email', (person) => {
+describe.each(samples)('redacts $key, $phone, $email', (person) => {
   const { key, phone, email } = person;
   const digits = phone.replace(/\D/g, '');
   const phones = [
@@ -85,13 +85,13 @@ describe.each(tried)('redacts $key, $phone, $email', (person) => {
     const body = echo([key, `Bearer ${key}`, ...phones, email]);
     const service = await startService((response) => response.writeHead(status).end(body));
     for (status of statusesFor(how)) {
-      const { failure, told } = await failing(
+      const { failure, reported } = await failing(
         (client) => client.chargeMobileMoney(input),
         service.client,
         key,
       );
       expectNoSecrets(failure, person);
-      expectNoSecrets(told, person);
+      expectNoSecrets(reported, person);
     }
   });
 
@@ -99,9 +99,9 @@ describe.each(tried)('redacts $key, $phone, $email', (person) => {
     let status = 0;
     const service = await startService((response) => response.writeHead(status).end(echo([key, email])));
     for (status of statusesFor(how)) {
-      const { failure, told } = await failing((client) => client.verify(REFERENCE), service.client, key);
+      const { failure, reported } = await failing((client) => client.verify(REFERENCE), service.client, key);
       expectNoSecrets(failure, { key, email });
-      expectNoSecrets(told, { key, email });
+      expectNoSecrets(reported, { key, email });
     }
   });
 
@@ -135,12 +135,12 @@ describe.each(tried)('redacts $key, $phone, $email', (person) => {
       response.writeHead(status, Object.fromEntries(names.map((name) => [name, header]))).end('{}');
     });
     for (status of fewStatuses) {
-      const { failure, told } = await failing(
+      const { failure, reported } = await failing(
         (client) => client.chargeMobileMoney(input),
         service.client,
         key,
       );
-      expectNoSecrets([failure, told], person);
+      expectNoSecrets([failure, reported], person);
     }
   });
 
@@ -168,8 +168,12 @@ describe.each(tried)('redacts $key, $phone, $email', (person) => {
     const service = await startRawService((socket) =>
       socket.end(`HTTP/1.1 200 OK\r\n${key}\r\n${phone} ${email}\r\n\r\n`),
     );
-    const { failure, told } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
-    expectNoSecrets([failure, told], person);
+    const { failure, reported } = await failing(
+      (client) => client.chargeMobileMoney(input),
+      service.client,
+      key,
+    );
+    expectNoSecrets([failure, reported], person);
   });
 
   test('in a mismatched transaction, which the error does not print', async () => {
@@ -182,9 +186,9 @@ describe.each(tried)('redacts $key, $phone, $email', (person) => {
       (client: PaymentsClient) => client.chargeMobileMoney(input),
       (client: PaymentsClient) => client.verify(REFERENCE, { expect: expected }),
     ]) {
-      const { failure, told } = await failing(call, service.client, key);
+      const { failure, reported } = await failing(call, service.client, key);
       expect(failure).toMatchObject({ name: 'TransactionMismatchError', transaction: data });
-      expectNoSecrets([failure, told], person, { getters: false });
+      expectNoSecrets([failure, reported], person, { getters: false });
     }
   });
 });

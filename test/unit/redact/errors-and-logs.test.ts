@@ -115,12 +115,12 @@ test.each<[string, unknown]>([
   ['as text', `Bearer ${API_KEY}`],
   ['as an object', { key: API_KEY }],
 ])('redacts an error of apiKey with the key %s', async (_where, thrown) => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const apiKey = () => Promise.reject(thrown);
-  const client = clientOf(baseUrl)({ apiKey, onEvent: (event) => told.push(event) });
+  const client = clientOf(baseUrl)({ apiKey, onEvent: (event) => reported.push(event) });
   const failure = await failureOf(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: 'not_sent' });
-  expectNoSecrets([failure, told], secrets);
+  expectNoSecrets([failure, reported], secrets);
   expectNoSecrets(failure, { key: '9f86d081884c7d659a2feaa0c55ad015' });
 });
 
@@ -136,21 +136,21 @@ test.each<[string, unknown]>([
   ['as text', `${API_KEY} ${PHONE} ${EMAIL}`],
   ['as an object', { key: API_KEY, phone: PHONE }],
 ])('redacts an error of fetch that holds the request %s', async (_where, thrown) => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const client = clientOf(baseUrl)({
     fetch: () => Promise.reject(thrown),
-    onEvent: (event) => told.push(event),
+    onEvent: (event) => reported.push(event),
     logger: {
-      debug: (line) => told.push(line),
+      debug: (line) => reported.push(line),
       info: () => {},
-      warn: (line) => told.push(line),
+      warn: (line) => reported.push(line),
       error: () => {},
     },
   });
   const onCharge = await failureOf(client.chargeMobileMoney(charge));
   const onVerify = await failureOf(client.verify(REFERENCE));
   expect(onCharge).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
-  expectNoSecrets([onCharge, told], secrets);
+  expectNoSecrets([onCharge, reported], secrets);
   expectNoSecrets(onVerify, { key: API_KEY, email: EMAIL });
 });
 
@@ -167,7 +167,7 @@ test('shows nothing after a refusal, a reset, a timeout or an abort', async () =
 
 test('InvalidInputError does not repeat the input', async () => {
   const client = clientOf(baseUrl)();
-  for (const fault of [
+  for (const wrong of [
     { phone: `${PHONE}\n` },
     { phone: { number: PHONE } },
     { customer_email: `${EMAIL} ` },
@@ -176,7 +176,7 @@ test('InvalidInputError does not repeat the input', async () => {
     { network: API_KEY },
     { currency: API_KEY },
   ]) {
-    const failure = await failureOf(client.chargeMobileMoney({ ...charge, ...(fault as object) }));
+    const failure = await failureOf(client.chargeMobileMoney({ ...charge, ...(wrong as object) }));
     expect(failure).toMatchObject({ name: 'InvalidInputError' });
     expectNoSecrets(failure, secrets);
   }
@@ -184,8 +184,8 @@ test('InvalidInputError does not repeat the input', async () => {
 });
 
 test('shows nothing in the errors, events and lines of a wait', async () => {
-  const told: unknown[] = [];
-  const tell = (what: PaymentsEvent | string) => void told.push(what);
+  const reported: unknown[] = [];
+  const report = (what: PaymentsEvent | string) => void reported.push(what);
   const service = await startService((response, _request, count) =>
     count % 2 === 0
       ? json(response, 503, { message: `${API_KEY} ${EMAIL}` })
@@ -194,12 +194,12 @@ test('shows nothing in the errors, events and lines of a wait', async () => {
   const polling = { initialDelay: 1, minDelay: 1, maxDelay: 1 };
   const client = service.client({
     polling,
-    onEvent: tell,
-    logger: { debug: tell, info: tell, warn: tell, error: tell },
+    onEvent: report,
+    logger: { debug: report, info: report, warn: report, error: report },
   });
   const failure = await failureOf(client.waitForFinalStatus(REFERENCE, { timeout: 250 }));
   expect(failure).toMatchObject({ name: 'WaitTimeoutError', lastTransaction: { customer_email: EMAIL } });
-  expectNoSecrets([failure, told], secrets, { getters: false });
+  expectNoSecrets([failure, reported], secrets, { getters: false });
 });
 
 test('shows nothing in the remaining error classes', () => {

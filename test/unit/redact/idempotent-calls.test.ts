@@ -20,7 +20,7 @@ import { KEY } from '../idempotency/keyed-calls.ts';
 const secrets = { key: API_KEY, phone: PHONE, email: EMAIL };
 const LIVE_KEY = 'sk_live_9fJ2kLm4Qw7RtZ';
 
-/** Everything in it that a service knows of the customer and of the call, in one dress or another. */
+/** Everything in it that a service knows of the customer and of the call, in one form or another. */
 const echoes: [string, object][] = [
   ['as it is', { customer_email: EMAIL, phone: PHONE, key: API_KEY }],
   [
@@ -57,8 +57,8 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
   test('to initialize: stores nothing of them', async () => {
     const shared = sharedStore();
     const { checkout_url: _, ...rest } = { checkout_url: '', ...extra };
-    const answer = answers.initialize({ ...rest, status: EMAIL, message });
-    const service = await startService((response) => json(response, 200, answer));
+    const body = answers.initialize({ ...rest, status: EMAIL, message });
+    const service = await startService((response) => json(response, 200, body));
     const client = service.client({ journal: shared.journal() });
     await client.initialize(payment, { idempotencyKey: KEY });
     // Of a payment by checkout page the client knows no phone number.
@@ -70,8 +70,8 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
 
 test('stores an undocumented status without the secrets in it', async () => {
   const shared = sharedStore();
-  const answer = answers.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
-  const service = await startService((response) => json(response, 200, answer));
+  const body = answers.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
+  const service = await startService((response) => json(response, 200, body));
   const client = service.client({ journal: shared.journal() });
   await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
   const again = await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
@@ -82,8 +82,8 @@ test('stores an undocumented status without the secrets in it', async () => {
 test('does not store a checkout_url that has the email in it', async () => {
   const shared = sharedStore();
   const page = 'https://pay.example/checkout/TXN-8f2c61d0';
-  const answer = answers.initialize({ checkout_url: `${page}?email=${encodeURIComponent(EMAIL)}` });
-  const service = await startService((response) => json(response, 200, answer));
+  const body = answers.initialize({ checkout_url: `${page}?email=${encodeURIComponent(EMAIL)}` });
+  const service = await startService((response) => json(response, 200, body));
   const client = service.client({ journal: shared.journal() });
   await client.initialize(payment, { idempotencyKey: KEY });
   const again = await failureOf(client.initialize(payment, { idempotencyKey: KEY }));
@@ -127,27 +127,27 @@ test('stores different fingerprints for equal input under two keys', async () =>
 });
 
 test('redacts customer and API key in events, lines and errors of a key', async () => {
-  const told: unknown[] = [];
-  const note = (line: string) => told.push(line);
+  const reported: unknown[] = [];
+  const note = (line: string) => reported.push(line);
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
     json(response, count === 1 ? 500 : 200, count === 1 ? { message } : answers.chargeMobileMoney()),
   );
   const client = service.client({
     journal: shared.journal(),
-    onEvent: (event: PaymentsEvent) => told.push(event),
+    onEvent: (event: PaymentsEvent) => reported.push(event),
     logger: { debug: note, info: note, warn: note, error: note },
   });
   const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
   const charged = (input = charge) =>
-    client.chargeMobileMoney(input, { idempotencyKey }).catch((error: unknown) => told.push(error));
+    client.chargeMobileMoney(input, { idempotencyKey }).catch((error: unknown) => reported.push(error));
   await charged();
   await charged();
   await client
     .chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey })
-    .catch((error) => told.push(error));
-  expect(told.length).toBeGreaterThan(6);
-  for (const one of told) expectNoSecrets(one, secrets);
+    .catch((error) => reported.push(error));
+  expect(reported.length).toBeGreaterThan(6);
+  for (const one of reported) expectNoSecrets(one, secrets);
 });
 
 test('redacts customer and phone in the key that a journal error shows', async () => {
