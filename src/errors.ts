@@ -158,7 +158,7 @@ function outcomeIfNotSent(operation: OperationName | undefined): 'not_sent' | nu
 }
 
 /**
- * An option, a key or an address cannot work. Nothing was sent. Do what the message says. `outcome` is `not_sent`, or
+ * An option, a key or an address cannot work. Nothing was sent. The message tells what to change. `outcome` is `not_sent`, or
  * `null` for a read.
  */
 export class ConfigurationError extends PaymentsError {
@@ -478,7 +478,7 @@ function bodyToText(body: unknown): string {
 
 /**
  * A POST might have reached the service, and no response proves its result. **A charge might exist.** Do not charge again
- * and do not cancel the order: find out first. `cause` tells what went wrong; the reason of an abort is one such cause.
+ * and do not cancel the order: find out first. `cause` is what went wrong, such as the reason of an abort.
  * With an `idempotencyKey`, record what you found: `journal.resolve(key, { reference })` or
  * `journal.resolve(key, 'not_charged')`.
  */
@@ -637,7 +637,7 @@ export class WaitTimeoutError extends PaymentsError {
     const status = lastTransaction && printableStatus(lastTransaction);
     super(
       `${shown} has no final status after ${Math.round(elapsed / 1000)} s: ${describeChecks(status, attempts)}` +
-        `${lastError ? `, last error ${lastError.code}` : ''}. It can still be paid: do not cancel the order and do not ` +
+        `${lastError ? `, last error ${lastError.code}` : ''}. It might still be paid: do not cancel the order and do not ` +
         'charge again. Check again later.',
       { operation: 'verify', retryable: true, cause: lastError },
     );
@@ -715,7 +715,7 @@ export class IdempotencyConflictError extends PaymentsError {
 }
 
 /**
- * The journal could not be read or written, or refuses what it was asked. **Nothing was sent.** If `retryable`, make the
+ * The journal could not be read or written, or refused the operation. **Nothing was sent.** If `retryable`, make the
  * same call again. `cause` is the error of the database. `outcome` is `not_sent`. It is `unknown` if there is a record
  * that cannot be read, because it might be that of a charge. A call with an `idempotencyKey` then fails with
  * {@link OutcomeUnknownError}.

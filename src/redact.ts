@@ -44,7 +44,7 @@ const MAX_BODY_CHARS = 16 * 1024;
 const ANY_KEY = /sk_(?:test|live)_[\w-]+/gi;
 const EMAIL = /[^\s@<>"(),:;[\]{}]{1,64}@[^\s@<>"'(),:;[\]{}]{1,255}/gu;
 
-/** Redacts the words of others, if it is not known which key can be in them, nor what it looks like. */
+/** Redacts a text of others: it is not known which key can be in it, nor what that key looks like. */
 export function redactUnknownSecrets(text: string): string {
   return redactWithoutCall(text).replace(LIKE_A_SECRET, REDACTED);
 }
@@ -97,7 +97,7 @@ const PERSONAL_FIELD = /phone|msisdn|mobile_?number|email/i;
 /** An email, or five digits. A text about such a field, `must have 10 digits`, is not personal. */
 const PERSONAL_VALUE = /@|(?:\d\D*){5}/;
 
-/** Cuts a text where nothing that is to be redacted is cut in two: no word, and no number with spaces in it. */
+/** Cuts a text without splitting what is to be redacted: no word, and no number with spaces in it. */
 function truncateAtBoundary(text: string): string {
   if (text.length <= MAX_BODY_CHARS) return text;
   let end = MAX_BODY_CHARS;

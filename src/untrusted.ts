@@ -1,4 +1,4 @@
-/** What can be read, or `undefined` where that throws. */
+/** Returns what `read` returns, or `undefined` if it throws. */
 export function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -87,7 +87,7 @@ const prefixes = fc.constantFrom('0', '+233', '233', '00233', '+233 (0)', '(0)')
 const spread = (digits: string, gap: string, every: number) =>
   digits.replace(new RegExp(`(\\d{${every}})(?=\\d)`, 'g'), `$1${gap}`);
 
-/** Where a service may put what it was sent. */
+/** Where a service can echo what it was sent. */
 const places: Record<string, (texts: string[]) => string> = {
   'a message': (texts) => JSON.stringify({ message: `Refused: ${texts.join(' ')} is not valid.` }),
   fields: (texts) => JSON.stringify({ error: { sent: texts } }),
@@ -112,16 +112,16 @@ async function startEcho() {
   const service = await startService((response) => response.writeHead(echo.status).end(echo.body));
   return async (now: Echo, apiKey: string, call: (client: PaymentsClient) => Promise<unknown>) => {
     echo = now;
-    const told: unknown[] = [];
-    const tell = (...what: unknown[]) => void told.push(...what);
-    const logger = { debug: tell, info: tell, warn: tell, error: tell };
-    const failure = await failureOf(call(service.client({ apiKey, onEvent: tell, logger })));
-    return { failure, told };
+    const reported: unknown[] = [];
+    const report = (...what: unknown[]) => void reported.push(...what);
+    const logger = { debug: report, info: report, warn: report, error: report };
+    const failure = await failureOf(call(service.client({ apiKey, onEvent: report, logger })));
+    return { failure, reported };
   };
 }
 
-describe('what a service repeats of a call is shown nowhere (property)', () => {
-  test('encoded up to three times, with gaps, anywhere in a response', async () => {
+describe('a secret that the service echoes (property)', () => {
+  test('is redacted, encoded up to three times, with gaps, anywhere', async () => {
     const failing = await startEcho();
     await fc.assert(
       fc.asyncProperty(
@@ -140,10 +140,10 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
           const phone = `0${subscriber}`;
           const texts = [key, email, phone, spread(`${prefix}${subscriber}`, gap, every)].map(encode);
           const body = places[place]?.(texts) ?? '';
-          const { failure, told } = await failing({ status, body }, key, (client) =>
+          const { failure, reported } = await failing({ status, body }, key, (client) =>
             client.chargeMobileMoney({ ...charge, phone, customer_email: email }),
           );
-          expectNoSecrets([failure, told], { key, phone, email });
+          expectNoSecrets([failure, reported], { key, phone, email });
           expectNoSecrets(failure, { key, phone, email });
         },
       ),
@@ -151,7 +151,7 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
     );
   });
 
-  test('a read, which knows no phone number, shows none that looks like one', async () => {
+  test('is redacted on a read if it looks like a phone number', async () => {
     const failing = await startEcho();
     await fc.assert(
       fc.asyncProperty(
@@ -168,10 +168,10 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
         async ({ subscriber, email, encode, gap, every, prefix, place, status }) => {
           const texts = [email, `${prefix}${gap}${spread(subscriber, gap, every)}`].map(encode);
           const body = places[place]?.(texts) ?? '';
-          const { failure, told } = await failing({ status, body }, API_KEY, (client) =>
+          const { failure, reported } = await failing({ status, body }, API_KEY, (client) =>
             client.verify(REFERENCE),
           );
-          expectNoSecrets([failure, told], { key: API_KEY, phone: `0${subscriber}`, email });
+          expectNoSecrets([failure, reported], { key: API_KEY, phone: `0${subscriber}`, email });
           expectNoSecrets(failure, { key: API_KEY, phone: `0${subscriber}`, email });
         },
       ),
@@ -195,7 +195,7 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
     'phone 2024-12-20-56',
     'Sent to 05.12.2012.34',
     'Sent to 05/44/1234/56',
-  ])('a number is masked in %j', async (message) => {
+  ])('is redacted as a number in %j', async (message) => {
     const failing = await startEcho();
     const echo = { status: 404, body: JSON.stringify({ message }) };
     const { failure } = await failing(echo, API_KEY, (client) => client.verify(REFERENCE));
@@ -205,7 +205,7 @@ describe('what a service repeats of a call is shown nowhere (property)', () => {
   });
 });
 
-describe('what is no secret is shown as it is (property)', () => {
+describe('a text that is no secret is shown as it is (property)', () => {
   const ids = {
     amount: fc.integer({ min: 100, max: 10 ** 11 }).map((cents) => (cents / 100).toFixed(2)),
     'an amount with commas': fc
@@ -271,7 +271,7 @@ describe('what is no secret is shown as it is (property)', () => {
   });
 });
 
-describe('a name that a caller gives is shown only if it is a plain name', () => {
+describe('shows a name that a caller gives only if it is plain', () => {
   const people = { key: API_KEY, phone: '0244123456', email: EMAIL };
   const lettersOnly = 'qwkjzhxvbnmplgtrdfcyas';
   const names = [
@@ -317,12 +317,12 @@ describe('a name that a caller gives is shown only if it is a plain name', () =>
     [{ api_key: 'x' }, 'Unknown option "api_key". Did you mean apiKey?'],
     [{ baseURL: 'x' }, 'Unknown option "baseURL". Did you mean baseUrl?'],
     [{ retries: 2 }, /^Unknown option "retries"\. There are: apiKey, baseUrl, mode, timeout, maxRetries, /],
-  ])('a misspelt option is named, with the nearest that there is: %j', async (options, message) => {
+  ])('names a misspelt option and the nearest one: %j', async (options, message) => {
     const { client } = await startService(() => {});
     expect(() => client(options as object)).toThrow(message);
   });
 
-  test('a misspelt idempotencyKey is named: without it a charge could be made twice', async () => {
+  test('names a misspelt idempotencyKey', async () => {
     const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
     const options = { idempotencykey: 'order-17' } as object;
     const failure = await failureOf(service.client().chargeMobileMoney(charge, options));
@@ -333,7 +333,7 @@ describe('a name that a caller gives is shown only if it is a plain name', () =>
   });
 });
 
-describe('a secret inside a reference is kept as data, and is not printed', () => {
+describe('a secret in a reference is data, and is not printed', () => {
   const plainKey = '4vK9qLm2Xw7RtZ0pQs8Hn3c';
   const phone = '0244123456';
   const secretReferences = [API_KEY, 'sk_live_9fJ2kLm4Qw7RtZ', plainKey, EMAIL].map((part) => `TXN-${part}`);
@@ -343,8 +343,8 @@ describe('a secret inside a reference is kept as data, and is not printed', () =
     call: (client: PaymentsClient) => Promise<unknown>,
     data: object = {},
   ) {
-    const told: unknown[] = [];
-    const tell = (...what: unknown[]) => void told.push(...what);
+    const reported: unknown[] = [];
+    const report = (...what: unknown[]) => void reported.push(...what);
     const service = await startService((response, { method }) =>
       json(
         response,
@@ -357,12 +357,12 @@ describe('a secret inside a reference is kept as data, and is not printed', () =
     const client = service.client({
       apiKey: plainKey,
       journal: memoryJournal(),
-      onEvent: tell,
-      logger: { debug: tell, info: tell, warn: tell, error: tell },
+      onEvent: report,
+      logger: { debug: report, info: report, warn: report, error: report },
     });
     const failure = await failureOf(call(client));
-    expect(told.length).toBeGreaterThan(1);
-    return { failure, told };
+    expect(reported.length).toBeGreaterThan(1);
+    return { failure, reported };
   }
 
   const calls: Record<
@@ -406,26 +406,26 @@ describe('a secret inside a reference is kept as data, and is not printed', () =
 
   test.each(Object.entries(calls))('%s', async (_, [code, data, call]) => {
     for (const reference of secretReferences) {
-      const { failure, told } = await failingWith(reference, (client) => call(client, reference), data);
+      const { failure, reported } = await failingWith(reference, (client) => call(client, reference), data);
       expect(failure).toMatchObject({ code, reference });
       const secrets = { key: reference === `TXN-${EMAIL}` ? API_KEY : reference.slice(4), email: EMAIL };
-      expectNoSecrets([failure, told], secrets, { getters: false });
+      expectNoSecrets([failure, reported], secrets, { getters: false });
       expectNoSecrets(failure, secrets, { getters: false });
     }
   });
 
-  test.each(['asked for', 'returned'])('a read of another reference: the one %s', async (which) => {
+  test.each(['requested', 'returned'])('a mismatch on a read: the reference %s', async (which) => {
     for (const reference of secretReferences) {
-      const [asked, returned] = which === 'asked for' ? [reference, 'TXN-1'] : ['TXN-1', reference];
-      const { failure, told } = await failingWith(returned, (client) => client.verify(asked));
+      const [requested, returned] = which === 'requested' ? [reference, 'TXN-1'] : ['TXN-1', reference];
+      const { failure, reported } = await failingWith(returned, (client) => client.verify(requested));
       expect(failure).toMatchObject({ code: 'transaction_mismatch', reference: returned });
       const secrets = { key: reference === `TXN-${EMAIL}` ? API_KEY : reference.slice(4), email: EMAIL };
-      expectNoSecrets([failure, told], secrets, { getters: false });
+      expectNoSecrets([failure, reported], secrets, { getters: false });
       expectNoSecrets(failure, secrets, { getters: false });
     }
   });
 
-  test('of a charge, also the phone number that was charged', async () => {
+  test('on a charge, also the phone number that was charged', async () => {
     for (const code of [
       'a charge of another amount',
       'a charge that cannot be read',
@@ -433,26 +433,26 @@ describe('a secret inside a reference is kept as data, and is not printed', () =
     ]) {
       const [, data, call] = calls[code] ?? [];
       const reference = `TXN-${phone}`;
-      const { failure, told } = await failingWith(
+      const { failure, reported } = await failingWith(
         reference,
         (client) => call?.(client, reference) ?? Promise.resolve(),
         data,
       );
       expect(failure).toMatchObject({ reference });
-      expectNoSecrets([failure, told], { key: plainKey, phone }, { getters: false });
+      expectNoSecrets([failure, reported], { key: plainKey, phone }, { getters: false });
       expectNoSecrets(failure, { key: plainKey, phone }, { getters: false });
     }
   });
 
-  test('one of digits alone is shown: people look for it', async () => {
+  test('a reference of digits alone is shown', async () => {
     const reference = 'TXN-0244999888';
-    const { failure, told } = await failingWith(
+    const { failure, reported } = await failingWith(
       reference,
       (client) => client.verify(reference, { expect: { amount: 2 } }),
       { amount: '1.00' },
     );
     expect(String(failure)).toContain(reference);
     expect(JSON.stringify(failure)).toContain(reference);
-    expect(told).toContainEqual(expect.objectContaining({ type: 'request', reference }));
+    expect(reported).toContainEqual(expect.objectContaining({ type: 'request', reference }));
   });
 });

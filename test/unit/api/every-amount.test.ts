@@ -38,11 +38,12 @@ async function sweepAll(): Promise<Swept[]> {
 const total = (numbers: number[]) => numbers.reduce((sum, number) => sum + number, 0);
 
 /**
- * All 99,999,901 amounts, in the short form each 101st, go through the functions that decide: what is taken, what is written as JSON, what equals
- * what. Each 997th goes through the operation's input schema, `JSON.stringify` and the comparison with the answer too.
- * money.test.ts takes a sample over HTTP.
+ * All 99,999,901 amounts, in the short form each 101st, go through the functions that decide: which are accepted, how
+ * they are written as JSON, which are equal. Each 997th also goes through the input schema and the comparison with the
+ * response.
+ * test/property/amounts.test.ts takes a sample over HTTP.
  */
-test('every amount from 1.00 to 1,000,000.00 goes out and compares back exactly, as number and as text', {
+test('sends and compares every amount to 1,000,000.00 exactly', {
   timeout: 600_000,
 }, async () => {
   const swept = await sweepAll();

@@ -59,7 +59,7 @@ for (const [name, call] of calls) {
   });
 }
 
-test('says what an expect must be', async () => {
+test('names what an expect must be', async () => {
   const service = await startService((response) => json(response, 200, answers.verify()));
   const given: object = { expect: new Order() };
   expect(await failureOf(service.client().verify(REFERENCE, given))).toMatchObject({
@@ -78,7 +78,7 @@ test.each([
   { amount: '25.50' },
   { amount: 25.5, currency: undefined },
   { __proto__: null, amount: 25.5 },
-])('takes an expect of %o', async (expected) => {
+])('accepts an expect of %o', async (expected) => {
   const service = await startService((response) => json(response, 200, answers.verify()));
   const client = service.client();
   expect(await client.verify(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });

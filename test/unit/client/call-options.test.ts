@@ -4,7 +4,7 @@ import { answers, charge, json, payment, startService } from '../../helpers/serv
 
 type Call = (client: PaymentsClient, nothing: never) => unknown;
 
-/** What JavaScript lets through: null where options belong. */
+/** What JavaScript lets through: null in place of options. */
 const calls: [string, Call][] = [
   ['initialize', (client, nothing) => client.initialize(payment, nothing)],
   ['chargeMobileMoney', (client, nothing) => client.chargeMobileMoney(charge, nothing)],
@@ -16,19 +16,16 @@ const calls: [string, Call][] = [
   ['reconcile, for its list,', (client, nothing) => client.reconcile(nothing).next()],
 ];
 
-test('a read takes no extraBody', async () => {
+test('refuses extraBody on a read', async () => {
   const service = await startService((response) => json(response, 200, answers.verify()));
   const options: object = { extraBody: { note: 'x' } };
   await expect(service.client().verify('TXN-1', options)).rejects.toBeInstanceOf(ConfigurationError);
   expect(service.requests).toEqual([]);
 });
 
-test.each(calls)(
-  '%s with null for its options is a ConfigurationError, and nothing is sent',
-  async (_, call) => {
-    const service = await startService((response) => json(response, 200, answers.verify()));
-    const attempt = async () => call(service.client(), null as never);
-    await expect(attempt()).rejects.toBeInstanceOf(ConfigurationError);
-    expect(service.requests).toEqual([]);
-  },
-);
+test.each(calls)('%s refuses null as its options, and sends nothing', async (_, call) => {
+  const service = await startService((response) => json(response, 200, answers.verify()));
+  const attempt = async () => call(service.client(), null as never);
+  await expect(attempt()).rejects.toBeInstanceOf(ConfigurationError);
+  expect(service.requests).toEqual([]);
+});

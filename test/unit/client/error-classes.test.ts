@@ -17,8 +17,8 @@ const cjs: typeof source = require(built('index.cjs').pathname);
 /** Every error class, with one error made of it. */
 const errorsOf = (library: typeof source) => {
   const facts = { operation: 'verify', outcome: null, retryable: false } as const;
-  const answer = { ...facts, status: 418, body: '', serviceMessage: undefined, fieldErrors: [] };
-  const apiFacts = { ...answer, requestId: undefined, retryAfter: undefined };
+  const response = { ...facts, status: 418, body: '', serviceMessage: undefined, fieldErrors: [] };
+  const apiFacts = { ...response, requestId: undefined, retryAfter: undefined };
   const wait = { reference: REFERENCE, attempts: 1, elapsed: 1, startedAt: 0 };
   const transaction = {
     reference: REFERENCE,
@@ -48,7 +48,7 @@ const errorsOf = (library: typeof source) => {
     RequestTimeoutError: new library.RequestTimeoutError(''),
     ServerError: new library.ServerError('', apiFacts),
     TransactionMismatchError: new library.TransactionMismatchError(transaction, [], facts),
-    UnexpectedResponseError: new library.UnexpectedResponseError('', answer),
+    UnexpectedResponseError: new library.UnexpectedResponseError('', response),
     WaitTimeoutError: new library.WaitTimeoutError({
       ...wait,
       lastTransaction: undefined,
@@ -69,12 +69,12 @@ const apiNames: Name[] = [
   'ServerError',
 ];
 
-test('every error class that is exported is in this list', () => {
+test('lists every exported error class', () => {
   const exported = Object.keys(source).filter((name) => name.endsWith('Error') && name !== 'PaymentsError');
   expect(exported.sort()).toEqual([...names].sort());
 });
 
-test('every error has its own code, and the name of its class', () => {
+test('gives each error a code of its own and the name of its class', () => {
   const errors = Object.entries(errorsOf(source));
   expect(new Set(errors.map(([, error]) => error.code)).size).toBe(errors.length);
   for (const [name, error] of errors) {
@@ -100,7 +100,7 @@ describe.each([
   });
 });
 
-test('a failure of one build is caught by the classes of the other', async () => {
+test('catches an error of one build by the classes of the other', async () => {
   const service = await startService((response) => json(response, 503, {}));
   const { baseUrl } = service;
   for (const [thrower, catcher] of [
@@ -114,7 +114,7 @@ test('a failure of one build is caught by the classes of the other', async () =>
   }
 });
 
-test("a merchant's own subclass is told by its prototype only", () => {
+test("matches a merchant's own subclass by its prototype only", () => {
   class ShopError extends source.ConnectionError {}
   class OtherError extends source.ConnectionError {}
   const own = new ShopError('the till is offline');
@@ -133,12 +133,12 @@ test.each([
   {},
   new Error('x'),
   { name: 'ConnectionError', code: 'connection_error' },
-])('%j is no PaymentsError', (value) => {
+])('matches %j with no class', (value) => {
   expect(value instanceof source.PaymentsError).toBe(false);
   expect(value instanceof source.ConnectionError).toBe(false);
 });
 
-test('JSON.stringify of an error says what a log needs, down its causes', async () => {
+test('writes an error and its causes as JSON', async () => {
   const service = await startService((response) => json(response, 503, { message: 'Busy.' }));
   const failure = await failureOf(service.client().initialize(payment));
   expect(JSON.parse(JSON.stringify(failure))).toMatchObject({
@@ -151,7 +151,7 @@ test('JSON.stringify of an error says what a log needs, down its causes', async 
   });
 });
 
-test('inside a sandbox, as in Jest, where the errors of fetch come from another realm, outcomes are the same', async () => {
+test('recognises the errors of fetch inside a Jest sandbox', async () => {
   // What the language itself has is the sandbox's own; what Node adds is shared.
   const own = new Set<string>(runInNewContext('Object.getOwnPropertyNames(globalThis)'));
   const shared = Object.getOwnPropertyNames(globalThis).filter((name) => !own.has(name));

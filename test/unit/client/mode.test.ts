@@ -26,7 +26,7 @@ test.each(wrong)('mode %s refuses the key %s at construction', (mode, apiKey) =>
   expect(make).not.toThrow(apiKey);
 });
 
-test('mode refuses a key of the environment too', () => {
+test('mode refuses a key of the environment', () => {
   vi.stubEnv('PAYMENTS_API_KEY', TEST_KEY);
   const make = () => new PaymentsClient({ baseUrl: 'https://payments.example', mode: 'live' });
   expect(make).toThrow("mode is 'live'");
@@ -52,7 +52,7 @@ test.each(wrong)('mode %s refuses %s of a function, and sends nothing', async (m
   expect(service.requests).toEqual([]);
 });
 
-test('mode refuses a function that turns to a key of the other mode', async () => {
+test('mode refuses a function that changes to the other mode', async () => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   const keys = [LIVE_KEY, TEST_KEY];
   const client = service.client({ apiKey: () => keys.shift() ?? '', mode: 'live' });
@@ -61,13 +61,13 @@ test('mode refuses a function that turns to a key of the other mode', async () =
   expect(service.requests).toHaveLength(1);
 });
 
-test.each(right)('mode %s takes the key %s', async (mode, key) => {
+test.each(right)('mode %s accepts the key %s', async (mode, key) => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   for (const apiKey of [key, () => key]) await service.client({ apiKey, mode }).initialize(payment);
   expect(service.requests).toHaveLength(2);
 });
 
-test.each(['Live', 'unknown', '', null, true, 1])('mode cannot be %j', (mode) => {
+test.each(['Live', 'unknown', '', null, true, 1])('refuses the mode %j', (mode) => {
   const options: object = { apiKey: TEST_KEY, baseUrl: 'https://payments.example', mode };
   const untyped: PaymentsClientOptions = options;
   expect(() => new PaymentsClient(untyped)).toThrow("mode must be 'live' or 'test'");

@@ -8,7 +8,7 @@ afterEach(() => {
 
 const start = () => startService((response) => json(response, 200, answers.initialize()));
 
-test('key and base URL come from the environment where they are not given', async () => {
+test('reads key and base URL from the environment', async () => {
   const service = await start();
   vi.stubEnv('PAYMENTS_API_KEY', 'sk_test_fromEnvironment');
   vi.stubEnv('PAYMENTS_BASE_URL', service.baseUrl);
@@ -22,7 +22,7 @@ test('key and base URL come from the environment where they are not given', asyn
   ]);
 });
 
-test('what is given comes before the environment', async () => {
+test('prefers options to the environment', async () => {
   const [service, other] = [await start(), await start()];
   vi.stubEnv('PAYMENTS_API_KEY', 'not a key\n');
   vi.stubEnv('PAYMENTS_BASE_URL', other.baseUrl);
@@ -40,12 +40,12 @@ test.each([
   ['http://127.0.0.1:4010'],
   ['http://127.1.2.3/api/v1'],
   ['http://[::1]:4010/api/v1'],
-])('the base URL %s is taken', (baseUrl) => {
+])('accepts the base URL %s', (baseUrl) => {
   expect(new PaymentsClient({ apiKey: API_KEY, baseUrl }).mode).toBe('test');
 });
 
 test.each(['', '/', '//', '/api/v1', '/api/v1/', '/api/v1//', '/API/v%31'])(
-  'the path %j of the base URL stands before that of the operation, with one slash between',
+  'joins the base path %j and the operation by one slash',
   async (path) => {
     const service = await start();
     const baseUrl = service.baseUrl.replace('/api/v1', path);
@@ -54,7 +54,7 @@ test.each(['', '/', '//', '/api/v1', '/api/v1/', '/api/v1//', '/API/v%31'])(
   },
 );
 
-test('mode is test for a key of the shape sk_test_…, and unknown for any other', () => {
+test('detects mode test for sk_test_…, and unknown for other keys', () => {
   const modeOf = (apiKey: string | (() => string)) =>
     new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' }).mode;
   expect(modeOf(API_KEY)).toBe('test');
@@ -65,7 +65,7 @@ test('mode is test for a key of the shape sk_test_…, and unknown for any other
   expect(modeOf(() => API_KEY)).toBe('unknown');
 });
 
-test('options that are undefined are as good as none', async () => {
+test('treats undefined options as absent', async () => {
   const service = await start();
   const none = { timeout: undefined, maxRetries: undefined, headers: undefined };
   const client = service.client({
@@ -83,7 +83,7 @@ test('options that are undefined are as good as none', async () => {
   expect(service.requests).toHaveLength(1);
 });
 
-test("a call's headers are sent besides the client's, and in their place where the name is the same", async () => {
+test("adds a call's headers to the client's, and replaces equal names", async () => {
   const service = await start();
   const client = service.client({ headers: { 'X-Shop': 'one', 'x-kept': 'yes', 'User-Agent': 'shop/1.0' } });
   await client.initialize(payment, { headers: { 'x-shop': 'two' } });
@@ -97,7 +97,7 @@ test("a call's headers are sent besides the client's, and in their place where t
   });
 });
 
-test('options that are changed afterwards change nothing', async () => {
+test('ignores later changes to the options object', async () => {
   const service = await start();
   const options = { apiKey: API_KEY, baseUrl: service.baseUrl, headers: { 'x-shop': 'one' } };
   const client = new PaymentsClient(options);

@@ -25,31 +25,31 @@ const importedBy = (text: string) =>
     .map(([, path = '']) => path)
     .filter((path) => !path.startsWith('.'));
 
-test('the version that the User-Agent shows is the version of the package', () => {
+test('sends the version of the package as its User-Agent', () => {
   expect(version).toBe(packageJson.version);
 });
 
-test('ky and zod are the only runtime dependencies', () => {
+test('has ky and zod as its only runtime dependencies', () => {
   expect(Object.keys(packageJson.dependencies).sort()).toEqual(['ky', 'zod']);
   expect(packageJson).not.toHaveProperty('optionalDependencies');
 });
 
-test('msw and undici are optional peers', () => {
+test('has msw and undici as optional peers', () => {
   expect(Object.keys(packageJson.peerDependencies)).toEqual(['msw', 'undici']);
   expect(packageJson.peerDependenciesMeta).toEqual({ msw: { optional: true }, undici: { optional: true } });
 });
 
-test('it is MIT, for Node 22 and later', () => {
+test('is MIT, for Node 22 and later', () => {
   expect(packageJson).toMatchObject({ license: 'MIT', engines: { node: '>=22' } });
 });
 
-test('every entry point has a file for each module system, with types of its own', () => {
+test('has a file with types for each entry point and module system', () => {
   const files = JSON.stringify(packageJson.exports).match(/dist\/[\w.-]+/g) ?? [];
   expect(files.length).toBeGreaterThan(0);
   expect(readdirSync(dist)).toEqual(expect.arrayContaining(files.map((file) => file.replace('dist/', ''))));
 });
 
-test('the CommonJS build requires no ky, which is an ES module only', () => {
+test('does not require ky, an ES module, in the CommonJS build', () => {
   const files = readdirSync(dist).filter((file) => file.endsWith('.cjs'));
   expect(files).toContain('index.cjs');
   for (const file of files) expect(built(file)).not.toMatch(/(?:require|import)\(\s*["']ky["']/);
@@ -72,7 +72,7 @@ describe('the public types of the package itself', () => {
   });
 });
 
-test('both module systems can load the package', async () => {
+test('loads in both module systems', async () => {
   const require = createRequire(import.meta.url);
   const esm: object = await import(new URL('index.js', dist).href);
   const cjs: object = require(new URL('index.cjs', dist).pathname);

@@ -5,7 +5,7 @@ testOver(undiciTransport());
 
 await import('../http/error-bodies.test.ts');
 await import('../http/errors.test.ts');
-await import('../../property/odd-answers.test.ts');
+await import('../../property/odd-responses.test.ts');
 await import('../http/odd-bodies.test.ts');
 await import('../http/odd-statuses.test.ts');
 await import('../http/refusals.test.ts');

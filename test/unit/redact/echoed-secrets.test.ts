@@ -20,7 +20,7 @@ const html = (text: string) => text.replace(/[^\w ]/g, (character) => `&#${chara
 const hex = (text: string) =>
   text.replace(/[^\w ]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** How a service may echo one secret, or several, in a body. */
+/** How a service can echo one secret, or several, in a body. */
 const echoes: Record<string, (secrets: string[]) => string> = {
   'JSON, in a message': (secrets) => JSON.stringify({ message: `Not valid: ${secrets.join(' and ')}.` }),
   'JSON, alone': (secrets) => JSON.stringify(secrets.join(' ')),
@@ -48,150 +48,147 @@ const statusesFor = (how: string) => (how === 'text' || how.endsWith('message') 
 
 interface Told {
   failure: unknown;
-  told: unknown[];
+  reported: unknown[];
 }
 
-/** A call that fails, with everything that it tells meanwhile. */
+/** A call that fails, with everything that it reports. */
 async function failing(
   call: (client: PaymentsClient) => Promise<unknown>,
   client: (options: object) => PaymentsClient,
   apiKey: string,
 ): Promise<Told> {
-  const told: unknown[] = [];
-  const tell = (...what: unknown[]) => void told.push(...what);
-  const logger = { debug: tell, info: tell, warn: tell, error: tell };
-  const failure = await failureOf(call(client({ apiKey, onEvent: tell, logger })));
-  expect(told.length).toBeGreaterThan(2);
-  return { failure, told };
+  const reported: unknown[] = [];
+  const report = (...what: unknown[]) => void reported.push(...what);
+  const logger = { debug: report, info: report, warn: report, error: report };
+  const failure = await failureOf(call(client({ apiKey, onEvent: report, logger })));
+  expect(reported.length).toBeGreaterThan(2);
+  return { failure, reported };
 }
 
 /** In the short form the ordinary person and the odd one, and each fifth character. */
 const EACH = sized(5, 1);
-const tried = sized([0, 2], [0, 1, 2, 3]).flatMap((index) => people[index] ?? []);
+const samples = sized([0, 2], [0, 1, 2, 3]).flatMap((index) => people[index] ?? []);
 
-describe.each(tried)(
-  'what a service echoes of $key, $phone, $email is in no error, event or log line',
-  (person) => {
-    const { key, phone, email } = person;
-    const digits = phone.replace(/\D/g, '');
-    const phones = [
-      phone,
-      digits,
-      `+233${digits.slice(-9)}`,
-      `233 ${digits.slice(-9, -6)} ${digits.slice(-6)}`,
-    ];
-    const input: ChargeMobileMoneyInput = { ...charge, phone, customer_email: email };
+describe.each(samples)('redacts $key, $phone, $email', (person) => {
+  const { key, phone, email } = person;
+  const digits = phone.replace(/\D/g, '');
+  const phones = [
+    phone,
+    digits,
+    `+233${digits.slice(-9)}`,
+    `233 ${digits.slice(-9, -6)} ${digits.slice(-6)}`,
+  ];
+  const input: ChargeMobileMoneyInput = { ...charge, phone, customer_email: email };
 
-    test.each(Object.entries(echoes))('of a charge, as %s', async (how, echo) => {
-      let status = 0;
-      const body = echo([key, `Bearer ${key}`, ...phones, email]);
-      const service = await startService((response) => response.writeHead(status).end(body));
-      for (status of statusesFor(how)) {
-        const { failure, told } = await failing(
-          (client) => client.chargeMobileMoney(input),
-          service.client,
-          key,
-        );
-        expectNoSecrets(failure, person);
-        expectNoSecrets(told, person);
-      }
-    });
-
-    test.each(Object.entries(echoes))('of a read, as %s', async (how, echo) => {
-      let status = 0;
-      const service = await startService((response) => response.writeHead(status).end(echo([key, email])));
-      for (status of statusesFor(how)) {
-        const { failure, told } = await failing((client) => client.verify(REFERENCE), service.client, key);
-        expectNoSecrets(failure, { key, email });
-        expectNoSecrets(told, { key, email });
-      }
-    });
-
-    test('in fields with a personal name, also of a read, which was not told the phone number', async () => {
-      const number = Number(digits);
-      const data = {
-        phone,
-        customer: { phone_number: digits, mobile: { msisdn: [number] } },
-        phones: [{ value: digits, other: [number] }],
-        customer_email: email,
-      };
-      const service = await startService((response) => json(response, 404, { message: 'No.', data }));
-      const { failure } = await failing((client) => client.verify(REFERENCE), service.client, key);
-      expectNoSecrets(failure, { ...person, phone: digits });
-      expect(failure).toMatchObject({ serviceMessage: 'No.' });
-    });
-
-    test('as a number', async () => {
-      const body = { phone: Number(digits), sent: [Number(`233${digits.slice(-9)}`)] };
-      const service = await startService((response) => json(response, 400, body));
-      const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
-      expectNoSecrets(failure, person);
-    });
-
-    test.each([0, 150, 185, 190, 195])('in headers, from the character %i on', async (at) => {
-      const secret = [key, digits, encodeURI(email)].join(' ');
-      const header = 'x'.repeat(at) + secret;
-      const names = ['x-request-id', 'x-correlation-id', 'retry-after', 'location', 'www-authenticate'];
-      let status = 0;
-      const service = await startService((response) => {
-        response.writeHead(status, Object.fromEntries(names.map((name) => [name, header]))).end('{}');
-      });
-      for (status of fewStatuses) {
-        const { failure, told } = await failing(
-          (client) => client.chargeMobileMoney(input),
-          service.client,
-          key,
-        );
-        expectNoSecrets([failure, told], person);
-      }
-    });
-
-    test('in a body that is cut short in the middle of the key, at each of its characters', async () => {
-      for (let length = 1; length <= key.length; length += EACH) {
-        const part = `{"message":"Not valid: ${key.slice(0, length)}`;
-        const service = await startRawService((socket) => {
-          socket.end(`HTTP/1.1 401 Unauthorized\r\ncontent-length: 999\r\n\r\n${part}`);
-        });
-        const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
-        expectNoSecrets(failure, person);
-      }
-    });
-
-    test('in a body that is capped in the middle of the key, at each of its characters', async () => {
-      for (let before = 1; before <= key.length; before += EACH) {
-        const body = `${'x'.repeat(16 * 1024 - before)}${key}`;
-        const service = await startService((response) => response.writeHead(401).end(body));
-        const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
-        expectNoSecrets(failure, person);
-      }
-    });
-
-    test('in an answer that is no HTTP', async () => {
-      const service = await startRawService((socket) =>
-        socket.end(`HTTP/1.1 200 OK\r\n${key}\r\n${phone} ${email}\r\n\r\n`),
-      );
-      const { failure, told } = await failing(
+  test.each(Object.entries(echoes))('echoed to a charge, as %s', async (how, echo) => {
+    let status = 0;
+    const body = echo([key, `Bearer ${key}`, ...phones, email]);
+    const service = await startService((response) => response.writeHead(status).end(body));
+    for (status of statusesFor(how)) {
+      const { failure, reported } = await failing(
         (client) => client.chargeMobileMoney(input),
         service.client,
         key,
       );
-      expectNoSecrets([failure, told], person);
-    });
+      expectNoSecrets(failure, person);
+      expectNoSecrets(reported, person);
+    }
+  });
 
-    test('in a transaction that is another one: the error keeps it, and does not print it', async () => {
-      const data = { amount: '99.00', customer_email: email, phone, echo: key };
-      const service = await startService((response, { method }) =>
-        json(response, 200, method === 'GET' ? answers.verify(data) : answers.chargeMobileMoney(data)),
-      );
-      const expected = { amount: '25.50' };
-      for (const call of [
-        (client: PaymentsClient) => client.chargeMobileMoney(input),
-        (client: PaymentsClient) => client.verify(REFERENCE, { expect: expected }),
-      ]) {
-        const { failure, told } = await failing(call, service.client, key);
-        expect(failure).toMatchObject({ name: 'TransactionMismatchError', transaction: data });
-        expectNoSecrets([failure, told], person, { getters: false });
-      }
+  test.each(Object.entries(echoes))('echoed to a read, as %s', async (how, echo) => {
+    let status = 0;
+    const service = await startService((response) => response.writeHead(status).end(echo([key, email])));
+    for (status of statusesFor(how)) {
+      const { failure, reported } = await failing((client) => client.verify(REFERENCE), service.client, key);
+      expectNoSecrets(failure, { key, email });
+      expectNoSecrets(reported, { key, email });
+    }
+  });
+
+  test('in fields with a personal name, also on a read', async () => {
+    const number = Number(digits);
+    const data = {
+      phone,
+      customer: { phone_number: digits, mobile: { msisdn: [number] } },
+      phones: [{ value: digits, other: [number] }],
+      customer_email: email,
+    };
+    const service = await startService((response) => json(response, 404, { message: 'No.', data }));
+    const { failure } = await failing((client) => client.verify(REFERENCE), service.client, key);
+    expectNoSecrets(failure, { ...person, phone: digits });
+    expect(failure).toMatchObject({ serviceMessage: 'No.' });
+  });
+
+  test('as a number', async () => {
+    const body = { phone: Number(digits), sent: [Number(`233${digits.slice(-9)}`)] };
+    const service = await startService((response) => json(response, 400, body));
+    const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
+    expectNoSecrets(failure, person);
+  });
+
+  test.each([0, 150, 185, 190, 195])('in headers, from character %i on', async (at) => {
+    const secret = [key, digits, encodeURI(email)].join(' ');
+    const header = 'x'.repeat(at) + secret;
+    const names = ['x-request-id', 'x-correlation-id', 'retry-after', 'location', 'www-authenticate'];
+    let status = 0;
+    const service = await startService((response) => {
+      response.writeHead(status, Object.fromEntries(names.map((name) => [name, header]))).end('{}');
     });
-  },
-);
+    for (status of fewStatuses) {
+      const { failure, reported } = await failing(
+        (client) => client.chargeMobileMoney(input),
+        service.client,
+        key,
+      );
+      expectNoSecrets([failure, reported], person);
+    }
+  });
+
+  test('in a body cut off inside the key, at each character', async () => {
+    for (let length = 1; length <= key.length; length += EACH) {
+      const part = `{"message":"Not valid: ${key.slice(0, length)}`;
+      const service = await startRawService((socket) => {
+        socket.end(`HTTP/1.1 401 Unauthorized\r\ncontent-length: 999\r\n\r\n${part}`);
+      });
+      const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
+      expectNoSecrets(failure, person);
+    }
+  });
+
+  test('in a body capped inside the key, at each character', async () => {
+    for (let before = 1; before <= key.length; before += EACH) {
+      const body = `${'x'.repeat(16 * 1024 - before)}${key}`;
+      const service = await startService((response) => response.writeHead(401).end(body));
+      const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
+      expectNoSecrets(failure, person);
+    }
+  });
+
+  test('in a response that is not HTTP', async () => {
+    const service = await startRawService((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\n${key}\r\n${phone} ${email}\r\n\r\n`),
+    );
+    const { failure, reported } = await failing(
+      (client) => client.chargeMobileMoney(input),
+      service.client,
+      key,
+    );
+    expectNoSecrets([failure, reported], person);
+  });
+
+  test('in a mismatched transaction, which the error does not print', async () => {
+    const data = { amount: '99.00', customer_email: email, phone, echo: key };
+    const service = await startService((response, { method }) =>
+      json(response, 200, method === 'GET' ? answers.verify(data) : answers.chargeMobileMoney(data)),
+    );
+    const expected = { amount: '25.50' };
+    for (const call of [
+      (client: PaymentsClient) => client.chargeMobileMoney(input),
+      (client: PaymentsClient) => client.verify(REFERENCE, { expect: expected }),
+    ]) {
+      const { failure, reported } = await failing(call, service.client, key);
+      expect(failure).toMatchObject({ name: 'TransactionMismatchError', transaction: data });
+      expectNoSecrets([failure, reported], person, { getters: false });
+    }
+  });
+});

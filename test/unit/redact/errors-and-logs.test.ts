@@ -39,7 +39,7 @@ describe('the client shows no key', () => {
     expect(inspect(client)).toContain('PaymentsClient');
   });
 
-  test('before, amid and after calls and waits', async () => {
+  test('before, during and after calls and waits', async () => {
     const arrived = Promise.withResolvers<void>();
     const service = await startRawService((_socket, count) => {
       if (count === 2) arrived.resolve();
@@ -56,7 +56,7 @@ describe('the client shows no key', () => {
     expectNoSecrets([client, await call, await wait], secrets);
   });
 
-  test('nor does a promise of it, or a generator', async () => {
+  test('in a promise of it or in a generator', async () => {
     const client = clientOf(`http://127.0.0.1:${await closedPort()}`)();
     const call = client.chargeMobileMoney(charge);
     expectNoSecrets(call, secrets);
@@ -96,7 +96,7 @@ test.each<[string, object]>([
   expectNoSecrets(failure, secrets);
 });
 
-test('a client made of nothing but the key, as text, shows none of it', () => {
+test('refuses a key given as the options, and does not show it', () => {
   const makeOf = (options: object) => () => new PaymentsClient(options);
   expect(makeOf(Object(API_KEY))).toThrow();
   try {
@@ -114,13 +114,13 @@ test.each<[string, unknown]>([
   ['in a property', Object.assign(new Error('x'), { request: { headers: { authorization: API_KEY } } })],
   ['as text', `Bearer ${API_KEY}`],
   ['as an object', { key: API_KEY }],
-])('an apiKey function that throws an error with the key, %s, leaks none of it', async (_where, thrown) => {
-  const told: unknown[] = [];
+])('redacts an error of apiKey with the key %s', async (_where, thrown) => {
+  const reported: unknown[] = [];
   const apiKey = () => Promise.reject(thrown);
-  const client = clientOf(baseUrl)({ apiKey, onEvent: (event) => told.push(event) });
+  const client = clientOf(baseUrl)({ apiKey, onEvent: (event) => reported.push(event) });
   const failure = await failureOf(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: 'not_sent' });
-  expectNoSecrets([failure, told], secrets);
+  expectNoSecrets([failure, reported], secrets);
   expectNoSecrets(failure, { key: '9f86d081884c7d659a2feaa0c55ad015' });
 });
 
@@ -135,29 +135,26 @@ test.each<[string, unknown]>([
   ['in its members', new AggregateError([new Error(API_KEY), new Error(`${PHONE} ${EMAIL}`)])],
   ['as text', `${API_KEY} ${PHONE} ${EMAIL}`],
   ['as an object', { key: API_KEY, phone: PHONE }],
-])(
-  'a fetch that rejects with an error that holds the request, %s, leaks none of it',
-  async (_where, thrown) => {
-    const told: unknown[] = [];
-    const client = clientOf(baseUrl)({
-      fetch: () => Promise.reject(thrown),
-      onEvent: (event) => told.push(event),
-      logger: {
-        debug: (line) => told.push(line),
-        info: () => {},
-        warn: (line) => told.push(line),
-        error: () => {},
-      },
-    });
-    const onCharge = await failureOf(client.chargeMobileMoney(charge));
-    const onVerify = await failureOf(client.verify(REFERENCE));
-    expect(onCharge).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
-    expectNoSecrets([onCharge, told], secrets);
-    expectNoSecrets(onVerify, { key: API_KEY, email: EMAIL });
-  },
-);
+])('redacts an error of fetch that holds the request %s', async (_where, thrown) => {
+  const reported: unknown[] = [];
+  const client = clientOf(baseUrl)({
+    fetch: () => Promise.reject(thrown),
+    onEvent: (event) => reported.push(event),
+    logger: {
+      debug: (line) => reported.push(line),
+      info: () => {},
+      warn: (line) => reported.push(line),
+      error: () => {},
+    },
+  });
+  const onCharge = await failureOf(client.chargeMobileMoney(charge));
+  const onVerify = await failureOf(client.verify(REFERENCE));
+  expect(onCharge).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
+  expectNoSecrets([onCharge, reported], secrets);
+  expectNoSecrets(onVerify, { key: API_KEY, email: EMAIL });
+});
 
-test('errors without an answer show nothing: refused, reset, timed out, aborted', async () => {
+test('shows nothing after a refusal, a reset, a timeout or an abort', async () => {
   const refused = clientOf(`http://127.0.0.1:${await closedPort()}`)();
   const reset = await startRawService((socket) => socket.resetAndDestroy());
   const silent = await startRawService(() => {});
@@ -168,9 +165,9 @@ test('errors without an answer show nothing: refused, reset, timed out, aborted'
   }
 });
 
-test('InvalidInputError does not repeat what it refuses', async () => {
+test('InvalidInputError does not repeat the input', async () => {
   const client = clientOf(baseUrl)();
-  for (const fault of [
+  for (const wrong of [
     { phone: `${PHONE}\n` },
     { phone: { number: PHONE } },
     { customer_email: `${EMAIL} ` },
@@ -179,16 +176,16 @@ test('InvalidInputError does not repeat what it refuses', async () => {
     { network: API_KEY },
     { currency: API_KEY },
   ]) {
-    const failure = await failureOf(client.chargeMobileMoney({ ...charge, ...(fault as object) }));
+    const failure = await failureOf(client.chargeMobileMoney({ ...charge, ...(wrong as object) }));
     expect(failure).toMatchObject({ name: 'InvalidInputError' });
     expectNoSecrets(failure, secrets);
   }
   expectNoSecrets(await failureOf(client.verify(`TXN-${API_KEY}/`)), secrets);
 });
 
-test('a wait and its errors, events and log lines show nothing', async () => {
-  const told: unknown[] = [];
-  const tell = (what: PaymentsEvent | string) => void told.push(what);
+test('shows nothing in the errors, events and lines of a wait', async () => {
+  const reported: unknown[] = [];
+  const report = (what: PaymentsEvent | string) => void reported.push(what);
   const service = await startService((response, _request, count) =>
     count % 2 === 0
       ? json(response, 503, { message: `${API_KEY} ${EMAIL}` })
@@ -197,15 +194,15 @@ test('a wait and its errors, events and log lines show nothing', async () => {
   const polling = { initialDelay: 1, minDelay: 1, maxDelay: 1 };
   const client = service.client({
     polling,
-    onEvent: tell,
-    logger: { debug: tell, info: tell, warn: tell, error: tell },
+    onEvent: report,
+    logger: { debug: report, info: report, warn: report, error: report },
   });
   const failure = await failureOf(client.waitForFinalStatus(REFERENCE, { timeout: 250 }));
   expect(failure).toMatchObject({ name: 'WaitTimeoutError', lastTransaction: { customer_email: EMAIL } });
-  expectNoSecrets([failure, told], secrets, { getters: false });
+  expectNoSecrets([failure, reported], secrets, { getters: false });
 });
 
-test('errors that are not provoked here show nothing', () => {
+test('shows nothing in the remaining error classes', () => {
   expectNoSecrets(
     new IdempotencyConflictError('The key was used with other input.', {
       operation: 'chargeMobileMoney',
@@ -216,7 +213,7 @@ test('errors that are not provoked here show nothing', () => {
   expectNoSecrets(new ClosedError('verify'), secrets);
 });
 
-test('a result is not changed: it holds what the service said', async () => {
+test('leaves a result as the service returned it', async () => {
   const service = await startService((response) => json(response, 200, answers.verify({ phone: PHONE })));
   expect(await service.client().verify(REFERENCE)).toMatchObject({ customer_email: EMAIL, phone: PHONE });
 });

@@ -20,7 +20,7 @@ import { KEY } from '../idempotency/keyed-calls.ts';
 const secrets = { key: API_KEY, phone: PHONE, email: EMAIL };
 const LIVE_KEY = 'sk_live_9fJ2kLm4Qw7RtZ';
 
-/** Everything in it that a service knows of the customer and of the call, in one dress or another. */
+/** Everything in it that a service knows of the customer and of the call, in one form or another. */
 const echoes: [string, object][] = [
   ['as it is', { customer_email: EMAIL, phone: PHONE, key: API_KEY }],
   [
@@ -40,8 +40,8 @@ const echoes: [string, object][] = [
 
 const message = `Prompt sent to ${PHONE} of ${EMAIL} for ${API_KEY}.`;
 
-describe.each(echoes)('a service that repeats customer and key %s', (_how, extra) => {
-  test('in the answer to a charge: nothing of them is stored or given again', async () => {
+describe.each(echoes)('a service that echoes customer and key %s', (_how, extra) => {
+  test('to a charge: stores and replays nothing of them', async () => {
     const shared = sharedStore();
     const { checkout_url: _, ...rest } = answers.initialize().data;
     const data = { ...rest, status: 'processing', ...extra };
@@ -54,11 +54,11 @@ describe.each(echoes)('a service that repeats customer and key %s', (_how, extra
     expectNoSecrets([...shared.writes, again], secrets);
   });
 
-  test('in the answer to initialize: nothing of them is stored', async () => {
+  test('to initialize: stores nothing of them', async () => {
     const shared = sharedStore();
     const { checkout_url: _, ...rest } = { checkout_url: '', ...extra };
-    const answer = answers.initialize({ ...rest, status: EMAIL, message });
-    const service = await startService((response) => json(response, 200, answer));
+    const body = answers.initialize({ ...rest, status: EMAIL, message });
+    const service = await startService((response) => json(response, 200, body));
     const client = service.client({ journal: shared.journal() });
     await client.initialize(payment, { idempotencyKey: KEY });
     // Of a payment by checkout page the client knows no phone number.
@@ -68,10 +68,10 @@ describe.each(echoes)('a service that repeats customer and key %s', (_how, extra
   });
 });
 
-test('a status that SPEC.md does not show, with all of it inside, is stored without', async () => {
+test('stores an undocumented status without the secrets in it', async () => {
   const shared = sharedStore();
-  const answer = answers.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
-  const service = await startService((response) => json(response, 200, answer));
+  const body = answers.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
+  const service = await startService((response) => json(response, 200, body));
   const client = service.client({ journal: shared.journal() });
   await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
   const again = await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
@@ -79,11 +79,11 @@ test('a status that SPEC.md does not show, with all of it inside, is stored with
   expectNoSecrets([...shared.writes, again], secrets);
 });
 
-test('a checkout page whose address has the email in it is not stored', async () => {
+test('does not store a checkout_url that has the email in it', async () => {
   const shared = sharedStore();
   const page = 'https://pay.example/checkout/TXN-8f2c61d0';
-  const answer = answers.initialize({ checkout_url: `${page}?email=${encodeURIComponent(EMAIL)}` });
-  const service = await startService((response) => json(response, 200, answer));
+  const body = answers.initialize({ checkout_url: `${page}?email=${encodeURIComponent(EMAIL)}` });
+  const service = await startService((response) => json(response, 200, body));
   const client = service.client({ journal: shared.journal() });
   await client.initialize(payment, { idempotencyKey: KEY });
   const again = await failureOf(client.initialize(payment, { idempotencyKey: KEY }));
@@ -99,7 +99,7 @@ const ends: [string, number, unknown][] = [
 ];
 
 test.each(ends)(
-  'a SQLite file of a charge that is %s holds nothing of customer or key',
+  'writes no customer and no key to SQLite for a charge that is %s',
   async (_state, status, body) => {
     const file = sqliteFile();
     const service = await startService((response) => json(response, status, body));
@@ -115,7 +115,7 @@ test.each(ends)(
   },
 );
 
-test('equal input under two keys cannot be told to be equal by what is stored', async () => {
+test('stores different fingerprints for equal input under two keys', async () => {
   const shared = sharedStore();
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
   const client = service.client({ journal: shared.journal() });
@@ -126,28 +126,28 @@ test('equal input under two keys cannot be told to be equal by what is stored', 
   expect(one.fingerprint).not.toBe(two.fingerprint);
 });
 
-test('neither events, log lines nor errors of a key show customer or API key, also where the key itself does', async () => {
-  const told: unknown[] = [];
-  const note = (line: string) => told.push(line);
+test('redacts customer and API key in events, lines and errors of a key', async () => {
+  const reported: unknown[] = [];
+  const note = (line: string) => reported.push(line);
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
     json(response, count === 1 ? 500 : 200, count === 1 ? { message } : answers.chargeMobileMoney()),
   );
   const client = service.client({
     journal: shared.journal(),
-    onEvent: (event: PaymentsEvent) => told.push(event),
+    onEvent: (event: PaymentsEvent) => reported.push(event),
     logger: { debug: note, info: note, warn: note, error: note },
   });
   const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
   const charged = (input = charge) =>
-    client.chargeMobileMoney(input, { idempotencyKey }).catch((error: unknown) => told.push(error));
+    client.chargeMobileMoney(input, { idempotencyKey }).catch((error: unknown) => reported.push(error));
   await charged();
   await charged();
   await client
     .chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey })
-    .catch((error) => told.push(error));
-  expect(told.length).toBeGreaterThan(6);
-  for (const one of told) expectNoSecrets(one, secrets);
+    .catch((error) => reported.push(error));
+  expect(reported.length).toBeGreaterThan(6);
+  for (const one of reported) expectNoSecrets(one, secrets);
 });
 
 test('redacts customer and phone in the key that a journal error shows', async () => {

@@ -12,7 +12,7 @@ afterEach(() => {
 });
 
 test.each([API_KEY, EMAIL, `odd ${API_KEY}`, 'two\nlines'])(
-  'a status that is no plain word (%j) is in no event, log line or message, and kept on the transaction',
+  'prints no status that is not a plain word: %j',
   async (status) => {
     const events: PaymentsEvent[] = [];
     const lines: string[] = [];
@@ -26,17 +26,17 @@ test.each([API_KEY, EMAIL, `odd ${API_KEY}`, 'two\nlines'])(
     const error = await failing;
     expect(error).toBeInstanceOf(WaitTimeoutError);
     expect(error).toMatchObject({ lastStatus: 'unrecognised', lastTransaction: { raw_status: status } });
-    const told = [
+    const reported = [
       inspect(events),
       lines.join('|'),
       inspect(error, { showHidden: true }),
       JSON.stringify(error),
     ];
-    for (const text of told) expect(text).not.toContain(status);
+    for (const text of reported) expect(text).not.toContain(status);
   },
 );
 
-test('a status that is a plain word is named as the service wrote it', async () => {
+test('prints a status that is a plain word as the service wrote it', async () => {
   const { client } = scriptedService(inTurn('reversed'));
   const failing = failureOf(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
   await vi.advanceTimersByTimeAsync(60_000);
@@ -44,15 +44,15 @@ test('a status that is a plain word is named as the service wrote it', async () 
 });
 
 test('shows neither key nor email in the events and lines of a wait', async () => {
-  const told: unknown[] = [];
-  const tell = (what: unknown) => void told.push(what);
+  const reported: unknown[] = [];
+  const report = (what: unknown) => void reported.push(what);
   const { client } = scriptedService(inTurn('pending', brokenConnection(), 'success'), {
-    onEvent: tell,
-    logger: { debug: tell, info: tell, warn: tell, error: tell },
+    onEvent: report,
+    logger: { debug: report, info: report, warn: report, error: report },
   });
   const wait = client.waitForFinalStatus('TXN-8f2c61d0');
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await wait).toMatchObject({ status: 'success' });
-  expect(told).toContainEqual(expect.objectContaining({ type: 'wait', result: 'final' }));
-  for (const secret of [API_KEY, EMAIL]) expect(JSON.stringify(told)).not.toContain(secret);
+  expect(reported).toContainEqual(expect.objectContaining({ type: 'wait', result: 'final' }));
+  for (const secret of [API_KEY, EMAIL]) expect(JSON.stringify(reported)).not.toContain(secret);
 });

@@ -50,7 +50,7 @@ interface Codes {
   wait_timeout: WaitTimeoutError;
 }
 
-test('every code belongs to one class, and is a literal there', () => {
+test('gives each class one code, as a literal', () => {
   expectTypeOf<PaymentsErrorCode>().toEqualTypeOf<keyof Codes>();
   // APIError is the class of its subclasses too, so its own code is any of theirs.
   type CodeOf = { [Code in Exclude<keyof Codes, 'api_error'>]: Codes[Code]['code'] };
@@ -65,7 +65,7 @@ test('a misspelt code does not compile', () => {
   if (caught.code === 'unknown_outcome') return;
 });
 
-test('instanceof gives what the class has', () => {
+test('narrows by instanceof to the properties of the class', () => {
   if (caught instanceof OutcomeUnknownError) {
     expectTypeOf(caught.reference).toEqualTypeOf<string | undefined>();
     expectTypeOf(caught.name).toEqualTypeOf<'OutcomeUnknownError'>();
@@ -84,7 +84,7 @@ test('instanceof gives what the class has', () => {
   }
 });
 
-test('what may have happened to the money is told apart by literals', () => {
+test('types outcome as literals', () => {
   expectTypeOf<Outcome>().toEqualTypeOf<'not_sent' | 'rejected' | 'unknown'>();
   if (!(caught instanceof PaymentsError)) return;
   expectTypeOf(caught.outcome).toEqualTypeOf<Outcome | null>();
@@ -94,7 +94,7 @@ test('what may have happened to the money is told apart by literals', () => {
   if (caught.outcome === 'not-sent') return;
 });
 
-test('an error is what the service and the network made it: nothing of it can be changed', () => {
+test('makes every property of an error readonly', () => {
   if (!(caught instanceof PaymentsError)) return;
   // @ts-expect-error It is read only.
   caught.outcome = 'not_sent';

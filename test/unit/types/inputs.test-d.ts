@@ -24,7 +24,7 @@ const payment = { amount: 1, customer_email: 'ama@example.com' };
 const charge = { ...payment, phone: '0244123456', network: 'mtn' } as const;
 
 describe('inputs', () => {
-  test('have exactly the fields of SPEC.md, 4', () => {
+  test('have exactly the documented fields', () => {
     expectTypeOf<InitializeInput>().toEqualTypeOf<{
       amount: number | string;
       customer_email: string;
@@ -50,11 +50,11 @@ describe('inputs', () => {
     payments.chargeMobileMoney({ ...charge, network: 'vodafone' });
     // @ts-expect-error The wire's names are in lower case.
     payments.chargeMobileMoney({ ...charge, network: 'MTN' });
-    // @ts-expect-error Any text may be no network.
+    // @ts-expect-error Not every text is a network.
     payments.chargeMobileMoney({ ...charge, network: anyText });
   });
 
-  test('refuse misspelt keys: a misspelt curency must not silently charge GHS', () => {
+  test('refuse misspelt fields: curency must not silently charge GHS', () => {
     // @ts-expect-error currency
     payments.initialize({ amount: 1, customer_email: 'ama@example.com', curency: 'USD' });
     // @ts-expect-error customer_email
@@ -69,7 +69,7 @@ describe('inputs', () => {
     payments.reconcile([{ reference: 'TXN-1', expected: { amount: 1 } }]);
   });
 
-  test('refuse what is missing or of another type', () => {
+  test('refuse a field that is missing or of another type', () => {
     // @ts-expect-error There is no amount.
     payments.initialize({ customer_email: 'ama@example.com' });
     // @ts-expect-error An amount is a number or text.
@@ -88,7 +88,7 @@ describe('inputs', () => {
     payments.verify({ reference: 'TXN-1' });
   });
 
-  test('are what the exported schemas take, and what those give is an input again', () => {
+  test('are the input of the exported schemas, and their output too', () => {
     expectTypeOf<z.input<typeof initializeInputSchema>>().toEqualTypeOf<InitializeInput>();
     expectTypeOf<z.output<typeof initializeInputSchema>>().toExtend<InitializeInput>();
     expectTypeOf<z.input<typeof chargeMobileMoneyInputSchema>>().toEqualTypeOf<ChargeMobileMoneyInput>();
@@ -97,13 +97,13 @@ describe('inputs', () => {
   });
 });
 
-/** The names of the options that take an `undefined` where exactOptionalPropertyTypes is on. */
+/** The names of the options that accept `undefined` under exactOptionalPropertyTypes. */
 type TakesUndefined<Options> = {
   [Name in keyof Options]-?: Record<Name, undefined> extends Pick<Options, Name> ? Name : never;
 }[keyof Options];
 
 describe('options', () => {
-  test('may all be undefined, also under exactOptionalPropertyTypes', () => {
+  test('can all be undefined under exactOptionalPropertyTypes', () => {
     expectTypeOf<TakesUndefined<PaymentsClientOptions>>().toEqualTypeOf<keyof PaymentsClientOptions>();
     expectTypeOf<TakesUndefined<RequestOptions>>().toEqualTypeOf<keyof RequestOptions>();
     expectTypeOf<TakesUndefined<UnkeyedOptions>>().toEqualTypeOf<keyof UnkeyedOptions>();
@@ -118,33 +118,33 @@ describe('options', () => {
     expectTypeOf(PaymentsClient).toBeConstructibleWith();
   });
 
-  test('of a call say that a key is missing, instead of charging without', () => {
+  test('of a call require an idempotencyKey that is not undefined', () => {
     const job: { key?: string } = {};
     payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' });
     payments.chargeMobileMoney(charge, { idempotencyKey: null, timeout: 5_000 });
     payments.chargeMobileMoney(charge, { idempotencyKey: job.key ?? null });
     payments.initialize(payment, { timeout: 5_000 });
-    // @ts-expect-error The key may be undefined.
+    // @ts-expect-error The key can be undefined.
     payments.chargeMobileMoney(charge, { idempotencyKey: job.key });
     // @ts-expect-error It is undefined.
     payments.chargeMobileMoney(charge, { idempotencyKey: undefined });
-    // @ts-expect-error The key may be undefined.
+    // @ts-expect-error The key can be undefined.
     payments.initialize(payment, { idempotencyKey: job.key });
     // A wrapper hands on what it was given.
     const wrapped = (options: CreateOptions) => payments.chargeMobileMoney(charge, options);
     expectTypeOf(wrapped).toBeCallableWith({ idempotencyKey: 'order-17' });
   });
 
-  test('take a key, or a function that gives one', () => {
+  test('accept a key, or a function that returns one', () => {
     expectTypeOf(PaymentsClient).toBeConstructibleWith({ apiKey: () => 'sk_test_1' });
     expectTypeOf(PaymentsClient).toBeConstructibleWith({ apiKey: async () => 'sk_test_1' });
-    // @ts-expect-error A promise would be asked only once.
+    // @ts-expect-error A promise would give one key only.
     new PaymentsClient({ apiKey: Promise.resolve('sk_test_1') });
     // @ts-expect-error The key alone is not the options.
     new PaymentsClient('sk_test_1');
   });
 
-  test('take what is commonly at hand', () => {
+  test('accept common fetches and loggers', () => {
     expectTypeOf(PaymentsClient).toBeConstructibleWith({ fetch, logger: console });
     expectTypeOf(payments.verify).toBeCallableWith('TXN-1', { signal: AbortSignal.timeout(5) });
     expectTypeOf(payments.initialize).toBeCallableWith(payment, { extraBody: { callback_url: 'https://…' } });

@@ -19,7 +19,7 @@ type Flat<Type> = { [Name in keyof Type]: Type[Name] };
 type Known = Exclude<TransactionStatus, 'unrecognised'>;
 
 describe('a transaction', () => {
-  test('is told apart by its status', () => {
+  test('is discriminated by its status', () => {
     if (transaction.status === 'success') {
       expectTypeOf(transaction).toEqualTypeOf<SuccessfulTransaction>();
       expectTypeOf(transaction.status).toEqualTypeOf<'success'>();
@@ -28,7 +28,7 @@ describe('a transaction', () => {
     expectTypeOf(transaction.status).toEqualTypeOf<Exclude<TransactionStatus, 'success'>>();
   });
 
-  test('can be switched over with nothing left', () => {
+  test('can be switched over exhaustively', () => {
     switch (transaction.status) {
       case 'success':
         return expectTypeOf(transaction.paid_at).toEqualTypeOf<string | null>();
@@ -44,7 +44,7 @@ describe('a transaction', () => {
     }
   });
 
-  test('that forgets a status in a switch does not compile', () => {
+  test('does not compile if a switch misses a status', () => {
     switch (transaction.status) {
       case 'success':
       case 'pending':
@@ -60,7 +60,7 @@ describe('a transaction', () => {
     }
   });
 
-  test('has its raw status only where that is not recognised', () => {
+  test('has raw_status only if it is unrecognised', () => {
     // @ts-expect-error The others have none.
     transaction.raw_status;
     if (transaction.status === 'unrecognised') {
@@ -73,7 +73,7 @@ describe('a transaction', () => {
     }
   });
 
-  test('has exactly the fields of SPEC.md, 4.3: a typo does not compile', () => {
+  test('has exactly the documented fields', () => {
     interface Fields {
       reference: string;
       amount: string;
@@ -85,24 +85,24 @@ describe('a transaction', () => {
     type Unrecognised = Fields & { status: 'unrecognised'; raw_status: string };
     expectTypeOf<Flat<UnrecognisedTransaction>>().toEqualTypeOf<Flat<Unrecognised>>();
     expectTypeOf<Transaction['status']>().toEqualTypeOf<TransactionStatus>();
-    // @ts-expect-error The wire says paid_at.
+    // @ts-expect-error The wire has paid_at.
     transaction.paidAt;
-    // @ts-expect-error Nothing says paid but the status.
+    // @ts-expect-error Only the status means paid.
     transaction.paid;
     // @ts-expect-error There is no such status.
     if (transaction.status === 'succeeded') return;
-    // @ts-expect-error A boolean is the envelope's, which nobody sees.
+    // @ts-expect-error The boolean is the envelope's, which the caller never gets.
     if (transaction.status === true) return;
   });
 
-  test('is what the exported schema gives', () => {
+  test('is the output of the exported schema', () => {
     expectTypeOf<z.output<typeof transactionSchema>>().toExtend<Transaction>();
     expectTypeOf<Transaction>().toExtend<z.output<typeof transactionSchema>>();
   });
 });
 
 describe('the other results', () => {
-  test('initialize gives the fields of SPEC.md, 4.1, and whether it is a replay', () => {
+  test('initialize returns the documented fields and replayed', () => {
     expectTypeOf(payments.initialize).returns.toEqualTypeOf<Promise<InitializedPayment>>();
     expectTypeOf<InitializedPayment>().toEqualTypeOf<{
       reference: string;
@@ -114,7 +114,7 @@ describe('the other results', () => {
     expectTypeOf<InitializedPayment>().toExtend<z.output<typeof initializedPaymentSchema>>();
   });
 
-  test('chargeMobileMoney gives those of 4.2, the message, and whether it is a replay', () => {
+  test('chargeMobileMoney returns the documented fields and replayed', () => {
     expectTypeOf(payments.chargeMobileMoney).returns.toEqualTypeOf<Promise<MobileMoneyCharge>>();
     if (charged.status === 'unrecognised') {
       expectTypeOf(charged.raw_status).toEqualTypeOf<string>();
@@ -134,7 +134,7 @@ describe('the other results', () => {
     charged.checkout_url;
   });
 
-  test('verify and the waits give a transaction', () => {
+  test('verify and the waits return a transaction', () => {
     expectTypeOf(payments.verify).returns.resolves.toEqualTypeOf<Transaction>();
     expectTypeOf(payments.waitForFinalStatus).returns.resolves.toEqualTypeOf<Transaction>();
     expectTypeOf(payments.check).returns.resolves.toHaveProperty('transaction').toEqualTypeOf<Transaction>();

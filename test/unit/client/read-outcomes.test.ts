@@ -61,7 +61,7 @@ test.each([5, 'text', null])('reconcile has no outcome for references that are %
   expect(call).toThrow(expect.objectContaining({ operation: 'verify', outcome: null }));
 });
 
-test('says not_sent if the client cannot be made', () => {
+test('has the outcome not_sent if the client cannot be made', () => {
   const made = () => new PaymentsClient({ apiKey: API_KEY, baseUrl: 'http://payments.example' });
   expect(made).toThrow(expect.objectContaining({ outcome: 'not_sent' }));
 });

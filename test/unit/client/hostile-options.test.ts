@@ -16,7 +16,7 @@ test.each<[string, object]>([
   ['throwIfAborted alone', { throwIfAborted() {} }],
   ['no removeEventListener', { aborted: false, throwIfAborted() {}, addEventListener() {} }],
   ['no aborted', { throwIfAborted() {}, addEventListener() {}, removeEventListener() {} }],
-])('a signal with %s is refused, and nothing is sent', async (_, signal) => {
+])('refuses a signal with %s, and sends nothing', async (_, signal) => {
   const { fetch, payments } = shop();
   const failure = await failureOf(payments.chargeMobileMoney(charge, Object({ signal })));
   expect(failure).toBeInstanceOf(ConfigurationError);
@@ -24,7 +24,7 @@ test.each<[string, object]>([
   expect(fetch).not.toHaveBeenCalled();
 });
 
-test('options that are inherited are refused: only a part of them would be heeded', async () => {
+test('refuses inherited options: only some of them would be read', async () => {
   class Options {
     get signal() {
       return AbortSignal.abort();
@@ -41,20 +41,20 @@ test('options that are inherited are refused: only a part of them would be heede
   expect(fetch).toHaveBeenCalledTimes(1);
 });
 
-test('extraBody cannot stand in for the body that was checked', async () => {
+test('refuses an extraBody that replaces the checked body', async () => {
   const { fetch, payments } = shop();
   const toJSON = () => ({ amount: 999 });
   const failure = await failureOf(payments.chargeMobileMoney(charge, { extraBody: { toJSON } }));
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({ issues: [{ path: 'extraBody.toJSON' }] });
 
-  // Another answer each time it is asked.
-  let asked = 0;
+  // It returns another value each time.
+  let reads = 0;
   const shifting = new Proxy(
     {},
     {
       get: () => 'USD',
-      ownKeys: () => (asked++ === 0 ? [] : ['currency']),
+      ownKeys: () => (reads++ === 0 ? [] : ['currency']),
       getOwnPropertyDescriptor: () => ({ value: 'USD', enumerable: true, configurable: true }),
     },
   );
@@ -65,7 +65,7 @@ test('extraBody cannot stand in for the body that was checked', async () => {
   }
 });
 
-test('unknown fields that a customer sent make no forged line and no endless message', async () => {
+test('shortens a message about unknown fields, and keeps it one line', async () => {
   const { payments } = shop();
   const forged = 'x\nERROR paid by ama@example.com 0244123456';
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field-${index}`, 1]));

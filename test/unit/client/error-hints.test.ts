@@ -17,7 +17,7 @@ test.each(posts)('names the path and the version prefix after a 404 of %s', asyn
   expect(String(failure)).toContain('baseUrl includes the version prefix, such as /api/v1');
 });
 
-test('asks after a 404 of verify for another account or mode', async () => {
+test('names another account or mode after a 404 of verify', async () => {
   const service = await startService((response) => json(response, 404, {}));
   const failure = await failureOf(service.client().verify(REFERENCE));
   expect(failure).toMatchObject({
@@ -34,19 +34,19 @@ const quoted = [
   `\u201c${API_KEY}\u201d`,
 ];
 
-test.each(quoted)('names the quotation marks of the key %j, and never shows it', async (apiKey) => {
-  const says = /quotation marks/;
+test.each(quoted)('names the quotation marks around the key %j, but not the key', async (apiKey) => {
+  const message = /quotation marks/;
   const make = () => new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' });
-  expect(make).toThrow(says);
+  expect(make).toThrow(message);
   const service = await startService((response) => json(response, 200, {}));
   const failure = await failureOf(service.client({ apiKey: () => apiKey }).verify(REFERENCE));
-  expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(says) });
+  expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(message) });
   expect(inspect(failure, { depth: 9 })).not.toContain(API_KEY);
   expect(service.requests).toEqual([]);
 });
 
 test.each(["sk'live", '"', "'a", 'a"b"'])(
-  'takes the key %j, whose quotation marks are its own',
+  'accepts the key %j with quotation marks inside',
   async (apiKey) => {
     const service = await startService((response) => json(response, 401, {}));
     expect(await failureOf(service.client({ apiKey }).verify(REFERENCE))).toMatchObject({ status: 401 });

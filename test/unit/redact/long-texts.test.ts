@@ -29,7 +29,7 @@ test.each([
   ['many backslashes', `${'\\'.repeat(150)}0244123456`],
   ['endless backslashes', `${'\\'.repeat(100_000)}0244123456`],
   ['half characters', `${'\ud800'.repeat(1_000)}0244123456`],
-])('a phone number of %s is an answer of the service like another, and is not shown', async (_, phone) => {
+])('redacts a phone number of %s, and returns the result', async (_, phone) => {
   const client = clientThatIsRefused(KEY);
   for (const idempotencyKey of [null, 'order-17']) {
     const failure = await failureOf(client.chargeMobileMoney({ ...charge, phone }, { idempotencyKey }));
@@ -41,7 +41,7 @@ test.each([
 test.each([
   ['characters', 'sk_test_'.padEnd(20_000, 'k9')],
   ['signs', 'sk_test_'.padEnd(20_000, '-._~+/=&"<')],
-])('a key of many %s is in no error', async (_, apiKey) => {
+])('redacts a key of many %s', async (_, apiKey) => {
   for (const status of [401, 503]) {
     const failure = await failureOf(
       clientThatIsRefused(apiKey, status).chargeMobileMoney(charge, { idempotencyKey: null }),
@@ -51,7 +51,7 @@ test.each([
   }
 });
 
-test('an email of backslashes that the service repeats holds nothing up, and is not shown', async () => {
+test('redacts an echoed email of backslashes without delay', async () => {
   const customer_email = `${'\\'.repeat(63)}@example.com`;
   const client = new PaymentsClient({
     apiKey: KEY,
@@ -64,7 +64,7 @@ test('an email of backslashes that the service repeats holds nothing up, and is 
   expect(inspect(failure, { depth: 9 })).not.toContain('@example.com');
 });
 
-test('a body that is cut short shows no part of a key or a number at its end', async () => {
+test('redacts part of a key or a number at the end of a cut body', async () => {
   const apiKey = 'live-key-of-a-shape-that-nobody-knows-/+=';
   for (const secret of [encodeURIComponent(apiKey), apiKey.toUpperCase(), '024 412 3456', '0244123456']) {
     for (let before = 16_384 - secret.length; before <= 16_384; before++) {
@@ -98,7 +98,7 @@ test.each([
   'aaaaaaaa-',
   'a@',
   'TXN-',
-])('a long body of %j holds nothing up', async (part) => {
+])('redacts a long body of %j without delay', async (part) => {
   const body = part.repeat(Math.ceil((16 * 1024) / part.length)).slice(0, 16 * 1024);
   const client = new PaymentsClient({
     apiKey: KEY,
@@ -107,7 +107,7 @@ test.each([
   });
   for (const phone of ['0244123456', '2'.repeat(9)]) {
     const failure = await failureOf(client.chargeMobileMoney({ ...charge, phone }));
-    // What looks like a reference takes the proof of a refusal away.
+    // A text like a reference takes away the proof that the service refused.
     const expected =
       part === 'TXN-'
         ? { name: 'OutcomeUnknownError', outcome: 'unknown' }

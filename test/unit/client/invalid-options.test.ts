@@ -27,13 +27,13 @@ function refusalOf(options: unknown): ConfigurationError {
   throw new Error('nothing was refused');
 }
 
-/** Neither the message nor anything else on the error may show a key, whole or in part. */
+/** Neither the message nor anything else on the error can show a key, whole or in part. */
 function expectNoKey(error: unknown, key: string = API_KEY): void {
   const shown = inspect(error, { depth: 12, showHidden: true }) + JSON.stringify(error);
   for (const part of [key.trim(), key.trim().slice(8, 16)]) expect(shown).not.toContain(part);
 }
 
-const refused: [name: string, options: unknown, says: RegExp][] = [
+const refused: [name: string, options: unknown, message: RegExp][] = [
   ['no options and no environment', undefined, /Pass apiKey.+PAYMENTS_API_KEY/],
   ['no key', { baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
   ['an empty key', { apiKey: '', baseUrl }, /Pass apiKey.+PAYMENTS_API_KEY/],
@@ -94,15 +94,15 @@ const refused: [name: string, options: unknown, says: RegExp][] = [
   ],
 ];
 
-test.each(refused)('the constructor refuses %s, and says what to do', (_, options, says) => {
+test.each(refused)('the constructor refuses %s, and tells what to do', (_, options, message) => {
   const error = refusalOf(options);
   expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
-  expect(error.message).toMatch(says);
+  expect(error.message).toMatch(message);
   expectNoKey(error);
 });
 
 /** What client and call have in common. */
-const refusedInBoth: [name: string, options: object, says: RegExp][] = [
+const refusedInBoth: [name: string, options: object, message: RegExp][] = [
   ...[0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31, '1000', null, true].map(
     (timeout): [string, object, RegExp] => [
       `the timeout ${inspect(timeout)}`,
@@ -155,9 +155,9 @@ const refusedInBoth: [name: string, options: object, says: RegExp][] = [
   ['headers as text', { headers: 'x-a: b' }, /headers must be an object/],
 ];
 
-test.each(refusedInBoth)('the constructor refuses %s, and says what to do', (_, options, says) => {
+test.each(refusedInBoth)('the constructor refuses %s, and tells what to do', (_, options, message) => {
   const error = refusalOf({ ...good, ...options });
-  expect(error.message).toMatch(says);
+  expect(error.message).toMatch(message);
   expectNoKey(error);
 });
 
@@ -167,7 +167,7 @@ const refusedInCalls: typeof refusedInBoth = [
   ['an AbortController as signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
 ];
 
-test.each(refusedInCalls)('a call refuses %s before anything is sent', async (_, options, says) => {
+test.each(refusedInCalls)('a call refuses %s, and sends nothing', async (_, options, message) => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   const client = service.client();
   const calls = {
@@ -179,7 +179,7 @@ test.each(refusedInCalls)('a call refuses %s before anything is sent', async (_,
     const error = await failureOf(call());
     expect(error).toBeInstanceOf(ConfigurationError);
     const outcome = operation === 'verify' ? null : 'not_sent';
-    expect(error).toMatchObject({ operation, outcome, message: expect.stringMatching(says) });
+    expect(error).toMatchObject({ operation, outcome, message: expect.stringMatching(message) });
     expectNoKey(error);
   }
   expect(service.requests).toEqual([]);
@@ -189,20 +189,20 @@ test.each([
   ['a line break', `${API_KEY}\n`, /trim/],
   ['nothing', '', /Pass apiKey/],
   ['no string', 5, /must be a string/],
-])('a function that gives a key with %s fails the call, and says what to do', async (_, key, says) => {
+])('fails the call if apiKey returns a key with %s', async (_, key, message) => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   const error = await failureOf(service.client({ apiKey: () => key as string }).initialize(payment));
   expect(error).toBeInstanceOf(ConfigurationError);
   expect(error).toMatchObject({
     operation: 'initialize',
     outcome: 'not_sent',
-    message: expect.stringMatching(says),
+    message: expect.stringMatching(message),
   });
   expectNoKey(error);
   expect(service.requests).toEqual([]);
 });
 
-test('an idempotencyKey without a journal is refused: a promise that cannot be kept is not made', async () => {
+test('refuses an idempotencyKey if the client has no journal', async () => {
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
   const error = await failureOf(service.client().chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
   expect(error).toMatchObject({
@@ -214,7 +214,7 @@ test('an idempotencyKey without a journal is refused: a promise that cannot be k
   expect(service.requests).toEqual([]);
 });
 
-test('a browser is refused, unless that is allowed in so many words', () => {
+test('refuses a browser unless dangerouslyAllowBrowser is set', () => {
   vi.stubGlobal('window', { document: {} });
   expect(refusalOf(good).message).toMatch(/browser.+from your server.+dangerouslyAllowBrowser: true/);
   expectNoKey(refusalOf(good));

@@ -5,7 +5,7 @@ import { callOf, judge, type OperationName, operationNames, REFERENCE } from '..
 import { answers, startService } from '../helpers/service.ts';
 import { sized } from '../helpers/sized.ts';
 
-/** Values for a field of an answer: odd ones, and those that nearly fit. */
+/** Values for a field of a response: odd ones, and those that nearly fit. */
 const fieldValue = fc.oneof(
   fc.jsonValue(),
   fc.constantFrom<unknown>(
@@ -36,7 +36,7 @@ const oddField = fc.oneof(
   fc.constantFrom<[string, unknown]>(['amount', '25.51'], ['currency', 'USD'], ['reference', 'TXN-other']),
 );
 
-/** An answer as it should be, with some of its fields put, replaced or taken away. */
+/** A valid response with some of its fields added, replaced or removed. */
 const nearlyRight = (operation: OperationName) =>
   fc
     .record({
@@ -104,34 +104,28 @@ function examplesFor(operation: OperationName) {
   ]);
 }
 
-test.each(operationNames)(
-  '%s ends in a typed result or a true error, whatever is answered',
-  async (operation) => {
-    let send = (_: ServerResponse) => {};
-    const service = await startService((response) => send(response));
-    const client = service.client();
-    const kinds = new Set<string>();
-    await fc.assert(
-      fc.asyncProperty(answerTo(operation), async ({ status, body, type, coding }) => {
-        send = (response) => {
-          if (type) response.setHeader('content-type', type);
-          if (coding) response.setHeader('content-encoding', coding);
-          response.writeHead(status).end(body);
-        };
-        const before = service.requests.length;
-        const end = await callOf(client, operation);
-        const text = new TextDecoder().decode(body);
-        kinds.add(
-          judge(operation, { status, body: text, breaksFetch: coding !== '' || status === 407 }, end),
-        );
-        expect(service.requests.length - before).toBe(1);
-      }),
-      { numRuns: sized(100, 1000), examples: examplesFor(operation) },
-    );
-    const doubt =
-      operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
-    const expected = ['result', 'TransactionMismatchError', 'APIError', 'InvalidRequestError', ...doubt];
-    expect([...kinds]).toEqual(expect.arrayContaining(expected));
-    expect(Object.keys(Object.prototype)).toEqual([]);
-  },
-);
+test.each(operationNames)('%s ends in a typed result or a true error (property)', async (operation) => {
+  let send = (_: ServerResponse) => {};
+  const service = await startService((response) => send(response));
+  const client = service.client();
+  const kinds = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(answerTo(operation), async ({ status, body, type, coding }) => {
+      send = (response) => {
+        if (type) response.setHeader('content-type', type);
+        if (coding) response.setHeader('content-encoding', coding);
+        response.writeHead(status).end(body);
+      };
+      const before = service.requests.length;
+      const end = await callOf(client, operation);
+      const text = new TextDecoder().decode(body);
+      kinds.add(judge(operation, { status, body: text, breaksFetch: coding !== '' || status === 407 }, end));
+      expect(service.requests.length - before).toBe(1);
+    }),
+    { numRuns: sized(100, 1000), examples: examplesFor(operation) },
+  );
+  const doubt = operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
+  const expected = ['result', 'TransactionMismatchError', 'APIError', 'InvalidRequestError', ...doubt];
+  expect([...kinds]).toEqual(expect.arrayContaining(expected));
+  expect(Object.keys(Object.prototype)).toEqual([]);
+});

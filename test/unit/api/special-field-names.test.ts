@@ -33,7 +33,7 @@ const extraFields = (name: string, value: string) =>
 const withExtra = (body: { data: object }, extra: string) =>
   JSON.stringify(body).replace('"data":{', `"data":{${extra},`);
 
-/** A service that answers everything with the same text. */
+/** A service that responds to everything with the same text. */
 const answering = (text: string, status = 200) =>
   startService((response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
@@ -48,8 +48,8 @@ function expectExtraFields(found: unknown, name: string, value: string) {
   expect({}).not.toHaveProperty('paid');
 }
 
-describe('a field that the service names', () => {
-  test.each(fields)('%s is kept on each result as it came: %s', async (name, value) => {
+describe('a response field named', () => {
+  test.each(fields)('%s is kept on each result: %s', async (name, value) => {
     for (const operation of [...posts, 'verify'] as const) {
       const service = await answering(withExtra(answers[operation](), extraFields(name, value)));
       const result = await calls[operation](service.client());
@@ -58,7 +58,7 @@ describe('a field that the service names', () => {
     }
   });
 
-  test.each(names)('%s is kept where the status is none of SPEC.md’s', async (name) => {
+  test.each(names)('%s is kept beside an unrecognised status', async (name) => {
     const value = '{"status":"success"}';
     for (const operation of ['chargeMobileMoney', 'verify'] as const) {
       const text = withExtra(answers[operation]({ status: 'reversed' }), extraFields(name, value));
@@ -83,7 +83,7 @@ describe('a field that the service names', () => {
     for (const found of seen) expectExtraFields(found, name, value);
   });
 
-  test.each(names)('%s survives being stored as JSON and read by the schema', async (name) => {
+  test.each(names)('%s survives JSON and the exported schema', async (name) => {
     const value = '{"status":"failed"}';
     const service = await answering(withExtra(answers.verify(), extraFields(name, value)));
     const transaction = await service.client().verify(REFERENCE);
@@ -92,7 +92,7 @@ describe('a field that the service names', () => {
     expectExtraFields(structuredClone(transaction), name, value);
   });
 
-  test.each(names)('%s is recorded in the journal and replayed from it', async (name) => {
+  test.each(names)('%s is stored in the journal and replayed from it', async (name) => {
     const value = '{"status":"failed"}';
     for (const operation of posts) {
       const service = await answering(withExtra(answers[operation](), extraFields(name, value)));
@@ -133,7 +133,7 @@ describe('a field that the service names', () => {
     }
   });
 
-  test.each(names)('%s never stands in for a field that is missing', async (name) => {
+  test.each(names)('%s never replaces a field that is missing', async (name) => {
     const value = '{"reference":"TXN-1","status":"success","amount":"25.50","currency":"GHS"}';
     const text = `{"${name}":{"status":true},"status":true,"data":{"${name}":${value}}}`;
     const failure = await failureOf((await answering(text)).client().verify(REFERENCE));
@@ -141,8 +141,8 @@ describe('a field that the service names', () => {
   });
 });
 
-describe('a field of extraBody', () => {
-  test.each(fields)('%s is sent as it is: %s', async (name, value) => {
+describe('an extraBody field named', () => {
+  test.each(fields)('%s is sent unchanged: %s', async (name, value) => {
     const extraBody = JSON.parse(`{${extraFields(name, value)}}`);
     for (const operation of posts) {
       const service = await answering(JSON.stringify(answers[operation]()));
@@ -171,14 +171,14 @@ describe('a field of extraBody', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test.each(names)('%s reaches the mock, which shows the request as it came', async (name) => {
+  test.each(names)('%s reaches the mock, which records it', async (name) => {
     const { mock, payments } = startMock();
     await payments.initialize(payment, { extraBody: JSON.parse(`{${extraFields(name, '"x"')}}`) });
     expectExtraFields(mock.requests[0]?.body, name, '"x"');
   });
 });
 
-test.each(names)('an input field that is named %s is refused, and nothing is sent', async (name) => {
+test.each(names)('refuses an input field named %s, and sends nothing', async (name) => {
   const service = await answering(JSON.stringify(answers.initialize()));
   const input = JSON.parse(JSON.stringify(payment).replace('{', `{"${name}":"x",`));
   const failure = await failureOf(service.client().initialize(input));

@@ -12,7 +12,7 @@ const verifying = async (data: object) => {
   return service.client().verify(REFERENCE);
 };
 
-test('results are the unwrapped data, under the names of the wire: the envelopeâ€™s boolean status never reaches the caller', async () => {
+test('returns the data under the names of the wire', async () => {
   const initialized = await (await answering(answers.initialize())).client().initialize(payment);
   expect(initialized).toEqual({
     reference: REFERENCE,
@@ -24,7 +24,7 @@ test('results are the unwrapped data, under the names of the wire: the envelopeâ
   expect(await verifying({})).toEqual(answers.verify().data);
 });
 
-test('chargeMobileMoney also returns the message of the envelope, empty where there is none', async () => {
+test('chargeMobileMoney returns the message, or an empty one', async () => {
   const { message, data } = answers.chargeMobileMoney();
   const charged = await (await answering({ status: true, message, data })).client().chargeMobileMoney(charge);
   expect(charged).toEqual({ ...data, message, replayed: false });
@@ -32,13 +32,13 @@ test('chargeMobileMoney also returns the message of the envelope, empty where th
   expect(silent).toEqual({ ...data, message: '', replayed: false });
 });
 
-test.each(posts)('%s takes no field of the service for a replay', async (operation) => {
+test.each(posts)('%s ignores a field replayed of the service', async (operation) => {
   const service = await answering(answers[operation]({ replayed: true }));
   expect(await calls[operation](service.client())).toMatchObject({ replayed: false });
 });
 
 describe('a transaction', () => {
-  test.each(['pending', 'processing', 'success', 'failed', 'abandoned'])('may be %s', async (status) => {
+  test.each(['pending', 'processing', 'success', 'failed', 'abandoned'])('can be %s', async (status) => {
     expect(await verifying({ status })).toMatchObject({ status });
     expect(await verifying({ status })).not.toHaveProperty('raw_status');
   });
@@ -54,17 +54,14 @@ describe('a transaction', () => {
     ['absent', undefined],
     ['null', null],
     ['empty', ''],
-  ])(
-    'reads a paid_at that is %s as null, also on a success, which is not lost for it',
-    async (_what, paid_at) => {
-      for (const status of ['pending', 'success', 'reversed']) {
-        expect(await verifying({ status, paid_at })).toMatchObject({ paid_at: null });
-      }
-      expect(await verifying({ status: 'success', paid_at })).toMatchObject({ status: 'success' });
-    },
-  );
+  ])('reads a paid_at that is %s as null, also on a success', async (_what, paid_at) => {
+    for (const status of ['pending', 'success', 'reversed']) {
+      expect(await verifying({ status, paid_at })).toMatchObject({ paid_at: null });
+    }
+    expect(await verifying({ status: 'success', paid_at })).toMatchObject({ status: 'success' });
+  });
 
-  test('keeps unknown extra fields, and is never refused for them', async () => {
+  test('keeps unknown extra fields', async () => {
     const extra = { channel: 'momo', fees: { amount: '0.25' }, tags: [null] };
     expect(await verifying(extra)).toEqual({ ...answers.verify().data, ...extra });
     const service = await answering(answers.initialize(extra));
@@ -78,11 +75,11 @@ test.each([
   ['sk_test_', 'unknown'],
   ['whatever', 'unknown'],
   [() => 'sk_test_4vK9qLm2Xw7RtZ', 'unknown'],
-])('mode of the key %s is %s', (apiKey, mode) => {
+])('detects for the key %s the mode %s', (apiKey, mode) => {
   expect(new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' }).mode).toBe(mode);
 });
 
-test('apiKey and baseUrl default to PAYMENTS_API_KEY and PAYMENTS_BASE_URL', async () => {
+test('reads PAYMENTS_API_KEY and PAYMENTS_BASE_URL by default', async () => {
   const service = await answering(answers.initialize());
   vi.stubEnv('PAYMENTS_API_KEY', 'sk_test_environment');
   vi.stubEnv('PAYMENTS_BASE_URL', service.baseUrl);
@@ -95,7 +92,7 @@ test('apiKey and baseUrl default to PAYMENTS_API_KEY and PAYMENTS_BASE_URL', asy
   ]);
 });
 
-test.each(operations)('%s takes signal, timeout, maxRetries and headers last', async (operation) => {
+test.each(operations)('%s accepts signal, timeout, maxRetries and headers', async (operation) => {
   const service = await startService((response, _request, count) =>
     json(response, count === 1 ? 429 : 200, count === 1 ? {} : answers[operation]()),
   );
@@ -109,7 +106,7 @@ test.each(operations)('%s takes signal, timeout, maxRetries and headers last', a
   ]);
 });
 
-test.each(operations)('%s refuses an option that it does not have, and sends nothing', async (operation) => {
+test.each(operations)('%s refuses an unknown option, and sends nothing', async (operation) => {
   const service = await answering(answers[operation]());
   const options = { retries: 3 } as object;
   const failure = await failureOf(calls[operation](service.client(), options));
@@ -123,7 +120,7 @@ test.each(operations)('%s refuses an option that it does not have, and sends not
   expect(service.requests).toEqual([]);
 });
 
-test('idempotencyKey without a journal is ConfigurationError: a promise that cannot be kept is not made', async () => {
+test('refuses an idempotencyKey without a journal', async () => {
   const service = await answering(answers.chargeMobileMoney());
   for (const operation of posts) {
     const options = { idempotencyKey: 'order-17' } as object;
@@ -134,7 +131,7 @@ test('idempotencyKey without a journal is ConfigurationError: a promise that can
   expect(service.requests).toEqual([]);
 });
 
-test.each(operations)('after close(), %s is ClosedError, and nothing is sent', async (operation) => {
+test.each(operations)('after close(), %s throws ClosedError and sends nothing', async (operation) => {
   const service = await answering(answers[operation]());
   const client = service.client();
   client.close();
@@ -150,7 +147,7 @@ test.each(operations)('after close(), %s is ClosedError, and nothing is sent', a
   expect(service.requests).toEqual([]);
 });
 
-test('a client is disposed of by closing it', async () => {
+test('closes a client that is disposed of', async () => {
   const service = await answering(answers.verify());
   let kept: PaymentsClient;
   {

@@ -10,7 +10,7 @@ test.each([
   ['null', { customer_email: null }],
   ['an empty one', { customer_email: '' }],
   ['a number', { customer_email: 5 }],
-])('reads a paid transaction with %s: customer_email is null', async (_, field) => {
+])('reads %s as a customer_email of null', async (_, field) => {
   const data = { ...others, ...field };
   const service = await startService((response) => json(response, 200, { status: true, data }));
   const client = service.client();
