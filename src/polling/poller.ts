@@ -313,10 +313,11 @@ export class Poller {
     now: number,
   ): { waiter: Waiter; waitResult: WaitResult }[] {
     const isTemporary = isTemporaryError(group, pollResult.error, now);
-    const ended = group.waiters.flatMap((waiter) => {
+    const ended: { waiter: Waiter; waitResult: WaitResult }[] = [];
+    for (const waiter of group.waiters) {
       const waitResult = getWaitResult(waiter, pollResult, isTemporary, this.#client.redactReference);
-      return waitResult ? [{ waiter, waitResult }] : [];
-    });
+      if (waitResult) ended.push({ waiter, waitResult });
+    }
     for (const { waiter } of ended) this.remove(waiter);
     return ended;
   }

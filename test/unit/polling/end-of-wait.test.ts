@@ -21,10 +21,10 @@ const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').le
 
 /** The states in which a wait can end. */
 const situations = [
-  { where: 'in a sleep', say: inTurn('pending'), polling: {} },
+  { where: 'between polls', say: inTurn('pending'), polling: {} },
   { where: 'in flight', say: never, polling: {} },
   { where: 'in the queue', say: never, polling: { maxConcurrency: 1 } },
-  { where: 'in a pause', say: inTurn(new Response('', { status: 429 })), polling: {} },
+  { where: 'in a pause after a 429', say: inTurn(new Response('', { status: 429 })), polling: {} },
 ] as const;
 
 /** What ends it, two seconds after its start. */

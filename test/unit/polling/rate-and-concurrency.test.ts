@@ -123,8 +123,8 @@ test('frees the slot of a poll that ends by abort, error or deadline', async () 
 });
 
 test.each([
-  ['while every place is taken', { maxConcurrency: 2 }],
-  ['while the rate is used up', { maxRequestsPerSecond: 0.1 }],
+  ['while all slots are in use', { maxConcurrency: 2 }],
+  ['while the rate limit is reached', { maxRequestsPerSecond: 0.1 }],
 ])('sets no timer again and again, %s', async (_, polling) => {
   const { client, seen } = scriptedService(() => new Promise(() => {}), { polling });
   for (const reference of references(20)) timed(client.waitForFinalStatus(reference));

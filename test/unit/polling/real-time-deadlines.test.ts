@@ -32,9 +32,9 @@ const pending: Respond = (response, { path }) => {
 };
 
 test.each<[where: string, Respond]>([
-  ['in a sleep', pending],
-  ['in a request that hangs before its headers', () => {}],
-  ['in a request that hangs within its body', (response) => response.write('{"status":')],
+  ['between two polls', pending],
+  ['in a request without headers', () => {}],
+  ['in a request without the whole body', (response) => response.write('{"status":')],
 ])('keeps the deadline %s against a real service', async (_, respond) => {
   const service = await startService(respond);
   const timeout = 600;

@@ -59,7 +59,7 @@ test('rejects with the reason of an abort, closes the source, leaves nothing', a
   expect(seen).toHaveLength(sent);
 });
 
-test('sends no request after an abort while the reader is busy', async () => {
+test('sends and yields nothing after an abort while the reader is busy', async () => {
   const { client, seen } = scriptedService(inTurn('success'));
   const abort = new AbortController();
   const read: string[] = [];
@@ -78,6 +78,7 @@ test('sends no request after an abort while the reader is busy', async () => {
   await vi.advanceTimersByTimeAsync(9 * SECOND);
   expect(seen).toHaveLength(sent);
   await expect(settled(reading)).rejects.toThrow('aborted');
+  expect(read).toHaveLength(10);
 });
 
 test('ends on an abort while the source yields nothing', async () => {
@@ -88,6 +89,22 @@ test('ends on an abort while the source yields nothing', async () => {
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
   expect((await done).error).toBe(abort.signal.reason);
+});
+
+test('sends nothing for a reference that the source yields after an abort', async () => {
+  const { client, seen } = scriptedService(inTurn('success'));
+  const abort = new AbortController();
+  const late = Promise.withResolvers<IteratorResult<string>>();
+  const values = [Promise.resolve<IteratorResult<string>>({ done: false, value: 'TXN-0' }), late.promise];
+  const next = () => values.shift() ?? new Promise<never>(() => {});
+  const source = { [Symbol.asyncIterator]: () => ({ next }) };
+  const done = all(client.reconcile(source, { signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(SECOND);
+  abort.abort();
+  late.resolve({ done: false, value: 'TXN-1' });
+  await vi.advanceTimersByTimeAsync(MINUTE);
+  expect((await done).error).toBe(abort.signal.reason);
+  expect(seen.map(({ reference }) => reference)).toEqual(['TXN-0']);
 });
 
 test('ends on close while the source yields nothing', async () => {
@@ -169,14 +186,14 @@ test('reads nothing and sends nothing if no reader reads it', async () => {
 });
 
 test.each([
-  ['a text', 'TXN-0'],
+  ['a string', 'TXN-0'],
   ['a promise of a list', Promise.resolve(['TXN-0'])],
   ['an object', { reference: 'TXN-0' }],
   ['a date', new Date()],
-  ['what only looks like a list', { 0: 'TXN-0', length: 1 }],
+  ['an array-like object', { 0: 'TXN-0', length: 1 }],
   ['a function', () => ['TXN-0']],
   ['null', null],
-  ['nothing', undefined],
+  ['undefined', undefined],
 ])('throws at the call if the list is %s', (_, list) => {
   const { client } = scriptedService(inTurn('success'));
   const reconcile = () => Reflect.apply(client.reconcile, client, [list]);

@@ -69,7 +69,7 @@ test.each<[what: string, item: unknown, path: string]>([
   ['has an expect without an amount', { reference: 'TXN-0', expect: {} }, 'expect.amount'],
   ['has a misspelt expect', { reference: 'TXN-0', expects: price }, 'expects'],
   ['has no reference', { ref: 'TXN-0' }, 'reference'],
-  ['has a reference that cannot be', { reference: 'TXN-../admin' }, 'reference'],
+  ['has an invalid reference', { reference: 'TXN-../admin' }, 'reference'],
   ['has a startedAt in seconds', { reference: 'TXN-0', startedAt: 1_700_000_000 }, 'startedAt'],
   ['has a Date for startedAt', { reference: 'TXN-0', startedAt: new Date() }, 'startedAt'],
   ['is an array', ['TXN-0'], ''],

@@ -45,8 +45,8 @@ test('compares expect with the amount of the service, not of onPoll', async () =
 
 test.each([
   ['empties it', emptied],
-  ['makes numbers of its amounts', changesTo({ amount: 25.5 })],
-  ['takes its status away', changesTo({ status: null })],
+  ['turns its amounts into numbers', changesTo({ amount: 25.5 })],
+  ['removes its status', changesTo({ status: null })],
 ])('resolves every wait although an onPoll %s', async (_, onPoll) => {
   const { client } = scriptedService(inTurn('pending', 'success'));
   const expected = { amount: '25.50', currency: 'GHS' };
