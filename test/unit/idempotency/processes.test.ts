@@ -17,12 +17,19 @@ const asBuilt = {
 };
 
 /** A process of the built package that makes the charge and prints its result. It must end by itself. */
-async function chargeFromBuild(kind: keyof typeof asBuilt, baseUrl: string, path: string): Promise<object> {
-  const load = asBuilt[kind];
+async function chargeFromBuild(
+  kind: keyof typeof asBuilt,
+  baseUrl: string,
+  path: string,
+  journalKind = kind,
+): Promise<object> {
+  const [load, loadJournal] = [asBuilt[kind], asBuilt[journalKind]];
   const code = `(async () => {
+    const { createRequire } = await import('node:module');
+    const require = createRequire(process.cwd() + '/any.js');
     const { DatabaseSync } = ${load('node:sqlite')};
     const { PaymentsClient } = ${load('payment-collection-client')};
-    const { sqliteJournal } = ${load('payment-collection-client/journal/sqlite')};
+    const { sqliteJournal } = ${loadJournal('payment-collection-client/journal/sqlite')};
     const journal = sqliteJournal(new DatabaseSync(${JSON.stringify(path)}));
     const payments = new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', baseUrl: '${baseUrl}', journal });
     const input = {
@@ -48,6 +55,15 @@ describe.each(['module', 'commonjs'] as const)('a process that loads the build a
     const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
     const first = await chargeFromBuild(kind, service.baseUrl, file.path);
     expect(await charged(service.client({ journal: file.journal() }))).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('charges once with the journal of the other build', async () => {
+    const file = sqliteFile();
+    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const other = kind === 'module' ? 'commonjs' : 'module';
+    const first = await chargeFromBuild(kind, service.baseUrl, file.path, other);
+    expect(await chargeFromBuild(kind, service.baseUrl, file.path, other)).toEqual(replayOf(first));
     expect(service.requests).toHaveLength(1);
   });
 });
