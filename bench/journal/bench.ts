@@ -13,9 +13,9 @@ interface Row {
 
 const AT_ONCE = [1, 32];
 
-/** What a journal adds to a charge, beside a charge without one. */
+/** Measures what a journal adds to a charge. */
 export async function benchJournal(args: string[]): Promise<void> {
-  const { rounds, charges } = optionsIn(args);
+  const { rounds, charges } = parseOptions(args);
   console.log(
     `Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} CPUs. All in one process and in turns, against one service in another over loopback.\n` +
       `${rounds} rounds of ${charges} charges each; a figure is the least of the rounds. CPU is the client's alone. PostgreSQL and SQLite wait for\n` +
@@ -33,12 +33,12 @@ export async function benchJournal(args: string[]): Promise<void> {
   for (const atOnce of AT_ONCE) {
     print(
       atOnce,
-      await inTurns(contenders, rounds, (each) => measure(each, baseUrl, { count: charges, atOnce })),
+      await runInTurns(contenders, rounds, (each) => measure(each, baseUrl, { count: charges, atOnce })),
     );
   }
 }
 
-async function inTurns(
+async function runInTurns(
   contenders: readonly Contender[],
   rounds: number,
   run: (contender: Contender) => Promise<Figures>,
@@ -53,7 +53,7 @@ async function inTurns(
   return rows;
 }
 
-function optionsIn(args: string[]): { rounds: number; charges: number } {
+function parseOptions(args: string[]): { rounds: number; charges: number } {
   const options = {
     rounds: { type: 'string', default: '5' },
     charges: { type: 'string', default: '600' },

@@ -11,7 +11,7 @@ import { redisJournal } from '../../src/journal/redis.ts';
 import { sqliteJournal } from '../../src/journal/sqlite.ts';
 import { hasRedis, startPostgres, startRedis } from '../../test/helpers/databases.ts';
 
-/** A way to record charges; the first has none. */
+/** A way to record charges; the first one has no journal. */
 export interface Contender {
   readonly name: string;
   readonly journal: Journal | undefined;

@@ -1,7 +1,7 @@
 import { PaymentsClient } from '../../src/index.ts';
 import type { Contender } from './contenders.ts';
 
-/** Of one charge, in microseconds. */
+/** The cost of one charge, in microseconds. */
 export interface Figures {
   mean: number;
   p50: number;
@@ -46,7 +46,7 @@ export async function measure(
   return { mean: sum / count, p50: at(0.5), p99: at(0.99), cpu: (user + system) / count };
 }
 
-/** Whatever else runs on the machine can only add to a figure. */
+/** Returns the least of each figure: other load on the machine can only add to it. */
 export function leastOf(one: Figures | undefined, other: Figures): Figures {
   if (!one) return other;
   return {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** A service that takes every charge, in a process of its own: its CPU is not the client's. */
+/** A service that accepts every charge, in a process of its own: its CPU is not the client's. */
 let taken = 0;
 const service = createServer((request, response) => {
   request.resume().once('end', () => {

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { fakeClocks, pass, turns } from '../unit/idempotency/clocks.ts';
-import { world } from '../unit/idempotency/world.ts';
+import { fakeClocks, pass, turns } from '../helpers/fake-timers.ts';
 import { commands } from './interleavings.ts';
+import { simulateProcesses } from './simulated-processes.ts';
 
-test('whatever calls, faults, deaths, aborts and settlings come in whatever order, no key is charged twice unless a person freed it', async () => {
+test('never charges a key twice unless a person freed it (property)', async () => {
   fakeClocks();
   const tally = { sent: 0, made: 0, freed: 0 };
   await fc.assert(
     fc.asyncProperty(commands, async (list) => {
-      const { begin, resolve, judge, sent, freed } = world();
+      const { startCall, resolve, judge, sent, freed } = simulateProcesses();
       for (const command of list) {
-        if (command.does === 'call') begin(command);
+        if (command.does === 'call') startCall(command);
         if (command.does === 'resolve') await resolve(command);
         if (command.does === 'pass') await pass(command.time, 1_000);
         await turns(3);

@@ -1,27 +1,27 @@
 import fc from 'fast-check';
 
-/** What the service makes of a request: a charge or none, and what is heard of it. */
-const answers = [
+/** Whether the service makes a charge, and what comes back. */
+const responses = [
   'made',
-  'made, answer lost',
+  'made, response lost',
   'made, 500',
   'made, another amount',
-  'made, never answered',
-  'refused',
+  'made, no response',
+  'rejected',
   'rate limited',
   'no connection',
 ] as const;
-export type Answer = (typeof answers)[number];
+export type ServiceResponse = (typeof responses)[number];
 
-/** A fault of the database in one of its steps: before it was done, or after. */
+/** A fault of the database at one of its steps: before it is done, or after. */
 type StoreFault = 'before' | 'after' | 'none';
 
 export type Command =
   | {
       does: 'call';
       key: string;
-      answer: Answer;
-      /** How long the request is on its way, and how long its answer. */
+      response: ServiceResponse;
+      /** How long the request takes to arrive, and how long its response, in milliseconds. */
       latency: number;
       /** The process is killed at a step of its journal. */
       death: { step: 'claim' | 'complete'; side: 'before' | 'after' } | null;
@@ -29,7 +29,7 @@ export type Command =
       faults: StoreFault[];
       abortAfter: number | null;
     }
-  | { does: 'resolve'; key: string; says: 'truth' | 'not_charged' | 'TXN-wrong' }
+  | { does: 'resolve'; key: string; as: 'truth' | 'not_charged' | 'TXN-wrong' }
   | { does: 'pass'; time: number };
 
 const key = fc.constantFrom('order-1', 'order-2');
@@ -37,7 +37,7 @@ const key = fc.constantFrom('order-1', 'order-2');
 const call = fc.record({
   does: fc.constant('call' as const),
   key,
-  answer: fc.constantFrom<Answer[]>('made', 'made', ...answers),
+  response: fc.constantFrom<ServiceResponse[]>('made', 'made', ...responses),
   latency: fc.constantFrom(0, 100, 4_000, 12_000),
   death: fc.option(
     fc.record({ step: fc.constantFrom('claim', 'complete'), side: fc.constantFrom('before', 'after') }),
@@ -52,7 +52,7 @@ const call = fc.record({
 const resolve = fc.record({
   does: fc.constant('resolve' as const),
   key,
-  says: fc.constantFrom('truth', 'not_charged', 'TXN-wrong'),
+  as: fc.constantFrom('truth', 'not_charged', 'TXN-wrong'),
 });
 
 const pass = fc.record({

@@ -1,12 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
-import { JournalError, OutcomeUnknownError, type PaymentsClientOptions } from '../../../src/index.ts';
+import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
 import type { Resolution } from '../../../src/journal/index.ts';
 import { clockJumps } from '../../helpers/fake-clock.ts';
+import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
+import { changed, sharedStore } from '../../helpers/journals.ts';
+import { betweenClaimAndRequest, charged, KEY } from '../../helpers/keyed-calls.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
-import { fakeClocks, pass, turns, until } from './clocks.ts';
 import { heldService } from './held-service.ts';
-import { changed, sharedStore } from './journals.ts';
-import { charged, KEY, refusedConnection } from './keyed-calls.ts';
 
 const LEASE = 10_000;
 
@@ -22,21 +22,6 @@ const jumps: [string, (by: number) => void][] = [
 ];
 
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
-
-/** Runs `work` between claim and request: the first attempt gets no connection, and the retry asks for the key. */
-function betweenClaimAndRequest(work: () => unknown): PaymentsClientOptions {
-  vi.spyOn(Math, 'random').mockReturnValue(0);
-  let keys = 0;
-  let attempts = 0;
-  return {
-    apiKey: async () => {
-      if (++keys === 2) await work();
-      return 'sk_live_4vK9qLm2Xw7RtZ';
-    },
-    fetch: (url, init) => (++attempts === 1 ? refusedConnection(url) : fetch(url, init)),
-    maxRetries: 1,
-  };
-}
 
 /** Holds a call between claim and request, from `reached` on until `release`. */
 function holdBeforeRequest() {
@@ -54,7 +39,7 @@ function holdBeforeRequest() {
 }
 
 describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jump) => {
-  test('while the journal answered: it sends nothing', async () => {
+  test('sends nothing if it was frozen during the claim', async () => {
     const shared = sharedStore();
     const journal = shared.journal();
     const service = await serve();
@@ -74,7 +59,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     expect(service.requests).toHaveLength(1);
   });
 
-  test('while it got its API key: it sends nothing', async () => {
+  test('sends nothing if it was frozen while it got its API key', async () => {
     const shared = sharedStore();
     const service = await serve();
     const options = betweenClaimAndRequest(() => jump(LEASE));
@@ -83,7 +68,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     expect(service.requests).toEqual([]);
   });
 
-  test('between two tries: it does not send the second', async () => {
+  test('sends no retry if it was frozen between two attempts', async () => {
     const shared = sharedStore();
     const service = await startService((response) => {
       jump(LEASE);
@@ -94,7 +79,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     expect(service.requests).toHaveLength(1);
   });
 
-  test('for less than a lease: it sends', async () => {
+  test('sends if it was frozen for less than a lease', async () => {
     const shared = sharedStore();
     const service = await serve();
     const options = betweenClaimAndRequest(() => jump(LEASE - 5_000));
@@ -103,14 +88,14 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   });
 });
 
-test('a claim that cannot be renewed for a lease, or that was settled, sends nothing more', async () => {
+test('sends nothing after a person resolved its key', async () => {
   fakeClocks();
   const shared = sharedStore();
   const service = await serve();
   const { options, reach, release } = holdBeforeRequest();
   const call = failureOf(charged(service.client({ journal: shared.journal(), ...options })));
   await reach();
-  // Somebody settles it by a clock that runs ahead, and its next renewal learns of that.
+  // A person resolves it by a clock that is ahead, and the next renewal fails.
   shared.setClock(() => Date.now() + LEASE);
   await shared.journal().resolve(KEY, 'not_charged');
   vi.advanceTimersByTime(4_000);
@@ -121,7 +106,7 @@ test('a claim that cannot be renewed for a lease, or that was settled, sends not
   expect(shared.states(KEY)).toEqual(['begun', 'not_charged']);
 });
 
-test('counts the lease from when a renewal was requested, not from its response', async () => {
+test('counts the lease from the request of a renewal, not its response', async () => {
   fakeClocks();
   const shared = sharedStore();
   const journal = shared.journal();
@@ -149,7 +134,7 @@ test('counts the lease from when a renewal was requested, not from its response'
   await pass(5_000);
   // 14 s after the claim and 10.7 s after the one renewal, the lease has expired: a person resolves the key.
   await shared.journal().resolve(KEY, 'not_charged');
-  await charged(service.client({ journal: shared.journal(), apiKey: 'sk_live_4vK9qLm2Xw7RtZ' }));
+  await charged(service.client({ journal: shared.journal() }));
   release();
   await turns();
   await pass(6_000);
@@ -158,8 +143,8 @@ test('counts the lease from when a renewal was requested, not from its response'
   expect(service.requests).toHaveLength(1);
 });
 
-describe('a charge that was settled by somebody before its answer came', () => {
-  async function settledMeanwhile(resolution: Resolution, status = 200) {
+describe('a key that is resolved while its request is in flight', () => {
+  async function resolvedMeanwhile(resolution: Resolution, status = 200) {
     const shared = sharedStore();
     const service = await startService(async (response) => {
       shared.setClock(() => Date.now() + LEASE);
@@ -172,36 +157,30 @@ describe('a charge that was settled by somebody before its answer came', () => {
 
   const contradictions: Resolution[] = ['not_charged', { reference: 'TXN-another' }];
 
-  test.each(contradictions)(
-    'as %j, which it was not, is in doubt and names its reference',
-    async (resolution) => {
-      const { call, shared, service } = await settledMeanwhile(resolution);
-      const failure = await failureOf(call);
-      expect(failure).toBeInstanceOf(OutcomeUnknownError);
-      expect(failure).toMatchObject({ reference: 'TXN-mine', outcome: 'unknown', retryable: false });
-      expect(failure).toHaveProperty('message', expect.stringContaining('resolved otherwise'));
-      expect(service.requests).toHaveLength(1);
-      expect(shared.states(KEY)).toEqual([
-        'begun',
-        resolution === 'not_charged' ? 'not_charged' : 'completed',
-      ]);
-    },
-  );
+  test.each(contradictions)('fails with its reference if resolved otherwise, as %j', async (resolution) => {
+    const { call, shared, service } = await resolvedMeanwhile(resolution);
+    const failure = await failureOf(call);
+    expect(failure).toBeInstanceOf(OutcomeUnknownError);
+    expect(failure).toMatchObject({ reference: 'TXN-mine', outcome: 'unknown', retryable: false });
+    expect(failure).toHaveProperty('message', expect.stringContaining('resolved otherwise'));
+    expect(service.requests).toHaveLength(1);
+    expect(shared.states(KEY)).toEqual(['begun', resolution === 'not_charged' ? 'not_charged' : 'completed']);
+  });
 
-  test('as what it was, is given', async () => {
-    const { call } = await settledMeanwhile({ reference: 'TXN-mine' });
+  test('returns the result if resolved as what it was', async () => {
+    const { call } = await resolvedMeanwhile({ reference: 'TXN-mine' });
     expect(await call).toMatchObject({ reference: 'TXN-mine', message: expect.stringContaining('prompt') });
   });
 
-  test('and then fails: the caller learns how its own call ended', async () => {
-    const { call } = await settledMeanwhile('not_charged', 422);
+  test('rethrows the error of a call that then fails', async () => {
+    const { call } = await resolvedMeanwhile('not_charged', 422);
     expect(await failureOf(call)).toMatchObject({ outcome: 'rejected', status: 422 });
-    const doubt = await settledMeanwhile({ reference: 'TXN-another' }, 500);
-    expect(await failureOf(doubt.call)).toBeInstanceOf(OutcomeUnknownError);
+    const unknown = await resolvedMeanwhile({ reference: 'TXN-another' }, 500);
+    expect(await failureOf(unknown.call)).toBeInstanceOf(OutcomeUnknownError);
   });
 });
 
-test('a renewal under way when the answer comes does not lose the result', async () => {
+test('records the result after a renewal in flight', async () => {
   fakeClocks();
   const shared = sharedStore();
   const journal = shared.journal();

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import type { Journal } from '../../../src/journal/index.ts';
+import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
+import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
-import { fakeClocks, pass, turns, until } from './clocks.ts';
-import { changed, kinds, sharedStore } from './journals.ts';
-import { charged, KEY, replayOf } from './keyed-calls.ts';
 
-/** A service that holds each request back until it is told to answer. */
+/** A service that holds each request until it is released. */
 async function patientService() {
   const held: ((status?: number) => void)[] = [];
   const service = await startService((response, _request, count) => {
@@ -17,7 +17,7 @@ async function patientService() {
   return { service, held, answer: (status?: number) => held.shift()?.(status) };
 }
 
-/** The claim is written, and whoever wrote it is killed at that moment. */
+/** The claim is written, and its process is killed at that time. */
 const killedAfterBegin = (journal: Journal) =>
   changed(journal, {
     claim: async (...step) => {
@@ -26,7 +26,7 @@ const killedAfterBegin = (journal: Journal) =>
     },
   });
 
-describe.each(kinds)('a charge in progress under another handle on %s', (_kind, handles) => {
+describe.each(kinds)('a charge in progress under another %s handle', (_kind, handles) => {
   async function twoCalls() {
     const { service, held, answer } = await patientService();
     const handle = handles();
@@ -45,7 +45,7 @@ describe.each(kinds)('a charge in progress under another handle on %s', (_kind, 
     return { service, held, answer, first, second, events };
   }
 
-  test('is waited for, and its result given', async () => {
+  test('is waited for, and its result is replayed', async () => {
     const { service, answer, first, second, events } = await twoCalls();
     answer();
     expect(await second).toEqual(replayOf(await first));
@@ -56,7 +56,7 @@ describe.each(kinds)('a charge in progress under another handle on %s', (_kind, 
     ]);
   });
 
-  test('is waited for, and once it is rejected the waiting call sends', async () => {
+  test('is waited for, and the waiting call sends once it is rejected', async () => {
     const { service, held, answer, first, second } = await twoCalls();
     answer(422);
     expect(await failureOf(first)).toMatchObject({ outcome: 'rejected' });
@@ -66,7 +66,7 @@ describe.each(kinds)('a charge in progress under another handle on %s', (_kind, 
     expect(service.requests).toHaveLength(2);
   });
 
-  test('is waited for, and once it is in doubt the waiting call is so too', async () => {
+  test('is waited for, and fails the waiting call once it is unknown', async () => {
     const { service, answer, first, second } = await twoCalls();
     answer(500);
     expect(await failureOf(first)).toBeInstanceOf(OutcomeUnknownError);
@@ -75,38 +75,35 @@ describe.each(kinds)('a charge in progress under another handle on %s', (_kind, 
   });
 });
 
-/** What the clock of the journal shows, told by the right time. */
+/** What the clock of the journal shows at the true time. */
 const clocks: [string, (now: number, began: number) => number][] = [
   ["the journal's clock", (now) => now],
   ["our own clock, where the journal's stands still", (_now, began) => began],
   ["our own clock, where the journal's was set back", (now) => now - 3_600_000],
 ];
 
-test.each(clocks)(
-  'a process that died with its claim is waited for until a lease is over by %s; then the charge is in doubt',
-  async (_what, clock) => {
-    fakeClocks();
-    const began = Date.now();
-    const shared = sharedStore();
-    const { service } = await patientService();
-    await failureOf(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
-    shared.setClock(() => clock(Date.now(), began));
+test.each(clocks)('waits a lease for a dead process by %s, then fails with unknown', async (_what, clock) => {
+  fakeClocks();
+  const began = Date.now();
+  const shared = sharedStore();
+  const { service } = await patientService();
+  await failureOf(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
+  shared.setClock(() => clock(Date.now(), began));
 
-    let ended = false;
-    const call = failureOf(charged(service.client({ journal: shared.journal() }))).finally(() => {
-      ended = true;
-    });
-    await turns();
-    await pass(9_000);
-    expect(ended).toBe(false);
-    await pass(3_000);
-    expect(ended).toBe(true);
-    expect(await call).toBeInstanceOf(OutcomeUnknownError);
-    expect(service.requests).toEqual([]);
-  },
-);
+  let ended = false;
+  const call = failureOf(charged(service.client({ journal: shared.journal() }))).finally(() => {
+    ended = true;
+  });
+  await turns();
+  await pass(9_000);
+  expect(ended).toBe(false);
+  await pass(3_000);
+  expect(ended).toBe(true);
+  expect(await call).toBeInstanceOf(OutcomeUnknownError);
+  expect(service.requests).toEqual([]);
+});
 
-test('a charge that takes longer than the lease is renewed, and so never looked on as dead', async () => {
+test('renews a charge that takes longer than its lease', async () => {
   fakeClocks();
   const shared = sharedStore();
   const { service, held, answer } = await patientService();
@@ -124,7 +121,7 @@ test('a charge that takes longer than the lease is renewed, and so never looked 
 });
 
 describe('a wait for a charge in progress', () => {
-  /** A call that waits, on clocks that stand still. */
+  /** A call that waits, with stopped clocks. */
   async function waiting(signal?: AbortSignal) {
     fakeClocks();
     const shared = sharedStore();

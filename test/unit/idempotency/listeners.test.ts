@@ -2,9 +2,9 @@ import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
+import { charged } from '../../helpers/keyed-calls.ts';
 import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
-import { charged } from './keyed-calls.ts';
 
 /** A client, and how many listeners there are on the signals that it made for itself, such as that of `close()`. */
 function watched(make: () => PaymentsClient): { client: PaymentsClient; listeners: () => number } {
@@ -58,7 +58,7 @@ test('leaves no listener on it for each retry', async () => {
   expect(listeners()).toBe(before);
 });
 
-test('listens to it while a keyed call waits for another', async () => {
+test('listens to it while a keyed call waits for another one', async () => {
   const { service, arrived, answer } = await heldService();
   const journal = memoryJournal();
   const first = charged(service.client({ journal }));

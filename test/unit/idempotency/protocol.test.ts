@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
 import { type Journal, memoryJournal, protocol } from '../../../src/journal/index.ts';
+import { charged, replayOf } from '../../helpers/keyed-calls.ts';
 import { answers, json, startService } from '../../helpers/service.ts';
-import { charged, replayOf } from './keyed-calls.ts';
 
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 

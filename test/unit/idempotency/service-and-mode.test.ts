@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
 import { type Claim, createJournal, type Journal, type JournalStore } from '../../../src/journal/index.ts';
+import { kinds, sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
-import { kinds, sharedStore } from './journals.ts';
-import { charged, KEY, keyed, posts } from './keyed-calls.ts';
 
 const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 const LIVE_KEY = 'sk_live_4vK9qLm2Xw7RtZ';
@@ -14,7 +14,7 @@ const serve = () =>
   );
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
-  test.each(posts)('refuses %s of a client of another service, and sends nothing', async (operation) => {
+  test.each(posts)('refuses %s of a client for another service', async (operation) => {
     const handle = handles();
     const [service, other] = [await serve(), await serve()];
     await charged(service.client({ journal: handle() }));
@@ -62,7 +62,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(two?.service).toBe(one?.service);
   });
 
-  test('of two services that use it first at once, one gets it', async () => {
+  test('belongs to one of two services that use it first', async () => {
     for (let round = 0; round < 5; round++) {
       const handle = handles();
       const services = [await serve(), await serve()];
@@ -80,12 +80,12 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 });
 
-test('lets one of two services charge when both find the journal new', async () => {
+test('lets one of two services charge if both find the journal new', async () => {
   const shared = sharedStore();
   const services = [await serve(), await serve()];
   let readers = 0;
   const bothHaveRead = Promise.withResolvers<void>();
-  // Neither service writes before both have read that the journal belongs to nobody.
+  // Neither service writes before both have read that the journal has no service.
   const read: JournalStore['read'] = async (key) => {
     const found = await shared.store.read(key);
     if (++readers === 2) bothHaveRead.resolve();
@@ -104,7 +104,7 @@ test('lets one of two services charge when both find the journal new', async () 
   expect(services.map(({ requests }) => requests.length).sort()).toEqual([0, 1]);
 });
 
-test('no retention makes a journal forget its service', async () => {
+test('keeps its service whatever the retention', async () => {
   const shared = sharedStore();
   const service = await serve();
   const kept: [string, number | null][] = [];
@@ -118,7 +118,7 @@ test('no retention makes a journal forget its service', async () => {
   expect(kept.at(-1)).not.toEqual([KEY, null]);
 });
 
-test('a base URL in other letters, or with a slash, is the same service', async () => {
+test('takes a base URL in upper case or with a slash as the same service', async () => {
   const shared = sharedStore();
   const service = await serve();
   const port = new URL(service.baseUrl).port;
@@ -133,7 +133,7 @@ test('a base URL in other letters, or with a slash, is the same service', async 
     });
 });
 
-test('a handle asks its store once which service it belongs to, not for each call', async () => {
+test('reads the service of the journal once per handle', async () => {
   const shared = sharedStore();
   const service = await serve();
   await charged(service.client({ journal: shared.journal() }));
@@ -150,8 +150,8 @@ test('a handle asks its store once which service it belongs to, not for each cal
 test.each([
   ['is damaged', '{"format":1}'],
   ['is of a newer version', '{"format":2,"service":"any"}'],
-  ['is no JSON', 'service'],
-])('a record of the service that %s: nothing is sent', async (_what, text) => {
+  ['is not JSON', 'service'],
+])('sends nothing if the record of the service %s', async (_what, text) => {
   const shared = sharedStore();
   const service = await serve();
   await charged(service.client({ journal: shared.journal() }));
@@ -199,7 +199,7 @@ describe('an apiKey function', () => {
     expect(shared.states(KEY)).toEqual(['begun', 'not_sent', 'begun', 'not_sent']);
   });
 
-  test('whose key changes its mode before a retry sends no second request', async () => {
+  test('sends no retry if its key changes mode', async () => {
     const shared = sharedStore();
     const service = await startService((response) => json(response, 429, {}));
     const keys = [TEST_KEY];
@@ -213,7 +213,7 @@ describe('an apiKey function', () => {
     expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
   });
 
-  test('that fails before the claim records nothing', async () => {
+  test('records nothing if it fails before the claim', async () => {
     const shared = sharedStore();
     const service = await serve();
     const apiKey = () => Promise.reject(new Error('no vault'));
@@ -222,7 +222,7 @@ describe('an apiKey function', () => {
     expect([...shared.writes, ...service.requests]).toEqual([]);
   });
 
-  test.each(['abort', 'close'])('that hangs before the claim is ended by %s', async (by) => {
+  test.each(['abort', 'close'])('is ended by %s if it hangs before the claim', async (by) => {
     const shared = sharedStore();
     const service = await serve();
     const asked = Promise.withResolvers<void>();

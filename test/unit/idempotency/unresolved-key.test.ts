@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { PaymentsClientOptions, PaymentsEvent } from '../../../src/index.ts';
 import { OutcomeUnknownError } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
+import { kinds } from '../../helpers/journals.ts';
+import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -14,24 +16,22 @@ import {
   PHONE,
   startService,
 } from '../../helpers/service.ts';
-import { kinds } from './journals.ts';
-import { charged, KEY, keyed, posts } from './keyed-calls.ts';
 
 type Fault = (response: ServerResponse) => unknown;
 
-/** What leaves a charge in doubt, and whether its answer still named the transaction. */
-const doubts: [string, Fault, reference?: string | undefined, options?: PaymentsClientOptions][] = [
+/** What leaves an outcome unknown, and the reference that its response still named. */
+const unknownOutcomes: [string, Fault, reference?: string | undefined, options?: PaymentsClientOptions][] = [
   ['a reset', (response) => response.destroy()],
   // Long enough for the request to arrive on a busy machine.
-  ['no answer in time', () => {}, undefined, { timeout: 2_000 }],
+  ['no response in time', () => {}, undefined, { timeout: 2_000 }],
   ['a 500', (response) => json(response, 500, {})],
-  ['a 503 that asks to come back', (response) => json(response, 503, {}, { 'retry-after': '0' })],
+  ['a 503 with Retry-After', (response) => json(response, 503, {}, { 'retry-after': '0' })],
   ['a 408', (response) => json(response, 408, {})],
   ['a redirect', (response) => json(response, 307, {}, { location: '/api/v1/elsewhere' })],
-  ['JSON that is cut short', (response) => response.end('{"status":true,"data":{"refer')],
+  ['truncated JSON', (response) => response.end('{"status":true,"data":{"refer')],
   ['a page of HTML', (response) => response.end('<h1>paid</h1>')],
   [
-    'an answer without a status, which names it',
+    'a response without a status, with a reference',
     (response) => json(response, 200, { status: true, data: { reference: 'TXN-seen' } }),
     'TXN-seen',
   ],
@@ -42,13 +42,13 @@ const doubts: [string, Fault, reference?: string | undefined, options?: Payments
     'TXN-other',
   ],
   [
-    'a refusal that names a transaction',
+    'a rejection that names a transaction',
     (response) => json(response, 200, { status: false, data: { reference: 'TXN-made' } }),
     'TXN-made',
   ],
 ];
 
-/** The first answer is the fault, and those after it are as they should be. */
+/** The first response is the fault, and the later ones are valid. */
 const startFaulty = (fault: Fault) =>
   startService((response, { path }, count) => {
     if (count === 1) return fault(response);
@@ -56,8 +56,8 @@ const startFaulty = (fault: Fault) =>
     return json(response, 200, made({ reference: `TXN-${count}` }));
   });
 
-describe.each(doubts)('after %s', (_what, fault, reference, options) => {
-  test.each(kinds)('the charge is in doubt and is not sent again (%s)', async (_kind, handles) => {
+describe.each(unknownOutcomes)('after %s', (_what, fault, reference, options) => {
+  test.each(kinds)('leaves the key unresolved and sends nothing again (%s)', async (_kind, handles) => {
     const service = await startFaulty(fault);
     const handle = handles();
     const first = await failureOf(charged(service.client({ journal: handle(), maxRetries: 3, ...options })));
@@ -75,21 +75,18 @@ describe.each(doubts)('after %s', (_what, fault, reference, options) => {
   });
 });
 
-test.each(posts)(
-  'an abort of %s in flight leaves it in doubt, for the caller and for later ones',
-  async (operation) => {
-    const abort = new AbortController();
-    const service = await startService(() => abort.abort());
-    const client = service.client({ journal: memoryJournal() });
-    const first = await failureOf(keyed[operation](client, { signal: abort.signal }));
-    expect(first).toBeInstanceOf(OutcomeUnknownError);
-    expect(first).toHaveProperty('cause', abort.signal.reason);
-    expect(await failureOf(keyed[operation](client))).toBeInstanceOf(OutcomeUnknownError);
-    expect(service.requests).toHaveLength(1);
-  },
-);
+test.each(posts)('leaves the key unresolved after an abort of %s in flight', async (operation) => {
+  const abort = new AbortController();
+  const service = await startService(() => abort.abort());
+  const client = service.client({ journal: memoryJournal() });
+  const first = await failureOf(keyed[operation](client, { signal: abort.signal }));
+  expect(first).toBeInstanceOf(OutcomeUnknownError);
+  expect(first).toHaveProperty('cause', abort.signal.reason);
+  expect(await failureOf(keyed[operation](client))).toBeInstanceOf(OutcomeUnknownError);
+  expect(service.requests).toHaveLength(1);
+});
 
-describe.each(kinds)('with a journal in %s, a charge in doubt', (_kind, handles) => {
+describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
   async function doubtful() {
     const service = await startFaulty((response) => response.destroy());
     const handle = handles();
@@ -98,7 +95,7 @@ describe.each(kinds)('with a journal in %s, a charge in doubt', (_kind, handles)
     return { service, journal, client: service.client({ journal: handle() }) };
   }
 
-  test('that is settled by its reference is given as processing, and nothing is sent', async () => {
+  test('replays the charge as processing once resolved by its reference', async () => {
     const { service, journal, client } = await doubtful();
     await journal.resolve(KEY, { reference: 'TXN-found' });
     expect(await charged(client)).toEqual({
@@ -112,7 +109,7 @@ describe.each(kinds)('with a journal in %s, a charge in doubt', (_kind, handles)
     expect(service.requests).toHaveLength(1);
   });
 
-  test('that is settled as not charged is sent again, once', async () => {
+  test('sends once more after it is resolved as not_charged', async () => {
     const { service, journal, client } = await doubtful();
     await journal.resolve(KEY, 'not_charged');
     const results = await Promise.all([charged(client), charged(client), charged(client)]);
@@ -121,7 +118,7 @@ describe.each(kinds)('with a journal in %s, a charge in doubt', (_kind, handles)
   });
 });
 
-test('a payment by checkout page that is settled is given with its page', async () => {
+test('replays a resolved checkout payment with its checkout_url', async () => {
   const service = await startFaulty((response) => response.destroy());
   const journal = memoryJournal();
   const client = service.client({ journal });
@@ -138,8 +135,8 @@ test('a payment by checkout page that is settled is given with its page', async 
   expect(service.requests).toHaveLength(1);
 });
 
-describe('what is said of a charge in doubt', () => {
-  /** A client of a key that is in doubt, and all that it tells. */
+describe('the errors and events of an unresolved key', () => {
+  /** A client with an unresolved key, and its events and log lines. */
   async function telling(operation: 'initialize' | 'chargeMobileMoney', reference?: string) {
     const events: PaymentsEvent[] = [];
     const lines: string[] = [];
@@ -154,7 +151,7 @@ describe('what is said of a charge in doubt', () => {
     return { failure: await failureOf(keyed[operation](client)), events, lines };
   }
 
-  test('names the key, the reference to verify, and how to settle it', async () => {
+  test('name the key, the reference to verify, and how to resolve it', async () => {
     const { failure } = await telling('chargeMobileMoney', 'TXN-seen');
     for (const part of [
       'idempotencyKey "order-17"',
@@ -168,7 +165,7 @@ describe('what is said of a charge in doubt', () => {
     expect(Object(failure).message.length).toBeLessThanOrEqual(200);
   });
 
-  test.each(posts)('tells how to resolve %s at once, in the error of the call itself', async (operation) => {
+  test.each(posts)('say how to resolve %s, in the error of the first call', async (operation) => {
     const service = await startService((response) => response.destroy());
     const journal = memoryJournal();
     const idempotencyKey = `order 17 of ${EMAIL}, ${PHONE}`;
@@ -185,7 +182,7 @@ describe('what is said of a charge in doubt', () => {
     expect(JSON.parse(JSON.stringify(failure))).toHaveProperty('idempotencyKey');
   });
 
-  test('names the reference that the unusable response named, at once', async () => {
+  test('name the reference of the unusable response in the first call', async () => {
     const data = { reference: 'TXN-seen' };
     const service = await startService((response) => json(response, 200, { status: true, data }));
     const failure = await failureOf(charged(service.client({ journal: memoryJournal() })));
@@ -193,7 +190,7 @@ describe('what is said of a charge in doubt', () => {
     expect(String(failure)).toContain('Verify TXN-seen, then journal.resolve("order-17", { reference }');
   });
 
-  test('has no key where the call had none', async () => {
+  test('have no key if the call had none', async () => {
     const service = await startService((response) => response.destroy());
     const client = service.client({ journal: memoryJournal() });
     const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: null }));
@@ -201,13 +198,13 @@ describe('what is said of a charge in doubt', () => {
     expect(String(failure)).not.toContain('journal');
   });
 
-  test('says of a payment by checkout page that its page is needed too', async () => {
+  test('ask for the checkout_url of a checkout payment', async () => {
     const { failure } = await telling('initialize');
     for (const part of ['Look it up, then', '{ reference, checkout_url }'])
       expect(failure).toHaveProperty('message', expect.stringContaining(part));
   });
 
-  test('is an event, and a warning in the log, each with key and reference', async () => {
+  test('are an event and a warning, each with key and reference', async () => {
     const { events, lines } = await telling('chargeMobileMoney', 'TXN-seen');
     const about = { operation: 'chargeMobileMoney', idempotencyKey: KEY, reference: 'TXN-seen' };
     expect(events).toEqual([{ type: 'journal', result: 'unresolved', ...about }]);

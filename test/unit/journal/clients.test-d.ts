@@ -14,7 +14,7 @@ declare const pooled: PoolClient;
 declare const cluster: Cluster;
 declare const store: JournalStore;
 
-test('each journal takes the real clients as they are', () => {
+test('takes the real clients as they are', () => {
   expectTypeOf(sqliteJournal(database)).toEqualTypeOf<Journal>();
   expectTypeOf(postgresJournal(new Pool())).toEqualTypeOf<PostgresJournal>();
   expectTypeOf(postgresJournal(new Client())).toEqualTypeOf<PostgresJournal>();
@@ -25,7 +25,7 @@ test('each journal takes the real clients as they are', () => {
   expectTypeOf(redisJournal(createClient({ RESP: 3 }))).toEqualTypeOf<Journal>();
 });
 
-test('and not each other, nor an address', () => {
+test('refuses other clients and addresses', () => {
   // @ts-expect-error a pool
   sqliteJournal(new Pool());
   // @ts-expect-error Redis
@@ -36,7 +36,7 @@ test('and not each other, nor an address', () => {
   redisJournal('redis://localhost');
 });
 
-test('a misspelt option does not compile', () => {
+test('refuses a misspelt option', () => {
   // @ts-expect-error retention
   memoryJournal({ retentoin: 1 });
   // @ts-expect-error table
@@ -45,10 +45,10 @@ test('a misspelt option does not compile', () => {
   redisJournal(new Redis(), { table: 'journal' });
 });
 
-test('the suite takes a journal, or one that is closed', () => {
+test('journalConformance takes a journal, with or without close', () => {
   expectTypeOf(journalConformance((options) => createJournal(store, options))).toEqualTypeOf<JournalCase[]>();
   journalConformance(async (options) => createJournal(store, options));
   journalConformance((options) => ({ journal: createJournal(store, options), close: () => {} }));
-  // @ts-expect-error a store is no journal
+  // @ts-expect-error a store is not a journal
   journalConformance(() => store);
 });

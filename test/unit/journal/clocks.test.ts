@@ -17,7 +17,7 @@ import { begunClaim } from '../../helpers/attempts.ts';
 import { type DatabaseServer, hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
 import { answers, charge, json, startService } from '../../helpers/service.ts';
 
-// Hundreds of charges, each of which waits for the disk.
+// Hundreds of charges, and each waits for the disk.
 vi.setConfig({ testTimeout: 120_000 });
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -25,9 +25,9 @@ const YEAR = 365 * DAY;
 
 /** Storage whose clock the test sets. */
 interface Storage {
-  /** A handle, as a process has it. */
+  /** A handle, as a process has one. */
   open(): Journal;
-  /** The clock that the storage goes by is ahead of the true time by so much. */
+  /** How far the clock of the storage is ahead of the true time, in milliseconds. */
   ahead(milliseconds: number): void;
 }
 
@@ -42,7 +42,7 @@ afterAll(async () => {
   await redis?.stop();
 }, 60_000);
 
-/** The clock of this process; only that on the wall is ever wrong. */
+/** The clocks of this process; only the wall clock is wrong. */
 function processClock(): Storage['ahead'] {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => {
@@ -121,7 +121,7 @@ const storages: [string, (options: JournalOptions) => Promise<Storage>][] = [
   ['Redis', inRedis],
 ];
 
-/** Where the clock is at each of some uses of other keys. */
+/** The time of the clock at each of some uses of other keys. */
 const wrong: [string, number[]][] = [
   ['ahead a year, and back', [YEAR, YEAR, 0, 0]],
   ['ahead a year, and stays there', [YEAR, YEAR + 1, YEAR + DAY - 2]],

@@ -12,10 +12,10 @@ import { answers, charge, failureOf, json, startService } from '../../helpers/se
 
 const counting = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 
-/** A store whose next writes fare as `fates` say. */
+/** A store whose next writes end as `fates` lists. */
 function faultyStore() {
   const store = memoryStore();
-  const fates: ('lost' | 'answer lost' | 'done twice')[] = [];
+  const fates: ('lost' | 'response lost' | 'done twice')[] = [];
   let readable = true;
   const faulty: JournalStore = {
     async read(key) {
@@ -26,7 +26,7 @@ function faultyStore() {
       const fate = fates.shift();
       if (fate === 'lost') throw new Error('the connection is gone');
       const written = await store.write(key, change);
-      if (fate === 'answer lost') throw new Error('the connection is gone');
+      if (fate === 'response lost') throw new Error('the connection is gone');
       return fate === 'done twice' ? store.write(key, change) : written;
     },
   };
@@ -42,7 +42,7 @@ function faultyStore() {
   };
 }
 
-describe('a database that is out of reach', () => {
+describe('an unreachable database', () => {
   const password = 'hunter2';
   const reached = async () => {
     const port = await closedPort();
@@ -60,7 +60,7 @@ describe('a database that is out of reach', () => {
     return [postgresJournal(own), redisJournal(ioredis), redisJournal(nodeRedis)];
   };
 
-  test('fails every call with a JournalError that may be tried again and shows no password; nothing is sent', async () => {
+  test('fails each call with a retryable JournalError without a password', async () => {
     const service = await counting();
     for (const journal of await reached()) {
       const payments = service.client({ journal });
@@ -85,7 +85,7 @@ describe('a database that is out of reach', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('tells no connection string that is in the words of a driver', async () => {
+  test('redacts a connection string in the message of a driver', async () => {
     const words = 'cannot parse postgres://shop:hunter2@db.example/shop, nor redis://:hunter2@cache';
     const journal = createJournal({
       read: () => Promise.reject(new Error(words)),
@@ -99,7 +99,7 @@ describe('a database that is out of reach', () => {
     }
   });
 
-  test('also where a store throws instead of rejecting', async () => {
+  test('redacts it if a store throws instead of rejecting', async () => {
     const thrown = () => {
       throw new Error('broken');
     };
@@ -109,8 +109,8 @@ describe('a database that is out of reach', () => {
   });
 });
 
-describe('a write that failed', () => {
-  test('claims nothing where it was not made', async () => {
+describe('a failed write', () => {
+  test('claims nothing if it was not done', async () => {
     const { store, next } = faultyStore();
     const journal = createJournal(store);
     await begunClaim(journal, 'first');
@@ -119,7 +119,7 @@ describe('a write that failed', () => {
     expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
   });
 
-  test.each(['answer lost', 'done twice'] as const)('counts where it was made: %s', async (fate) => {
+  test.each(['response lost', 'done twice'] as const)('counts if it was done: %s', async (fate) => {
     const { store, next } = faultyStore();
     const journal = createJournal(store);
     next(fate, fate, fate, fate, fate);
@@ -136,11 +136,11 @@ describe('a write that failed', () => {
     });
   });
 
-  test('a renewal of which nothing was heard does not end the claim', async () => {
+  test('keeps the claim after a renewal without a response', async () => {
     const { store, next, unreadable, readable } = faultyStore();
     const journal = createJournal(store);
     const claim = await begunClaim(journal, 'order-17');
-    next('answer lost');
+    next('response lost');
     unreadable();
     expect(await failureOf(journal.renew(claim))).toMatchObject({ name: 'JournalError' });
     readable();
@@ -151,12 +151,12 @@ describe('a write that failed', () => {
     expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'completed' });
   });
 
-  test('an end of which nothing was heard is recorded once, and holds', async () => {
+  test('records a completion without a response once', async () => {
     const { store, next, unreadable, readable } = faultyStore();
     const journal = createJournal(store);
     const claim = await begunClaim(journal, 'order-17');
     const ending = { state: 'completed', result: { reference: 'TXN-made' } } as const;
-    next('answer lost');
+    next('response lost');
     unreadable();
     expect(await failureOf(journal.complete(claim, ending))).toMatchObject({ name: 'JournalError' });
     readable();
@@ -166,7 +166,7 @@ describe('a write that failed', () => {
     expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
   });
 
-  test('what is refused counts as not made, even where it can be read', async () => {
+  test('does not count if the store refuses it, even if it can be read', async () => {
     const { JournalError } = await import('../../../src/index.ts');
     const store = memoryStore();
     const journal = createJournal({
@@ -182,7 +182,7 @@ describe('a write that failed', () => {
   });
 });
 
-describe('a record that is not understood', () => {
+describe('a record that cannot be read', () => {
   const whole = { format: 1, ...attempt, state: 'not_sent' };
   test.each([
     ['of a newer format', { ...whole, format: 2 }],
@@ -195,9 +195,12 @@ describe('a record that is not understood', () => {
     await refuses(JSON.stringify(record));
   });
 
-  test.each(['', 'begun', '{"format":1', 'null'])('also text that is no record: %j', refuses);
+  test.each(['', 'begun', '{"format":1', 'null'])(
+    'fails with unknown for text that is not a record: %j',
+    refuses,
+  );
 
-  test('also a record that has lost its version', async () => {
+  test('fails with unknown if it has lost its version', async () => {
     await refuses(JSON.stringify(whole), '');
   });
 
@@ -226,7 +229,7 @@ describe('a record that is not understood', () => {
   }
 });
 
-test('a store under which the record changes for ever is given up, and nothing is sent', async () => {
+test('sends nothing if the record changes at each attempt', async () => {
   let version = 0;
   const journal = createJournal({
     read: async () => ({

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-test('no journal imports a database, nor a type of one', () => {
+test('journals import no database, nor a type of one', () => {
   const texts = globSync('src/journal/*.ts').map((file) =>
     readFileSync(file, 'utf8').replace(/^ \*.*$/gm, ''),
   );
@@ -12,7 +12,7 @@ test('no journal imports a database, nor a type of one', () => {
   expect(imported.filter((path) => path !== 'zod/mini' && !path?.startsWith('.'))).toEqual([]);
 });
 
-test('the suite imports neither the client nor a test runner', () => {
+test('journalConformance imports neither the client nor a test runner', () => {
   const files = globSync('src/testing/journal-conformance/*.ts');
   const texts = files.map((file) => readFileSync(file, 'utf8'));
   const imported = texts.flatMap((text) =>

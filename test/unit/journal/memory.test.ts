@@ -3,13 +3,13 @@ import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { attempt, begunClaim } from '../../helpers/attempts.ts';
 
-describe('a journal in memory keeps what every journal has to', () => {
+describe('memoryJournal conforms', () => {
   const store = memoryStore();
   const cases = journalConformance((options) => memoryJournal({ ...options, store }));
   test.concurrent.each(cases)('$name', ({ run }) => run());
 });
 
-test('memoryJournal keeps its records to itself unless it is given a store', async () => {
+test('memoryJournal shares no records unless it is given a store', async () => {
   await begunClaim(memoryJournal(), 'order-17');
   expect(await memoryJournal().claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
   const store = memoryStore();

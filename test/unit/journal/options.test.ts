@@ -17,7 +17,7 @@ const makers: [string, (options: unknown) => unknown][] = [
   ['a store of your own', (options) => Reflect.apply(createJournal, undefined, [memoryStore(), options])],
 ];
 
-test.each(makers)('the options of a journal have to be an object: %s', (_kind, make) => {
+test.each(makers)('refuses options that are not an object: %s', (_kind, make) => {
   for (const options of [null, 17, 'lease', true]) {
     expect(() => make(options)).toThrow(ConfigurationError);
     expect(() => make(options)).toThrow('The options of a journal must be an object');
@@ -26,21 +26,18 @@ test.each(makers)('the options of a journal have to be an object: %s', (_kind, m
   expect(make({ lease: 500 })).toMatchObject({ lease: 500 });
 });
 
-test.each([null, undefined, 17, {}, { read: query }, { write: query }])(
-  'what is no store is refused at once: %j',
-  (store) => {
-    const make = () => Reflect.apply(createJournal, undefined, [store]);
-    expect(make).toThrow(ConfigurationError);
-    expect(make).toThrow('createJournal takes a JournalStore');
-  },
-);
+test.each([null, undefined, 17, {}, { read: query }, { write: query }])('refuses %j as a store', (store) => {
+  const make = () => Reflect.apply(createJournal, undefined, [store]);
+  expect(make).toThrow(ConfigurationError);
+  expect(make).toThrow('createJournal takes a JournalStore');
+});
 
 describe.each([
   ['memory', () => memoryJournal()],
   ['SQLite', () => sqliteJournal(new DatabaseSync(':memory:'))],
 ])('a journal in %s', (_kind, open) => {
   test.each([17n, 17, null, undefined, Symbol('odd'), {}])(
-    'that is asked to settle what is no key says so as a JournalError: %s',
+    'refuses to resolve %s with a JournalError',
     async (key) => {
       const journal = open();
       const settling = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged']);

@@ -7,7 +7,7 @@ import { journalConformance } from '../../../src/testing/index.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-/** A journal of a merchant's own, as the documentation of JournalStore asks for it. */
+/** A merchant's own journal, as the documentation of JournalStore describes it. */
 function tableStore(database: DatabaseSync): JournalStore {
   database.exec(
     'CREATE TABLE IF NOT EXISTS charges (key TEXT PRIMARY KEY, version TEXT, text TEXT, at REAL)',
@@ -42,7 +42,7 @@ if (isExhaustive)
     test.concurrent.each(cases)('$name', ({ run }) => run());
   });
 
-/** One folder for each key; each write is a file, whose number only one writer can take. */
+/** One folder for each key. Each write is a file, and only one writer can take its number. */
 function folderStore(root: string): JournalStore {
   const folderOf = async (key: string) => {
     const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key));

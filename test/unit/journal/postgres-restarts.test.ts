@@ -29,7 +29,7 @@ const ONE_ROW = Buffer.concat([
 ]);
 const FATAL = message('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
 
-/** A PostgreSQL that ends each connection in the very piece of data in which it says that it is ready. */
+/** A PostgreSQL that ends each connection in the piece of data that makes it ready. */
 async function endingServer(when: 'at connect' | 'after a query'): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -12,7 +12,7 @@ let pool: Pool;
 beforeAll(async () => {
   server = await startPostgres();
   pool = new Pool({ connectionString: server.url });
-  // The server may stop before the last connection has said goodbye.
+  // The server can stop before the last connection is closed.
   pool.on('error', () => {});
   await postgresJournal(pool).migrate();
 }, 120_000);
@@ -51,11 +51,11 @@ const refused = {
   message: expect.stringContaining('inside a transaction'),
 };
 
-/** Counts what leaves. */
+/** Counts the requests. */
 const counting = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 
 describe('through the Pool', () => {
-  test('a charge is recorded while the merchant has a transaction open, and outlives its rollback', async () => {
+  test('records a charge that survives the rollback of an open transaction', async () => {
     const service = await counting();
     const payments = service.client({ journal: postgresJournal(pool) });
     const own = await pool.connect();
@@ -69,7 +69,7 @@ describe('through the Pool', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('a connection that was given back in a transaction is not recorded on; the next try is', async () => {
+  test('fails on a connection released in a transaction, then recovers', async () => {
     const own = new Pool({ connectionString: server.url, max: 1 });
     own.on('error', () => {});
     onTestFinished(() => own.end());
@@ -91,7 +91,7 @@ describe('through the Pool', () => {
     expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'completed' });
   });
 
-  test('refuses to charge with a pg before 8.21, which cannot tell; resolve works', async () => {
+  test('refuses to charge with pg before 8.21, but resolves', async () => {
     const own = poolOf1();
     own.on('connect', (client) => {
       Object.defineProperty(client, 'getTransactionStatus', { value: undefined });
@@ -120,7 +120,7 @@ describe('through the Pool', () => {
     expect(await current.read(key)).toMatchObject({ state: 'completed' });
   });
 
-  test('notices a BEGIN that nobody waited for on a connection given back', async () => {
+  test('detects an unawaited BEGIN on a released connection', async () => {
     const own = poolOf1();
     const service = await counting();
     const payments = service.client({ journal: postgresJournal(own) });
@@ -139,7 +139,7 @@ describe('through the Pool', () => {
   });
 
   test.each(['ended by the server', 'reset'])(
-    'a connection that breaks fails the call, and neither the process nor the pool: %s',
+    'survives a broken connection, and only its call fails: %s',
     async (how) => {
       const own = new Pool({ connectionString: server.url, max: 1 });
       own.on('error', () => {});
@@ -162,7 +162,7 @@ describe('through the Pool', () => {
     },
   );
 
-  test('no listener and no connection is left behind', async () => {
+  test('leaves no listener and no connection behind', async () => {
     const own = new Pool({ connectionString: server.url, max: 1 });
     own.on('error', () => {});
     onTestFinished(() => own.end());
@@ -181,7 +181,7 @@ describe('through the Pool', () => {
 });
 
 describe('through a Client', () => {
-  test('inside a transaction, charging is refused, and nothing is sent or recorded', async () => {
+  test('refuses to charge inside a transaction, and records nothing', async () => {
     const client = await connected();
     const service = await counting();
     const journal = postgresJournal(client);
@@ -198,7 +198,7 @@ describe('through a Client', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('in one that failed, it is refused too', async () => {
+  test('refuses to charge inside a failed transaction', async () => {
     const client = await connected();
     const journal = postgresJournal(client);
     await begunClaim(journal, newKey());
@@ -209,18 +209,18 @@ describe('through a Client', () => {
   });
 
   test.each(['ROLLBACK', 'COMMIT'])(
-    'behind a BEGIN that nobody waited for, nothing is sent, whether it ends in %s',
+    'sends nothing behind an unawaited BEGIN that ends in %s',
     async (ending) => {
       const client = await connected();
       const service = await counting();
       const journal = postgresJournal(client);
       await begunClaim(journal, newKey());
       const transactions: Promise<unknown>[] = [];
-      const begin: Journal['claim'] = (key, { service: _, ...others }) => {
+      const claim: Journal['claim'] = (key, { service: _, ...others }) => {
         transactions.push(client.query('BEGIN'));
         return journal.claim(key, { ...others, service: attempt.service });
       };
-      const payments = service.client({ journal: { ...journal, claim: begin } });
+      const payments = service.client({ journal: { ...journal, claim } });
       const key = newKey();
       expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
         refused,
@@ -233,7 +233,7 @@ describe('through a Client', () => {
     },
   );
 
-  test('read and resolve are part of the transaction', async () => {
+  test('reads and resolves inside the transaction', async () => {
     const client = await connected();
     const journal = postgresJournal(client);
     const key = newKey();
@@ -252,18 +252,18 @@ describe('through a Client', () => {
     expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'completed' });
   });
 
-  test('whoever begins a key that is being settled waits for that transaction', async () => {
+  test('waits to claim a key that an open transaction resolves', async () => {
     const client = await connected();
-    const settling = postgresJournal(client);
+    const resolving = postgresJournal(client);
     const journal = postgresJournal(pool);
     const key = newKey();
     await journal.complete(await begunClaim(journal, key), { state: 'unknown' });
     await client.query('BEGIN');
-    await settling.resolve(key, 'not_charged');
-    const beginning = journal.claim(key, attempt);
+    await resolving.resolve(key, 'not_charged');
+    const claiming = journal.claim(key, attempt);
     await waitingForLock(client);
     await client.query('COMMIT');
-    expect(await beginning).toMatchObject({ state: 'claimed' });
+    expect(await claiming).toMatchObject({ state: 'claimed' });
   });
 
   test.each([

@@ -13,7 +13,7 @@ let pool: Pool;
 beforeAll(async () => {
   server = await startPostgres();
   pool = new Pool({ connectionString: server.url });
-  // The server may stop before the last connection has said goodbye.
+  // The server can stop before the last connection is closed.
   pool.on('error', () => {});
   await postgresJournal(pool).migrate();
 }, 120_000);
@@ -39,13 +39,13 @@ async function ownClient(options: object = {}): Promise<Client> {
 
 const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
 
-describe('a journal through a Pool keeps what every journal has to', () => {
+describe('postgresJournal through a Pool conforms', () => {
   const cases = journalConformance((options) => postgresJournal(pool, options));
   test.each(cases)('$name', ({ run }) => run());
 });
 
 if (isExhaustive) {
-  describe('a journal through Clients keeps it too', () => {
+  describe('postgresJournal through Clients conforms', () => {
     const cases = journalConformance(async (options) => {
       const client = new Client({ connectionString: server.url });
       await client.connect();
@@ -54,7 +54,7 @@ if (isExhaustive) {
     test.each(cases)('$name', ({ run }) => run());
   });
 
-  describe('a journal keeps it where the database is strict about transactions at the same time', () => {
+  describe('postgresJournal conforms with serializable transactions', () => {
     const strict = () => new Pool({ connectionString: server.url, ...STRICT });
     const cases = journalConformance((options) => {
       const own = strict();
@@ -85,7 +85,7 @@ test.each([
 });
 
 describe('migrate', () => {
-  test('may be called by many at once, and again', async () => {
+  test('can run many times, also concurrently', async () => {
     const own = ownPool({ max: 20 });
     const journals = Array.from({ length: 20 }, () => postgresJournal(own, { table: 'made_at_once' }));
     await Promise.all(journals.map((journal) => journal.migrate()));
@@ -96,20 +96,20 @@ describe('migrate', () => {
     expect(rows).toEqual([{ indexname: 'made_at_once_kept_until' }, { indexname: 'made_at_once_pkey' }]);
   });
 
-  test('leaves what is recorded as it is', async () => {
+  test('keeps the records', async () => {
     const journal = postgresJournal(pool);
     await begunClaim(journal, 'before migrate');
     await journal.migrate();
     expect(await journal.read('before migrate')).toMatchObject({ state: 'begun' });
   });
 
-  test('tells what the database says', async () => {
+  test('throws the error of the database', async () => {
     const journal = postgresJournal(pool, { table: 'missing.journal' });
     expect(String(await failureOf(journal.migrate()))).toContain('schema "missing" does not exist');
   });
 });
 
-test('the table may be in a schema, and be named with a word of SQL; its statement is that of postgresSchema', async () => {
+test('uses the table of postgresSchema in a schema, with SQL words as names', async () => {
   await pool.query('CREATE SCHEMA IF NOT EXISTS "order"');
   await pool.query(postgresSchema('order.user'));
   await pool.query(postgresSchema('order.user'));
@@ -117,12 +117,12 @@ test('the table may be in a schema, and be named with a word of SQL; its stateme
   await begunClaim(journal, 'in its own table');
   expect(await postgresJournal(pool).read('in its own table')).toBeNull();
   const { rows } = await pool.query(`SELECT record ->> 'state' AS state FROM "order"."user"`);
-  // The other record tells which service the journal belongs to.
+  // The other record holds the service of the journal.
   expect(rows.map(({ state }) => state).sort()).toEqual(['begun', null]);
 });
 
 test.each(['', 'Journal', 'a b', 'a;b', '1st', 'a"b', 'a.b.c', '.a', "a'b", 'a'.repeat(52), 'a\n', 17])(
-  'a table cannot be named %j',
+  'refuses the table name %j',
   (table) => {
     const options: object = { table };
     expect(() => postgresJournal(pool, options)).toThrow('table must be a plain name in lower case');
@@ -130,7 +130,7 @@ test.each(['', 'Journal', 'a b', 'a;b', '1st', 'a"b', 'a.b.c', '.a', "a'b", 'a'.
   },
 );
 
-test('what is no client is refused at once', () => {
+test('refuses what is not a client', () => {
   for (const client of [undefined, null, {}, 'postgres://localhost']) {
     expect(() => Reflect.apply(postgresJournal, undefined, [client])).toThrow(
       'postgresJournal takes a Pool or a Client of pg.',
@@ -138,7 +138,7 @@ test('what is no client is refused at once', () => {
   }
 });
 
-test('each step is one statement', async () => {
+test('runs one statement for each step', async () => {
   const client = new Client({ connectionString: server.url });
   await client.connect();
   onTestFinished(() => client.end());
@@ -166,12 +166,12 @@ test('each step is one statement', async () => {
   const again = await begunClaim(journal, 'counted too');
   expect(await taken(() => journal.complete(again, { state: 'unknown' }))).toBe(1);
   expect(await taken(() => journal.read('counted'))).toBe(1);
-  // What stands in the way has to be read, and what is settled too.
+  // A record that prevents the claim is read, and one that is resolved too.
   expect(await taken(() => journal.claim('counted', attempt))).toBe(2);
   expect(await taken(() => journal.resolve('counted too', { reference: 'TXN-found' }))).toBe(2);
 });
 
-test('synchronous_commit = off is lifted for what is recorded, and for nothing else', async () => {
+test('overrides synchronous_commit = off for its own writes only', async () => {
   const own = ownPool({ options: '-c synchronous_commit=off', max: 1 });
   const journal = postgresJournal(own, { table: 'watched' });
   await journal.migrate();
@@ -189,13 +189,13 @@ test('synchronous_commit = off is lifted for what is recorded, and for nothing e
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
 });
 
-test.each(['local', 'remote_write', 'on'])('synchronous_commit = %s stays as it is', async (setting) => {
+test.each(['local', 'remote_write', 'on'])('keeps synchronous_commit = %s', async (setting) => {
   const own = ownPool({ options: `-c synchronous_commit=${setting}`, max: 1 });
   await begunClaim(postgresJournal(own), `under ${setting}`);
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: setting }]);
 });
 
-test('what was dropped is deleted, a little at a time, and its key is new; what is in doubt is kept', async () => {
+test('deletes expired records in small steps, and keeps unresolved ones', async () => {
   const journal = postgresJournal(pool, { table: 'dropping', retention: 60_000 });
   await journal.migrate();
   for (let index = 0; index < 30; index++) {
@@ -219,7 +219,7 @@ test('what was dropped is deleted, a little at a time, and its key is new; what 
   expect(await rows('old %')).toBe(20);
   await begunClaim(journal, 'new 1');
   await begunClaim(journal, 'new 2');
-  // The one that was begun again.
+  // The one that was claimed again.
   expect(await rows('old %')).toBe(1);
   expect(await rows('doubtful %')).toBe(30);
 });

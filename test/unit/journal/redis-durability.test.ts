@@ -9,7 +9,7 @@ import { answers, charge, json, startService } from '../../helpers/service.ts';
 
 const patient = { timeout: 10_000 };
 
-/** A client of the package over a journal, what it was told of settings, and what it logged as a warning. */
+/** A client of the package over a journal, with the warnings that it reported and logged. */
 async function listening(journal: Journal) {
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
   const events: JournalWarningEvent[] = [];
@@ -101,7 +101,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   });
 
   test.each([{}, { 'maxmemory-policy': 'volatile-lru' }])(
-    'says nothing of what is sufficient: %j',
+    'reports no sufficient setting: %j',
     async (more) => {
       await set(more);
       const journal = redisJournal(ioredis());
@@ -112,7 +112,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     },
   );
 
-  test('says nothing when CONFIG is forbidden to its user', async () => {
+  test('reports nothing if its user must not run CONFIG', async () => {
     await set({ appendfsync: 'everysec' });
     await admin.call('ACL', 'SETUSER', 'shop', 'on', '>secret', '~*', '+@all', '-config');
     const journal = redisJournal(ioredis(`redis://shop:secret@127.0.0.1:${server.port}`));
@@ -122,7 +122,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(events).toEqual([]);
   });
 
-  test('says nothing when the server has no CONFIG', async () => {
+  test('reports nothing if the server has no CONFIG', async () => {
     const managed = await startRedis(['--appendfsync', 'everysec', '--rename-command', 'CONFIG', '']);
     onTestFinished(() => managed.stop());
     const journal = redisJournal(ioredis(managed.url));
@@ -133,7 +133,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   });
 });
 
-describe('what a journal says of its settings', () => {
+describe('journal.warnings', () => {
   const odd: [string, () => unknown][] = [
     ['never comes', () => new Promise(() => {})],
     ['fails', () => Promise.reject(new Error('broken'))],
@@ -146,7 +146,7 @@ describe('what a journal says of its settings', () => {
     ['is no list', async () => 17],
     ['is a list of something else', async () => [null]],
   ];
-  test.each(odd)('holds up and fails no charge when it %s', async (_how, warnings) => {
+  test.each(odd)('delays and fails no charge if it %s', async (_how, warnings) => {
     const unhandled = vi.fn();
     process.on('unhandledRejection', unhandled);
     onTestFinished(() => {
@@ -162,7 +162,7 @@ describe('what a journal says of its settings', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  test('reaches the listener of a journal of your own', async () => {
+  test("is reported for a merchant's own journal", async () => {
     const warning = { setting: 'fsync', value: 'off', message: 'A crash loses records.' };
     const journal = Object.assign(memoryJournal(), { warnings: async () => [warning] });
     const { events, pay } = await listening(journal);

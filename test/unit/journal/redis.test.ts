@@ -31,7 +31,7 @@ async function nodeRedis(options: object = {}) {
 }
 
 describe.skipIf(!hasRedis)('a journal in Redis', () => {
-  describe('through ioredis keeps what every journal has to', () => {
+  describe('conforms through ioredis', () => {
     const cases = journalConformance((options) => {
       const client = new Redis(server.port, '127.0.0.1');
       return { journal: redisJournal(client, options), close: () => client.quit() };
@@ -40,7 +40,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   });
 
   if (isExhaustive)
-    describe('through redis keeps it too', () => {
+    describe('conforms through redis', () => {
       const cases = journalConformance(async (options) => {
         const client = await nodeRedis();
         return { journal: redisJournal(client, options), close: () => client.close() };
@@ -48,7 +48,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       test.each(cases)('$name', ({ run }) => run());
     });
 
-  test('both clients, and both protocols, read each other', async () => {
+  test('reads the records of both clients and both protocols', async () => {
     const [two, three] = [await nodeRedis({ RESP: 2 }), await nodeRedis({ RESP: 3 })];
     onTestFinished(() => {
       two.destroy();
@@ -79,7 +79,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
   });
 
-  test('a cluster of ioredis serves too: each script names its one key', async () => {
+  test('names the one key of each script, for a cluster of ioredis', async () => {
     const port = server.port;
     const client = ioredis();
     const named: unknown[] = [];
@@ -98,14 +98,14 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     cluster.disconnect();
   });
 
-  test('the prefix keeps journals apart', async () => {
+  test('keeps journals of two prefixes apart', async () => {
     const client = ioredis();
     await begunClaim(redisJournal(client, { prefix: 'one:' }), 'order-17');
     expect(await redisJournal(client, { prefix: 'two:' }).read('order-17')).toBeNull();
     expect(await client.exists('one:order-17')).toBe(1);
   });
 
-  test('the age is told by the clock of Redis', async () => {
+  test('takes the age from the clock of Redis', async () => {
     const client = ioredis();
     const journal = redisJournal(client, { lease: 5_000 });
     await begunClaim(journal, 'aged');
@@ -115,7 +115,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(await journal.claim('aged', attempt)).toMatchObject({ state: 'unknown' });
   });
 
-  test('drops what may go after the retention, and keeps what is unknown', async () => {
+  test('deletes records after the retention, and keeps unknown ones', async () => {
     const client = ioredis();
     const journal = redisJournal(client, { prefix: 'dropping:', retention: 60_000 });
     for (let index = 0; index < 30; index++) {
@@ -149,7 +149,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     });
   });
 
-  test('leaves no expiry to the clock of Redis', async () => {
+  test('sets no expiry by the clock of Redis', async () => {
     const client = ioredis();
     const journal = redisJournal(client, { retention: 60_000 });
     const claim = await begunClaim(journal, 'kept');
@@ -158,7 +158,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(await client.pttl('payments:journal:kept')).toBe(-1);
   });
 
-  test('records without a permission to count the time, and keeps what it recorded', async () => {
+  test('records and keeps records if it must not count the time', async () => {
     const client = ioredis();
     const call = (command: string, ...args: (string | number)[]) =>
       args[1] === '2'
@@ -170,7 +170,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     expect(await journal.read('not counted')).toMatchObject({ state: 'not_sent' });
   });
 
-  test('inside a MULTI on its client, nothing is taken for recorded', async () => {
+  test('takes nothing as recorded inside a MULTI of its client', async () => {
     const client = ioredis();
     const journal = redisJournal(client);
     await client.call('MULTI');
@@ -208,7 +208,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
   });
 
-  test('a command that is sent again after its connection broke is known as the first one', async () => {
+  test('recognises a command that was sent again on a new connection', async () => {
     const client = ioredis();
     const call = async (command: string, ...args: (string | number)[]) => {
       await client.call(command, ...args);
@@ -224,7 +224,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   });
 });
 
-test('what is no client is refused at once', () => {
+test('refuses what is not a client', () => {
   for (const client of [undefined, null, {}, 'redis://localhost']) {
     expect(() => Reflect.apply(redisJournal, undefined, [client])).toThrow(
       'redisJournal takes a client of ioredis or of redis.',

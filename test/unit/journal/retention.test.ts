@@ -19,7 +19,7 @@ function fakeClock(): void {
   });
 }
 
-/** The clock on the wall is set, and no time passes. */
+/** The wall clock is set, and no time passes. */
 const jump = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 
 /** Time passes, and each day a key is used. */
@@ -30,7 +30,7 @@ async function pass(journal: Journal, milliseconds: number): Promise<void> {
   }
 }
 
-/** A store that counts the time keeps records for a week longer, and for as long as nothing is written. */
+/** A store that counts the time keeps records for a week longer, and while nothing is written. */
 const MARGIN = 8 * DAY;
 
 const kinds: [string, (options: JournalOptions) => Journal][] = [
@@ -51,7 +51,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     { state: 'rejected' },
   ] as const;
 
-  test.each(endings)('keeps what is $state for the retention, and drops it later', async (ending) => {
+  test.each(endings)('keeps a record in state $state for the retention, then drops it', async (ending) => {
     fakeClock();
     const journal = make({ retention: 90 * DAY });
     await journal.complete(await begunClaim(journal, 'order-17'), ending);
@@ -64,7 +64,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     });
   });
 
-  test('keeps a settled record for the retention from when it was settled', async () => {
+  test('keeps a resolved record for the retention after its resolution', async () => {
     fakeClock();
     const journal = make({ retention: DAY });
     await journal.complete(await begunClaim(journal, 'order-17'), { state: 'unknown' });
@@ -77,7 +77,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     expect(await journal.read('order-17')).toBeNull();
   });
 
-  test('without a retention, everything is kept', async () => {
+  test('keeps everything without a retention', async () => {
     fakeClock();
     const journal = make({});
     await journal.complete(await begunClaim(journal, 'order-17'), { state: 'rejected' });
@@ -86,13 +86,13 @@ describe.each(kinds)('%s', (_kind, make) => {
     expect(await journal.read('order-17')).toMatchObject({ state: 'rejected' });
   });
 
-  test.each([0.2, 1e300, Number.MAX_SAFE_INTEGER])('a retention of %d ms is one', async (retention) => {
+  test.each([0.2, 1e300, Number.MAX_SAFE_INTEGER])('accepts a retention of %d ms', async (retention) => {
     const journal = make({ retention });
     const claim = await begunClaim(journal, 'order-17');
     expect(await journal.complete(claim, { state: 'rejected' })).toBe(true);
   });
 
-  test('a clock that is set back leaves a charge in progress, and one that is set forward leaves it in doubt', async () => {
+  test('is in progress after a clock is set back, unknown after it is set ahead', async () => {
     fakeClock();
     const journal = make({});
     await begunClaim(journal, 'order-17');
@@ -106,7 +106,7 @@ describe.each(kinds)('%s', (_kind, make) => {
   });
 });
 
-test('SQLite deletes what was dropped, a little at a time, and nothing that is in doubt', async () => {
+test('SQLite deletes expired records in small steps, and no unresolved ones', async () => {
   fakeClock();
   const own = database();
   const journal = sqliteJournal(own, { retention: DAY });
@@ -127,7 +127,7 @@ test('SQLite deletes what was dropped, a little at a time, and nothing that is i
   expect(rows('left %')).toBe(100);
 });
 
-test('memory gives back what was dropped, and keeps what is in doubt', async () => {
+test('memory frees expired records, and keeps unresolved ones', async () => {
   fakeClock();
   const set = vi.spyOn(Map.prototype, 'set');
   const store = memoryStore();
@@ -138,7 +138,7 @@ test('memory gives back what was dropped, and keeps what is in doubt', async () 
   if (!(records instanceof Map)) throw new Error('no records');
   for (let index = 0; index < 100; index++)
     await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
-  // One more tells which service the journal belongs to.
+  // One more holds the service of the journal.
   expect(records.size).toBe(102);
   vi.advanceTimersByTime(DAY);
   for (let index = 0; index < 100; index++) await begunClaim(journal, `new ${index}`);
@@ -146,13 +146,13 @@ test('memory gives back what was dropped, and keeps what is in doubt', async () 
   expect(await journal.read('left')).toMatchObject({ state: 'unknown' });
 });
 
-test.each([0, -1, Number.NaN, '5', null])('a retention of %j is refused', (retention) => {
+test.each([0, -1, Number.NaN, '5', null])('refuses a retention of %j', (retention) => {
   const options: object = { retention };
   expect(() => memoryJournal(options)).toThrow('retention must be milliseconds, more than 0.');
 });
 
 test.each([99, -1, Number.NaN, 2 ** 31, Number.POSITIVE_INFINITY, '5000', null])(
-  'a lease of %j is refused',
+  'refuses a lease of %j',
   (lease) => {
     const options: object = { lease };
     expect(() => memoryJournal(options)).toThrow('lease must be milliseconds, at least 100 and under 2^31.');

@@ -17,7 +17,7 @@ function temporaryFile(): string {
   return join(folder.path, 'payments.db');
 }
 
-test('of several processes on one file, one gets each key, and its record holds', async () => {
+test('lets one of several processes on one file claim each key', async () => {
   const file = temporaryFile();
   const names = ['a', 'b', 'c', 'd', 'e'];
   const children = names.map((name) => spawn(process.execPath, [program, file, name, String(KEYS)]));

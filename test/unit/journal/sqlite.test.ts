@@ -22,7 +22,7 @@ function temporaryDatabase() {
   };
 }
 
-describe('a journal in a file keeps what every journal has to, each handle on a connection of its own', () => {
+describe('sqliteJournal in a file conforms, each handle on its own connection', () => {
   let folder: ReturnType<typeof tempFolder>;
   beforeAll(() => {
     folder = tempFolder();
@@ -36,42 +36,42 @@ describe('a journal in a file keeps what every journal has to, each handle on a 
   test.each(cases)('$name', ({ run }) => run());
 });
 
-describe('a journal in memory keeps it too', () => {
+describe('sqliteJournal in memory conforms', () => {
   const database = new DatabaseSync(':memory:');
   afterAll(() => database.close());
   const cases = journalConformance((options) => sqliteJournal(database, options));
   test.concurrent.each(cases)('$name', ({ run }) => run());
 });
 
-test('the file is in WAL mode, and each commit reaches the disk', async () => {
+test('sets WAL mode, and syncs each commit to disk', async () => {
   const database = temporaryDatabase()();
   await sqliteJournal(database).read('order-17');
   expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
 });
 
-test('a file that somebody else holds is waited for, while this process goes on', async () => {
+test('waits for a locked file without blocking the process', async () => {
   const open = temporaryDatabase();
   const journal = sqliteJournal(open());
   await journal.read('order-17');
   const other = open();
   other.exec('BEGIN IMMEDIATE');
   let turns = 0;
-  let begun = false;
-  const beginning = journal.claim('order-17', attempt).then((standing) => {
-    begun = true;
+  let claimed = false;
+  const claiming = journal.claim('order-17', attempt).then((standing) => {
+    claimed = true;
     return standing;
   });
   while (turns < 5) {
     await new Promise((resolve) => setTimeout(resolve, 1));
-    expect(begun).toBe(false);
+    expect(claimed).toBe(false);
     turns++;
   }
   other.exec('COMMIT');
-  expect(await beginning).toMatchObject({ state: 'claimed' });
+  expect(await claiming).toMatchObject({ state: 'claimed' });
 });
 
-test('inside a transaction of the merchant on its connection, charging is refused and nothing is recorded', async () => {
+test('refuses to charge inside a transaction, and records nothing', async () => {
   const database = temporaryDatabase()();
   const journal = sqliteJournal(database);
   const claim = await begunClaim(journal, 'order-17');
@@ -93,7 +93,7 @@ test('inside a transaction of the merchant on its connection, charging is refuse
 });
 
 test.each(['a journal in use', 'a new journal'])(
-  'inside such a transaction, read and resolve are part of it: %s',
+  'reads and resolves inside a transaction: %s',
   async (which) => {
     const database = temporaryDatabase()();
     const first = sqliteJournal(database);
@@ -114,7 +114,7 @@ test.each(['a journal in use', 'a new journal'])(
   },
 );
 
-test('a table that was made in a transaction that is rolled back is made again', async () => {
+test('makes its table again after a rollback', async () => {
   const database = temporaryDatabase()();
   const journal = sqliteJournal(database);
   database.exec('BEGIN');
@@ -124,19 +124,19 @@ test('a table that was made in a transaction that is rolled back is made again',
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
 });
 
-test('tables of other names are other journals, also where the name is a word of SQL', async () => {
+test('keeps journals of two tables apart, also with SQL words as names', async () => {
   const database = temporaryDatabase()();
   await begunClaim(sqliteJournal(database, { table: 'order' }), 'order-17');
   expect(await sqliteJournal(database, { table: 'payments' }).read('order-17')).toBeNull();
   expect(await sqliteJournal(database, { table: 'order' }).read('order-17')).not.toBeNull();
 });
 
-test.each(['', 'a b', 'a;b', '1st', 'a"b', 'main.journal', 17])('a table cannot be named %j', (table) => {
+test.each(['', 'a b', 'a;b', '1st', 'a"b', 'main.journal', 17])('refuses the table name %j', (table) => {
   const options: object = { table };
   expect(() => sqliteJournal(new DatabaseSync(':memory:'), options)).toThrow('table must be a plain name');
 });
 
-test('what is no database is refused at once', () => {
+test('refuses what is not a database', () => {
   for (const database of [undefined, null, {}, 'payments.db']) {
     expect(() => Reflect.apply(sqliteJournal, undefined, [database])).toThrow(
       'sqliteJournal takes a DatabaseSync of node:sqlite.',
@@ -144,7 +144,7 @@ test('what is no database is refused at once', () => {
   }
 });
 
-test('a database that gives rows as arrays is not read wrongly: what it holds stays in doubt', async () => {
+test('fails with unknown if the database returns rows as arrays', async () => {
   const open = temporaryDatabase();
   const first = sqliteJournal(open());
   await first.complete(await begunClaim(first, 'order-17'), { state: 'not_sent' });
@@ -162,7 +162,7 @@ test('a database that gives rows as arrays is not read wrongly: what it holds st
   expect(await first.read('order-17')).toMatchObject({ state: 'not_sent' });
 });
 
-test('a database that is closed, or that cannot be written, fails as a JournalError', async () => {
+test('fails with a JournalError on a closed or read-only database', async () => {
   const open = temporaryDatabase();
   const database = open();
   const journal = sqliteJournal(database);

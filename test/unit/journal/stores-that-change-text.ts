@@ -1,7 +1,7 @@
 import { looseStore } from '../../helpers/loose-store.ts';
 import { deciding, KEYS, RESULT, shared, type Wrong } from './conformance-cases.ts';
 
-/** What keys and texts go through in a database that was set up for something else. */
+/** What a database that was set up for something else does to keys and texts. */
 export const storesThatChangeText: Wrong[] = [
   {
     what: 'folds the case of keys',

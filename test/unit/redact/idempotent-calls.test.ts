@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
 import { createJournal } from '../../../src/journal/index.ts';
+import { sharedStore, sqliteFile } from '../../helpers/journals.ts';
+import { KEY } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -14,8 +16,6 @@ import {
   payment,
   startService,
 } from '../../helpers/service.ts';
-import { sharedStore, sqliteFile } from '../idempotency/journals.ts';
-import { KEY } from '../idempotency/keyed-calls.ts';
 
 const secrets = { key: API_KEY, phone: PHONE, email: EMAIL };
 const LIVE_KEY = 'sk_live_9fJ2kLm4Qw7RtZ';

@@ -1,4 +1,4 @@
-// Run by other-process.test.ts: charges under a key, prints how that ended, and then has to end by itself.
+// Run by processes.test.ts: charges under a key, prints the result or error, and then must end by itself.
 import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from '../../../../src/index.ts';
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';

@@ -1,11 +1,11 @@
-// Run by sqlite-processes.test.ts: one of several processes on one file. It begins every key once and ends what it got;
-// then it prints what it was told of each.
+// Run by sqlite-processes.test.ts: one of several processes on one file. It claims every key once, completes what it got,
+// and prints the state of each ClaimResult.
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 
 const [, , file = '', name = '', count = '0'] = process.argv;
 const journal = sqliteJournal(new DatabaseSync(file), { lease: 600_000 });
-const attempt = {
+const intent = {
   operation: 'chargeMobileMoney',
   service: 'digest-of-the-service',
   fingerprint: 'c0ffee',
@@ -19,13 +19,13 @@ process.stdin.destroy();
 
 const states: string[] = [];
 const keys = Array.from({ length: Number(count) }, (_, index) => index);
-// Each begins elsewhere, so that each gets some keys first.
+// Each process starts at another key, so that each gets some keys first.
 const first = (name.charCodeAt(0) * 13) % keys.length;
 for (const index of [...keys.slice(first), ...keys.slice(0, first)]) {
-  const standing = await journal.claim(`order-${index}`, attempt);
-  states[index] = standing.state;
-  if (standing.state !== 'claimed') continue;
-  const renewed = await journal.renew(standing.claim);
+  const result = await journal.claim(`order-${index}`, intent);
+  states[index] = result.state;
+  if (result.state !== 'claimed') continue;
+  const renewed = await journal.renew(result.claim);
   const ending = { state: 'completed', result: { reference: `TXN-${name}-${index}` } } as const;
   if (!renewed || !(await journal.complete(renewed, ending))) throw new Error('a claim was lost');
 }

@@ -1,5 +1,5 @@
-// Run by postgres-restarts.test.ts: a process that listens for no error, and whose PostgreSQL ends its connections. It
-// begins keys and reads them; then it prints how many steps failed, and how.
+// Run by postgres-restarts.test.ts: a process without a listener for errors, whose PostgreSQL ends its connections. It
+// claims keys and reads them; then it prints how many steps failed, and how.
 import { Client, Pool } from 'pg';
 import { postgresJournal } from '../../../../src/journal/postgres.ts';
 

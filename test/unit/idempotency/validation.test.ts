@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions, InvalidInputError } from '../../../src/index.ts';
+import { sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
 import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
-import { sharedStore } from './journals.ts';
-import { charged, KEY, keyed, posts, replayOf } from './keyed-calls.ts';
 
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 
-/** Options as JavaScript may give them. */
+/** Options as JavaScript can pass them. */
 const untyped = (options: Record<string, unknown>): CreateOptions => ({ ...options });
 
 const badKeys: [string, unknown][] = [
@@ -19,23 +19,20 @@ const badKeys: [string, unknown][] = [
   ['an object', { key: KEY }],
 ];
 
-test.each(badKeys)(
-  'a key that is %s is refused: nothing is recorded and nothing sent',
-  async (_what, key) => {
-    for (const operation of posts) {
-      const service = await serve();
-      const shared = sharedStore();
-      const client = service.client({ journal: shared.journal() });
-      const failure = await failureOf(keyed[operation](client, untyped({ idempotencyKey: key })));
-      expect(failure).toBeInstanceOf(ConfigurationError);
-      expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
-      expect([...shared.writes, ...service.requests]).toEqual([]);
-    }
-  },
-);
+test.each(badKeys)('refuses a key that is %s, and records nothing', async (_what, key) => {
+  for (const operation of posts) {
+    const service = await serve();
+    const shared = sharedStore();
+    const client = service.client({ journal: shared.journal() });
+    const failure = await failureOf(keyed[operation](client, untyped({ idempotencyKey: key })));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
+    expect([...shared.writes, ...service.requests]).toEqual([]);
+  }
+});
 
 test.each(['o', 'order 17/β-✓ 😀', 'k'.repeat(255), '__proto__', '{"$":1}', "'; DROP TABLE orders --"])(
-  'a key may be %s',
+  'accepts the key %s',
   async (idempotencyKey) => {
     const service = await serve();
     const shared = sharedStore();
@@ -47,7 +44,7 @@ test.each(['o', 'order 17/β-✓ 😀', 'k'.repeat(255), '__proto__', '{"$":1}',
   },
 );
 
-test('input that breaks a rule is refused before anything is recorded', async () => {
+test('refuses invalid input before anything is recorded', async () => {
   const service = await serve();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
@@ -60,7 +57,7 @@ test('input that breaks a rule is refused before anything is recorded', async ()
   expect([...shared.writes, ...service.requests]).toEqual([]);
 });
 
-test('a key without a journal is refused', async () => {
+test('refuses a key without a journal', async () => {
   const service = await serve();
   const failure = await failureOf(charged(service.client()));
   expect(failure).toBeInstanceOf(ConfigurationError);
@@ -68,7 +65,7 @@ test('a key without a journal is refused', async () => {
   expect(service.requests).toEqual([]);
 });
 
-test('a read takes no key', async () => {
+test('refuses a key for a read', async () => {
   const service = await serve();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
@@ -82,7 +79,7 @@ test('a read takes no key', async () => {
   expect([...shared.writes, ...service.requests]).toEqual([]);
 });
 
-test('a signal that is aborted already: nothing is recorded, and the call rejects with its reason', async () => {
+test('records nothing for an aborted signal, and rejects with its reason', async () => {
   const service = await serve();
   const shared = sharedStore();
   const signal = AbortSignal.abort(new Error('the customer left'));
@@ -91,7 +88,7 @@ test('a signal that is aborted already: nothing is recorded, and the call reject
   expect([...shared.writes, ...service.requests]).toEqual([]);
 });
 
-test('a client that is closed records nothing', async () => {
+test('records nothing in a closed client', async () => {
   const service = await serve();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import type { InitializedPayment, MobileMoneyCharge, PaymentsEvent } from '../../../src/index.ts';
+import { kinds } from '../../helpers/journals.ts';
+import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
 import { answers, charge, json, payment, type Service, startService } from '../../helpers/service.ts';
 import { sized } from '../../helpers/sized.ts';
 import { startMock } from '../testing/start-mock.ts';
-import { kinds } from './journals.ts';
-import { charged, KEY, keyed, posts, replayOf } from './keyed-calls.ts';
 
 const COUNT = sized(40, 200);
 
@@ -25,20 +25,17 @@ async function countingService(): Promise<Service> {
 }
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
-  test.each(posts)(
-    'the same key again gives the result of %s that is recorded, and sends nothing',
-    async (operation) => {
-      const service = await countingService();
-      const journal = handles()();
-      const client = service.client({ journal });
-      const first = await keyed[operation](client);
-      expect(await keyed[operation](client)).toEqual(replayOf(first));
-      expect(first).toMatchObject({ reference: 'TXN-1', amount: '25.50', currency: 'GHS' });
-      expect(service.requests).toHaveLength(1);
-    },
-  );
+  test.each(posts)('replays the recorded result of %s, and sends nothing', async (operation) => {
+    const service = await countingService();
+    const journal = handles()();
+    const client = service.client({ journal });
+    const first = await keyed[operation](client);
+    expect(await keyed[operation](client)).toEqual(replayOf(first));
+    expect(first).toMatchObject({ reference: 'TXN-1', amount: '25.50', currency: 'GHS' });
+    expect(service.requests).toHaveLength(1);
+  });
 
-  test('also another client, made later with another handle on the journal, gives it', async () => {
+  test('replays it through a later client with another handle', async () => {
     const service = await countingService();
     const handle = handles();
     const using = service.client({ journal: handle() });
@@ -49,7 +46,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test(`${COUNT} keys at once are one charge each, and each key gives its own`, async () => {
+  test(`makes one charge each for ${COUNT} concurrent keys`, async () => {
     const service = await countingService();
     const client = service.client({ journal: handles()() });
     const keys = Array.from({ length: COUNT }, (_, index) => `order-${index}`);
@@ -60,7 +57,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(service.requests).toHaveLength(COUNT);
   });
 
-  test('many calls at once under one key are one charge, and all have its result', async () => {
+  test('makes one charge for many concurrent calls, and all get its result', async () => {
     const service = await countingService();
     const handle = handles();
     const clients = Array.from({ length: 5 }, () => service.client({ journal: handle() }));
@@ -78,7 +75,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 });
 
-describe('a recorded result', () => {
+describe('a replayed result', () => {
   const journals = kinds[0]?.[1];
   let client: ReturnType<Service['client']>;
   let events: PaymentsEvent[];
@@ -90,7 +87,7 @@ describe('a recorded result', () => {
     onTestFinished(() => expect(service.requests).toHaveLength(1));
   });
 
-  test('keeps a status that SPEC.md does not show, and is typed by it', async () => {
+  test('keeps a status that the service does not document, with its type', async () => {
     answer = answers.chargeMobileMoney({ status: 'queued' });
     const first = await charged(client);
     const again = await charged(client);
@@ -104,14 +101,14 @@ describe('a recorded result', () => {
     expect(await charged(client)).toMatchObject({ amount: '25.5', currency: 'ghs' });
   });
 
-  test('says that it is a replay, and tells of no prompt', async () => {
+  test('has replayed: true and an empty message', async () => {
     answer = answers.chargeMobileMoney({ replayed: true });
     const first = await charged(client);
     expect(first).toMatchObject({ replayed: false, message: expect.stringContaining('prompt') });
     expect(await charged(client)).toMatchObject({ replayed: true, message: '' });
   });
 
-  test('says so of a payment too', async () => {
+  test('has replayed: true for a payment too', async () => {
     answer = answers.initialize({ replayed: 'yes' });
     expect(await keyed.initialize(client)).toMatchObject({ replayed: false });
     expect(await keyed.initialize(client)).toMatchObject({ replayed: true });
@@ -125,7 +122,7 @@ describe('a recorded result', () => {
     expect(await first).toMatchObject({ checkout_url: 'https://pay.example/checkout/TXN-8f2c61d0' });
   });
 
-  test('is told as an event, with its reference', async () => {
+  test('is reported as an event, with its reference', async () => {
     answer = answers.chargeMobileMoney();
     await charged(client);
     events.length = 0;
@@ -142,7 +139,7 @@ describe('a recorded result', () => {
   });
 });
 
-test('the mock has one charge for one key, whatever it loses', async () => {
+test('makes one charge in the mock, whatever response it loses', async () => {
   const { mock, client } = startMock();
   const payments = client({ journal: kinds[0]?.[1]()() });
   const first = await payments.chargeMobileMoney(charge, { idempotencyKey: KEY });

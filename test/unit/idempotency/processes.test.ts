@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { sqliteFile } from '../../helpers/journals.ts';
+import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
-import { sqliteFile } from './journals.ts';
-import { charged, KEY, replayOf } from './keyed-calls.ts';
 
 const charge = fileURLToPath(new URL('programs/charge.ts', import.meta.url));
 const run = promisify(execFile);
@@ -16,13 +16,20 @@ const asBuilt = {
   commonjs: (name: string) => `require('${name}')`,
 };
 
-/** A process of the built package that makes the charge and prints its result. It has to end by itself. */
-async function chargeFromBuild(kind: keyof typeof asBuilt, baseUrl: string, path: string): Promise<object> {
-  const load = asBuilt[kind];
+/** A process of the built package that makes the charge and prints its result. It must end by itself. */
+async function chargeFromBuild(
+  kind: keyof typeof asBuilt,
+  baseUrl: string,
+  path: string,
+  journalKind = kind,
+): Promise<object> {
+  const [load, loadJournal] = [asBuilt[kind], asBuilt[journalKind]];
   const code = `(async () => {
+    const { createRequire } = await import('node:module');
+    const require = createRequire(process.cwd() + '/any.js');
     const { DatabaseSync } = ${load('node:sqlite')};
     const { PaymentsClient } = ${load('payment-collection-client')};
-    const { sqliteJournal } = ${load('payment-collection-client/journal/sqlite')};
+    const { sqliteJournal } = ${loadJournal('payment-collection-client/journal/sqlite')};
     const journal = sqliteJournal(new DatabaseSync(${JSON.stringify(path)}));
     const payments = new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', baseUrl: '${baseUrl}', journal });
     const input = {
@@ -35,7 +42,7 @@ async function chargeFromBuild(kind: keyof typeof asBuilt, baseUrl: string, path
 }
 
 describe.each(['module', 'commonjs'] as const)('a process that loads the build as %s', (kind) => {
-  test('gives the result that another process recorded, and sends nothing', async () => {
+  test('replays the result of another process', async () => {
     const file = sqliteFile();
     const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
     const first = await charged(service.client({ journal: file.journal() }));
@@ -43,16 +50,25 @@ describe.each(['module', 'commonjs'] as const)('a process that loads the build a
     expect(service.requests).toHaveLength(1);
   });
 
-  test('records a result that another process gives', async () => {
+  test('records a result that another process replays', async () => {
     const file = sqliteFile();
     const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
     const first = await chargeFromBuild(kind, service.baseUrl, file.path);
     expect(await charged(service.client({ journal: file.journal() }))).toEqual(replayOf(first));
     expect(service.requests).toHaveLength(1);
   });
+
+  test('charges once with the journal of the other build', async () => {
+    const file = sqliteFile();
+    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const other = kind === 'module' ? 'commonjs' : 'module';
+    const first = await chargeFromBuild(kind, service.baseUrl, file.path, other);
+    expect(await chargeFromBuild(kind, service.baseUrl, file.path, other)).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+  });
 });
 
-test('many processes at once make one charge for one key, and all print it', async () => {
+test('makes one charge in many concurrent processes, and all print it', async () => {
   const file = sqliteFile();
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
   const all = Array.from({ length: 3 }, () =>
@@ -65,7 +81,7 @@ test('many processes at once make one charge for one key, and all print it', asy
   expect(service.requests).toHaveLength(1);
 });
 
-test('a process that is killed in the middle of its charge leaves it in doubt, and nothing is sent again', async () => {
+test('leaves the key unresolved after its process is killed', async () => {
   const file = sqliteFile();
   const arrived = Promise.withResolvers<void>();
   const service = await startService(() => arrived.resolve());
@@ -81,13 +97,13 @@ test('a process that is killed in the middle of its charge leaves it in doubt, a
 
 test.each([
   ['a charge', 200, { reference: 'TXN-8f2c61d0' }],
-  ['a refusal', 422, { code: 'invalid_request' }],
-  ['a doubt', 500, { code: 'outcome_unknown' }],
+  ['a rejection', 422, { code: 'invalid_request' }],
+  ['an unknown outcome', 500, { code: 'outcome_unknown' }],
 ])('a process ends by itself after %s with a journal: no timer keeps it', async (_what, status, end) => {
   const file = sqliteFile();
   const body = status === 200 ? answers.chargeMobileMoney() : {};
   const service = await startService((response) => json(response, status, body, { connection: 'close' }));
-  // The beat of its lease would keep it for ever, and it would be killed.
+  // A heartbeat left behind would keep the process alive.
   const { stdout, stderr } = await run(process.execPath, [charge, service.baseUrl, file.path, KEY], {
     timeout: 15_000,
   });

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import type { ChargeMobileMoneyInput, CreateOptions } from '../../../src/index.ts';
 import { IdempotencyConflictError } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
+import { kinds } from '../../helpers/journals.ts';
+import { KEY, refusedConnection, replayOf } from '../../helpers/keyed-calls.ts';
 import {
   answers,
   charge,
@@ -12,8 +14,6 @@ import {
   payment,
   startService,
 } from '../../helpers/service.ts';
-import { kinds } from './journals.ts';
-import { KEY, refusedConnection, replayOf } from './keyed-calls.ts';
 
 type Given = [input: Partial<ChargeMobileMoneyInput>, options?: CreateOptions];
 
@@ -30,36 +30,33 @@ const others: [string, Given, first?: Given][] = [
     [{}, { extraBody: { meta: { order: 17 } } }],
   ],
   [
-    'a list where there was an object',
+    'a list instead of an object',
     [{}, { extraBody: { meta: [['order', 17]] } }],
     [{}, { extraBody: { meta: { order: 17 } } }],
   ],
   ['a list in another order', [{}, { extraBody: { to: [2, 1] } }], [{}, { extraBody: { to: [1, 2] } }]],
-  ['text where there was a number', [{}, { extraBody: { to: '1' } }], [{}, { extraBody: { to: 1 } }]],
+  ['text instead of a number', [{}, { extraBody: { to: '1' } }], [{}, { extraBody: { to: 1 } }]],
 ];
 
-test.each(others)(
-  '%s under a key that was used is refused, and nothing is sent',
-  async (_what, other, first) => {
-    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
-    const client = service.client({ journal: memoryJournal() });
-    const send = ([input, options]: Given) =>
-      client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
-    await send(first ?? [{}]);
-    const failure = await failureOf(send(other));
-    expect(failure).toBeInstanceOf(IdempotencyConflictError);
-    expect(Object(failure).message.length).toBeLessThanOrEqual(200);
-    expect(failure).toMatchObject({
-      operation: 'chargeMobileMoney',
-      outcome: 'unknown',
-      idempotencyKey: KEY,
-      retryable: false,
-    });
-    expect(service.requests).toHaveLength(1);
-  },
-);
+test.each(others)('refuses %s under a used key, and sends nothing', async (_what, other, first) => {
+  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const client = service.client({ journal: memoryJournal() });
+  const send = ([input, options]: Given) =>
+    client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
+  await send(first ?? [{}]);
+  const failure = await failureOf(send(other));
+  expect(failure).toBeInstanceOf(IdempotencyConflictError);
+  expect(Object(failure).message.length).toBeLessThanOrEqual(200);
+  expect(failure).toMatchObject({
+    operation: 'chargeMobileMoney',
+    outcome: 'unknown',
+    idempotencyKey: KEY,
+    retryable: false,
+  });
+  expect(service.requests).toHaveLength(1);
+});
 
-test('the other operation under a key that was used is refused', async () => {
+test('refuses the other operation under a used key', async () => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   const client = service.client({ journal: memoryJournal() });
   await client.initialize(payment, { idempotencyKey: KEY });
@@ -71,24 +68,24 @@ test('the other operation under a key that was used is refused', async () => {
 const reordered = Object.fromEntries(Object.entries(charge).reverse());
 
 const same: [string, Given, first?: Given][] = [
-  ['its fields in another order', [reordered]],
+  ['fields in another order', [reordered]],
   ['the amount as a number', [{ amount: 25.5 }]],
-  ['the currency in so many words', [{ currency: 'GHS' }]],
+  ['an explicit default currency', [{ currency: 'GHS' }]],
   ['the currency in lower case', [{ currency: 'ghs' }]],
   ['a currency of undefined', [{ currency: undefined }]],
   [
-    'its extra fields in another order',
+    'extra fields in another order',
     [{}, { extraBody: { b: { d: 2, c: [1, { f: 1, e: 2 }] }, a: 1 } }],
     [{}, { extraBody: { a: 1, b: { c: [1, { e: 2, f: 1 }], d: 2 } } }],
   ],
-  ['no extra fields in so many words', [{}, { extraBody: {} }]],
+  ['an explicit empty extraBody', [{}, { extraBody: {} }]],
   [
     'another timeout, other headers and retries',
     [{}, { timeout: 999, headers: { 'x-trace': '7' }, maxRetries: 4 }],
   ],
 ];
 
-test.each(same)('%s is the same input: the result is given', async (_what, again, first) => {
+test.each(same)('replays the result for %s', async (_what, again, first) => {
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
   const client = service.client({ journal: memoryJournal() });
   const send = ([input, options]: Given) =>
@@ -98,7 +95,7 @@ test.each(same)('%s is the same input: the result is given', async (_what, again
   expect(service.requests).toHaveLength(1);
 });
 
-test.each(['unknown', 'begun'])('other input is refused while the first is %s', async (state) => {
+test.each(['unknown', 'begun'])('refuses other input while the record is %s', async (state) => {
   const other = { ...charge, amount: 30 };
   const journal = memoryJournal();
   const answered = Promise.withResolvers<void>();
@@ -135,7 +132,7 @@ test.each(kinds)(
     );
     expect(results.filter(({ replayed }) => !replayed)).toHaveLength(1);
     expect(service.requests.map(({ body }) => JSON.parse(body).phone)).toEqual(['0244123', PHONE]);
-    // From now on a charge exists, and the first input is another one.
+    // Now a charge exists, and the first input is other input.
     const conflict = client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY });
     expect(await failureOf(conflict)).toBeInstanceOf(IdempotencyConflictError);
     expect(service.requests).toHaveLength(2);
@@ -156,7 +153,7 @@ test('sends other input under a key whose call found no connection', async () =>
   expect(await client.chargeMobileMoney(charge, { idempotencyKey: KEY })).toMatchObject({ replayed: false });
 });
 
-test.each(kinds)('settled as not charged, a key is free for other input (%s)', async (_kind, handles) => {
+test.each(kinds)('sends other input after not_charged (%s)', async (_kind, handles) => {
   const service = await startService((response, _request, count) =>
     count === 1
       ? json(response, 500, {})
@@ -171,7 +168,7 @@ test.each(kinds)('settled as not charged, a key is free for other input (%s)', a
   expect(result).toMatchObject({ amount: '30.00' });
 });
 
-test('the message says what to look at before anything else is charged, and shows nothing of the customer', async () => {
+test('says how to resolve the key, and shows no customer data', async () => {
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
   const client = service.client({ journal: memoryJournal() });
   const idempotencyKey = `17 of ${EMAIL}, ${PHONE}`;

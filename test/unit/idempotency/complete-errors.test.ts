@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
+import { changed, sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
-import { fakeClocks, pass, turns, until } from './clocks.ts';
 import { heldService } from './held-service.ts';
-import { changed, sharedStore } from './journals.ts';
-import { charged, KEY } from './keyed-calls.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 const never = () => new Promise<never>(() => {});
@@ -22,8 +22,8 @@ function listening() {
 }
 
 const ends: [string, () => Promise<never>][] = [
-  ['fails for good', down],
-  ['never answers', never],
+  ['always fails', down],
+  ['never responds', never],
   [
     'throws at once',
     () => {
@@ -32,8 +32,8 @@ const ends: [string, () => Promise<never>][] = [
   ],
 ];
 
-describe.each(ends)('where recording the end %s', (_what, end) => {
-  test('the caller still gets the result, hears of it, and the key never charges again', async () => {
+describe.each(ends)('if recording the outcome %s', (_what, end) => {
+  test('returns the result, reports not_recorded, and never charges again', async () => {
     fakeClocks();
     const service = await serve();
     const shared = sharedStore();
@@ -56,7 +56,7 @@ describe.each(ends)('where recording the end %s', (_what, end) => {
   });
 });
 
-test('where the end of a failure cannot be recorded, the failure is told as it was', async () => {
+test('rethrows the error of the call if its outcome cannot be recorded', async () => {
   fakeClocks();
   const service = await startService((response) => json(response, 422, {}));
   const { journalled, errors, ...options } = listening();
@@ -70,28 +70,25 @@ test('where the end of a failure cannot be recorded, the failure is told as it w
   expect(errors).toHaveLength(1);
 });
 
-test.each([1, 3, 5])(
-  'an end that fails %i times and then works is recorded, and nobody is alarmed',
-  async (times) => {
-    fakeClocks();
-    const service = await serve();
-    const shared = sharedStore();
-    const journal = shared.journal();
-    const { journalled, errors, ...options } = listening();
-    let tries = 0;
-    const failing = changed(journal, {
-      complete: (...step) => (++tries <= times ? down() : journal.complete(...step)),
-    });
-    const call = charged(service.client({ journal: failing, ...options }));
-    await until(() => tries === 1);
-    await pass(4_000, 100);
-    expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
-    expect(shared.states(KEY)).toEqual(['begun', 'completed']);
-    expect([...journalled(), ...errors]).toEqual([]);
-  },
-);
+test.each([1, 3, 5])('records an outcome after %i failed writes, without an event', async (times) => {
+  fakeClocks();
+  const service = await serve();
+  const shared = sharedStore();
+  const journal = shared.journal();
+  const { journalled, errors, ...options } = listening();
+  let tries = 0;
+  const failing = changed(journal, {
+    complete: (...step) => (++tries <= times ? down() : journal.complete(...step)),
+  });
+  const call = charged(service.client({ journal: failing, ...options }));
+  await until(() => tries === 1);
+  await pass(4_000, 100);
+  expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(shared.states(KEY)).toEqual(['begun', 'completed']);
+  expect([...journalled(), ...errors]).toEqual([]);
+});
 
-test('an end whose answer is lost is known again, and the result given', async () => {
+test('recognises its own completion after its response was lost', async () => {
   fakeClocks();
   const service = await serve();
   const shared = sharedStore();
@@ -110,14 +107,14 @@ test('an end whose answer is lost is known again, and the result given', async (
   expect(shared.states(KEY)).toEqual(['begun', 'completed']);
 });
 
-test('renewals that fail while a charge is under way do not lose its result', async () => {
+test('records the result after failed renewals', async () => {
   fakeClocks();
   const shared = sharedStore();
   const { service, arrived, answer } = await heldService();
   let out = false;
   const store: JournalStore = {
     read: (key) => (out ? down() : shared.store.read(key)),
-    // What is written while the database is out of reach is done, and nobody hears of it.
+    // A write while the database is unreachable is done, and its response is lost.
     write: async (...step) => {
       const written = await shared.store.write(...step);
       return out ? down() : written;

@@ -1,15 +1,15 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
 import { createJournal, type Journal, type JournalStore } from '../../../src/journal/index.ts';
+import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
+import { changed, sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { answers, failureOf, json, startService } from '../../helpers/service.ts';
-import { fakeClocks, pass, turns, until } from './clocks.ts';
-import { changed, sharedStore } from './journals.ts';
-import { charged, KEY } from './keyed-calls.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
 
-/** A journal that is asked, from `asked` on, and begins nothing until it wakes. */
+/** A journal that gets a claim at `asked`, and does not write it until it wakes. */
 function hungJournal(journal: Journal) {
   const asked = Promise.withResolvers<void>();
   const wakes = Promise.withResolvers<void>();
@@ -23,8 +23,8 @@ function hungJournal(journal: Journal) {
   return { hung, asked: asked.promise, wake: wakes.resolve };
 }
 
-describe('where the intent cannot be recorded', () => {
-  test('nothing is sent, and the same call may be made again', async () => {
+describe('if the claim cannot be recorded', () => {
+  test('sends nothing, with a retryable error', async () => {
     const service = await serve();
     const shared = sharedStore();
     const store: JournalStore = { read: down, write: down };
@@ -43,7 +43,7 @@ describe('where the intent cannot be recorded', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('and only its answer was lost, the record is found and the charge made', async () => {
+  test('finds the record and charges if only the response was lost', async () => {
     const service = await serve();
     const shared = sharedStore();
     const write = vi.fn<JournalStore['write']>(async (...step) => {
@@ -57,7 +57,7 @@ describe('where the intent cannot be recorded', () => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('and nobody can tell whether it was, nothing is sent, now or later, until it is settled', async () => {
+  test('sends nothing until it is resolved if it might be recorded', async () => {
     fakeClocks();
     const service = await serve();
     const shared = sharedStore();
@@ -82,8 +82,8 @@ describe('where the intent cannot be recorded', () => {
   });
 });
 
-describe('a journal that does not answer', () => {
-  test('is not waited for without end: nothing is sent, and a claim that comes late is given back', async () => {
+describe('a journal that does not respond', () => {
+  test('times out, sends nothing, and releases a late claim', async () => {
     fakeClocks();
     const service = await serve();
     const shared = sharedStore();
@@ -99,32 +99,29 @@ describe('a journal that does not answer', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test.each(['abort', 'close'])(
-    'gives way to an %s, and a claim that comes late is given back',
-    async (by) => {
-      fakeClocks();
-      const service = await serve();
-      const shared = sharedStore();
-      const { hung, asked, wake } = hungJournal(shared.journal());
-      const abort = new AbortController();
-      const client = service.client({ journal: hung });
-      const call = failureOf(charged(client, { signal: abort.signal }));
-      await asked;
-      await turns();
-      if (by === 'abort') abort.abort();
-      else client.close();
-      await turns();
-      await pass(1_000);
-      if (by === 'abort') expect(await call).toBe(abort.signal.reason);
-      else expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent' });
-      wake();
-      await until(() => shared.states(KEY).length === 2);
-      expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
-      expect(service.requests).toEqual([]);
-    },
-  );
+  test.each(['abort', 'close'])('ends at %s, and releases a late claim', async (by) => {
+    fakeClocks();
+    const service = await serve();
+    const shared = sharedStore();
+    const { hung, asked, wake } = hungJournal(shared.journal());
+    const abort = new AbortController();
+    const client = service.client({ journal: hung });
+    const call = failureOf(charged(client, { signal: abort.signal }));
+    await asked;
+    await turns();
+    if (by === 'abort') abort.abort();
+    else client.close();
+    await turns();
+    await pass(1_000);
+    if (by === 'abort') expect(await call).toBe(abort.signal.reason);
+    else expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+    wake();
+    await until(() => shared.states(KEY).length === 2);
+    expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
+    expect(service.requests).toEqual([]);
+  });
 
-  test('but is about to: after an abort the key is left free before the caller goes on', async () => {
+  test('releases its claim before an abort rejects, if it comes soon', async () => {
     const service = await serve();
     const shared = sharedStore();
     const journal = shared.journal();

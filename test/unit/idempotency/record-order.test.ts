@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { JournalEntry } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
+import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
-import { changed, kinds, sharedStore } from './journals.ts';
-import { charged, KEY, keyed, posts } from './keyed-calls.ts';
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
-  test.each(posts)('holds the intent of %s before the request leaves', async (operation) => {
+  test.each(posts)('holds the intent of %s before the request is sent', async (operation) => {
     const handle = handles();
     const other = handle();
     const found: (JournalEntry | null)[] = [];
@@ -20,7 +20,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     ]);
   });
 
-  test.each(posts)('holds the result of %s before the caller has it', async (operation) => {
+  test.each(posts)('holds the result of %s before the caller gets it', async (operation) => {
     const handle = handles();
     const service = await startService((response) => json(response, 200, answers[operation]()));
     const call = keyed[operation](service.client({ journal: handle() }));
@@ -41,7 +41,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 });
 
-test('nothing leaves while the journal has not said that the intent is recorded', async () => {
+test('sends nothing until the claim is recorded', async () => {
   const shared = sharedStore();
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<void>();
@@ -53,7 +53,7 @@ test('nothing leaves while the journal has not said that the intent is recorded'
     },
   });
   const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
-  // A whole exchange with the service fits in between, so that a request sent too early would have come in.
+  // Another request fits in between, so that one sent too early would have arrived.
   const call = charged(service.client({ journal }));
   await asked.promise;
   await service.client().chargeMobileMoney(charge);
@@ -63,7 +63,7 @@ test('nothing leaves while the journal has not said that the intent is recorded'
   expect(service.requests).toHaveLength(2);
 });
 
-test('the caller waits until the result is recorded', async () => {
+test('returns nothing until the result is recorded', async () => {
   const shared = sharedStore();
   const journal = shared.journal();
   const ended = Promise.withResolvers<void>();

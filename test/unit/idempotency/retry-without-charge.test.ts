@@ -1,13 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { CreateOptions, PaymentsClientOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
-import { API_KEY, answers, failureOf, json, startService } from '../../helpers/service.ts';
-import { kinds, sharedStore } from './journals.ts';
-import { charged, KEY, keyed, posts, refusedConnection, replayOf } from './keyed-calls.ts';
+import { kinds, sharedStore } from '../../helpers/journals.ts';
+import {
+  betweenClaimAndRequest,
+  charged,
+  KEY,
+  keyed,
+  posts,
+  refusedConnection,
+  replayOf,
+} from '../../helpers/keyed-calls.ts';
+import { answers, failureOf, json, startService } from '../../helpers/service.ts';
 
 const rejections: [string, number, unknown][] = [
   ...[400, 401, 403, 404, 409, 422, 429].map((status): [string, number, unknown] => [
-    `an answer ${status}`,
+    `a response ${status}`,
     status,
     { message: 'no' },
   ]),
@@ -15,7 +23,7 @@ const rejections: [string, number, unknown][] = [
 ];
 
 describe.each(rejections)('after %s', (_what, status, body) => {
-  test.each(posts)('%s is rejected, and the same key may be sent again', async (operation) => {
+  test.each(posts)('rejects %s, and sends again under the same key', async (operation) => {
     const service = await startService((response, _request, count) =>
       count === 1 ? json(response, status, body) : json(response, 200, answers[operation]()),
     );
@@ -31,35 +39,29 @@ describe.each(rejections)('after %s', (_what, status, body) => {
 
 type Unsent = () => Promise<[PaymentsClientOptions, CreateOptions?]>;
 
-/** It gives a key before the claim, and fails when it is asked for that of the request. */
-function secondTime(fails: () => Promise<string>): () => Promise<string> {
-  let asked = 0;
-  return async () => (++asked === 1 ? API_KEY : fails());
-}
-
 const unsent: [string, string, Unsent][] = [
   ['no connection was made', 'not_sent', async () => [{ fetch: refusedConnection }]],
   [
     'the apiKey function failed',
     'not_sent',
-    async () => [{ apiKey: secondTime(() => Promise.reject(new Error('no vault'))) }],
+    async () => [betweenClaimAndRequest(() => Promise.reject(new Error('no vault')))],
   ],
   [
-    'the signal was aborted before anything left',
+    'the signal was aborted before anything was sent',
     'abort',
     async () => {
       const abort = new AbortController();
-      const apiKey = secondTime(() => {
+      const options = betweenClaimAndRequest(() => {
         abort.abort(new Error('the customer left'));
-        return new Promise<string>(() => {});
+        return new Promise(() => {});
       });
-      return [{ apiKey }, { signal: abort.signal }];
+      return [options, { signal: abort.signal }];
     },
   ],
 ];
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
-  test.each(unsent)('where %s, the same key may be sent again', async (_what, ended, how) => {
+  test.each(unsent)('sends again under the same key if %s', async (_what, ended, how) => {
     const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
     const handle = handles();
     const [options, callOptions] = await how();
@@ -73,7 +75,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('of many callers that try again at once, one sends', async () => {
+  test('lets one of many concurrent retries send', async () => {
     const service = await startService((response, _request, count) =>
       count === 1 ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
     );
@@ -85,7 +87,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(service.requests).toHaveLength(2);
   });
 
-  test('of many callers at once, those that wait send in turn as long as the service refuses', async () => {
+  test('sends waiting calls in turn while the service rejects', async () => {
     const refusals = 3;
     const service = await startService((response, _request, count) =>
       count <= refusals ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
@@ -97,7 +99,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 });
 
-test('a 429 that is retried is one record and one charge', async () => {
+test('makes one record and one charge for a retried 429', async () => {
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
     count < 3 ? json(response, 429, {}) : json(response, 201, answers.chargeMobileMoney()),
@@ -109,7 +111,7 @@ test('a 429 that is retried is one record and one charge', async () => {
   expect(shared.states(KEY)).toEqual(['begun', 'completed']);
 });
 
-test('a 429, and then an answer that is lost, leaves the charge in doubt', async () => {
+test('leaves the key unresolved after a 429 and a lost response', async () => {
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
     count === 1 ? json(response, 429, {}) : response.destroy(),
@@ -121,7 +123,7 @@ test('a 429, and then an answer that is lost, leaves the charge in doubt', async
   expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
 });
 
-test('an abort while a 429 is slept off leaves the key free', async () => {
+test('frees the key after an abort in the pause of a 429', async () => {
   const shared = sharedStore();
   const abort = new AbortController();
   const service = await startService((response, _request, count) =>

@@ -10,8 +10,8 @@ import {
   type JournalStore,
   memoryJournal,
   type StoredRecord,
-} from '../../../src/journal/index.ts';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+} from '../../src/journal/index.ts';
+import { sqliteJournal } from '../../src/journal/sqlite.ts';
 
 /** A SQLite file of the test's own. */
 export function sqliteFile() {

@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
+import { sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
-import { sharedStore } from './journals.ts';
-import { charged, KEY, replayOf } from './keyed-calls.ts';
 
 const serve = () =>
   startService((response, { path }) =>
     json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
   );
 
-test('headers, extra fields and a key go together; the key itself does not leave', async () => {
+test('sends headers and extra fields with a key, but not the key', async () => {
   const service = await serve();
   const client = service.client({ journal: memoryJournal(), headers: { 'x-shop': 'accra' } });
   await charged(client, { headers: { 'x-trace': '7' }, extraBody: { callback_url: 'https://shop.example' } });
@@ -25,7 +25,7 @@ test('headers, extra fields and a key go together; the key itself does not leave
   expect(JSON.stringify(request)).not.toContain(KEY);
 });
 
-test('extra fields that are nested too deep to be recognised again are refused, and nothing is sent', async () => {
+test('refuses extra fields that are nested too deep for a fingerprint', async () => {
   const service = await serve();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
@@ -47,7 +47,7 @@ test('extra fields that are nested too deep to be recognised again are refused, 
   expect(service.requests).toHaveLength(20 - refusals.length);
 });
 
-test('the timeout of a call is that of its request, not of its record', async () => {
+test('applies the timeout to the request, not to the journal', async () => {
   const shared = sharedStore();
   const service = await startService(() => {});
   const call = charged(service.client({ journal: shared.journal() }), { timeout: 50 });
@@ -55,7 +55,7 @@ test('the timeout of a call is that of its request, not of its record', async ()
   expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
 });
 
-test('a charge that is in flight when the client is closed is recorded and given', async () => {
+test('records and returns a charge in flight at close()', async () => {
   const journal = memoryJournal();
   const { service, arrived, answer } = await heldService();
   const client = service.client({ journal });
@@ -70,7 +70,7 @@ test('a charge that is in flight when the client is closed is recorded and given
 /** The same for all requests, so that they can be compared. */
 const headers = { 'x-request-id': 'req-7' };
 
-describe('calls without a key, by a client that has a journal', () => {
+describe('calls without a key, by a client with a journal', () => {
   async function told(journal: boolean) {
     const events: PaymentsEvent[] = [];
     const shared = sharedStore();
@@ -96,7 +96,7 @@ describe('calls without a key, by a client that has a journal', () => {
     return { events, results, requests, writes: shared.writes };
   }
 
-  test('are sent, answered and told as without one, and nothing is recorded', async () => {
+  test('behave as without a journal, and record nothing', async () => {
     const withJournal = await told(true);
     expect(withJournal).toEqual(await told(false));
     expect(withJournal.requests).toHaveLength(4);
@@ -104,7 +104,7 @@ describe('calls without a key, by a client that has a journal', () => {
   });
 });
 
-test('a new key is sent and told as a call without one is', async () => {
+test('sends a new key with the events of a call without one', async () => {
   const told = async (idempotencyKey: string | null) => {
     const events: PaymentsEvent[] = [];
     const service = await serve();

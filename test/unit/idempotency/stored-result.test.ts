@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError } from '../../../src/index.ts';
+import { sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY, keyed, replayOf } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, answers, EMAIL, failureOf, json, PHONE, startService } from '../../helpers/service.ts';
-import { sharedStore } from './journals.ts';
-import { charged, KEY, keyed, replayOf } from './keyed-calls.ts';
 
 const started = async (checkout_url: string) => {
   const shared = sharedStore();
@@ -13,7 +13,7 @@ const started = async (checkout_url: string) => {
   return { shared, service, client, first };
 };
 
-describe('a checkout page whose address', () => {
+describe('a checkout_url that', () => {
   test.each([
     'https://p.example/checkout/TXN-1',
     'https://p.example/@shop/checkout/TXN-1',
@@ -33,8 +33,8 @@ describe('a checkout page whose address', () => {
     ['has it escaped', `https://p.example/@shop/TXN-1?help=help@shop.com&email=${encodeURIComponent(EMAIL)}`],
     ['has it in upper case', `https://p.example/@shop/TXN-1?help=help@shop.com#${EMAIL.toUpperCase()}`],
     ['has the key in it', `https://p.example/@shop/TXN-1?help=help@shop.com&key=${API_KEY}`],
-    ['is none without the customer', `https://${EMAIL}/checkout/TXN-1`],
-    ['is too long to keep', `https://p.example/${'x'.repeat(20_000)}`],
+    ['is not one without the email', `https://${EMAIL}/checkout/TXN-1`],
+    ['is too long to store', `https://p.example/${'x'.repeat(20_000)}`],
   ])('%s is never replayed damaged: its key is unknown, until it is resolved', async (_what, address) => {
     const { shared, service, client, first } = await started(address);
     expect(first.checkout_url).toBe(address);
@@ -51,7 +51,7 @@ describe('a checkout page whose address', () => {
   });
 });
 
-describe('of a long answer little is stored, and the charge is given again', () => {
+describe('a long response is truncated, and its charge is replayed', () => {
   const filler = 'x'.repeat(100_000);
   const lengthy: [string, object, string][] = [
     ['a long message', {}, `${filler} ${EMAIL}`],
@@ -79,7 +79,7 @@ describe('of a long answer little is stored, and the charge is given again', () 
     expect(service.requests).toHaveLength(1);
   });
 
-  test('what is short beside it is kept', async () => {
+  test('keeps the short fields beside it', async () => {
     const shared = sharedStore();
     const answer = answers.chargeMobileMoney({ note: filler, processor: 'MP-1', fees: [{ amount: 0.5 }] });
     const service = await startService((response) => json(response, 200, answer));
@@ -93,7 +93,7 @@ describe('of a long answer little is stored, and the charge is given again', () 
   });
 });
 
-test('a fault of the runtime while a result is recorded costs the caller nothing, and its key is never charged again', async () => {
+test('returns the result if the runtime fails while it is stored', async () => {
   const shared = sharedStore();
   const service = await startService((response) => {
     vi.spyOn(String.prototype, 'matchAll').mockImplementation(() => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
+import { sharedStore } from '../../helpers/journals.ts';
 import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
-import { sharedStore } from './journals.ts';
 
 const serve = () =>
   startService((response, { path }) =>
@@ -24,8 +24,8 @@ describe('a client with a journal', () => {
     const service = await serve();
     const shared = sharedStore();
     const client = service.client({ journal: shared.journal() });
-    // A queue runs a failed job again.
-    for (let tries = 0; tries < 3; tries++) {
+    // A queue retries a failed job.
+    for (let attempts = 0; attempts < 3; attempts++) {
       const failure = await failureOf(client.chargeMobileMoney(charge, options));
       expect(failure).toBeInstanceOf(ConfigurationError);
       expect(failure).toMatchObject({

@@ -1,0 +1,46 @@
+import { vi } from 'vitest';
+import type { CreateOptions, PaymentsClient, PaymentsClientOptions } from '../../src/index.ts';
+import { API_KEY, charge, payment } from './service.ts';
+
+export const KEY = 'order-17';
+export const posts = ['initialize', 'chargeMobileMoney'] as const;
+
+/** A valid call of each operation that takes a key, under {@link KEY}. */
+export const keyed = {
+  initialize: (client: PaymentsClient, options: CreateOptions = {}) =>
+    client.initialize(payment, { idempotencyKey: KEY, ...options }),
+  chargeMobileMoney: (client: PaymentsClient, options: CreateOptions = {}) =>
+    client.chargeMobileMoney(charge, { idempotencyKey: KEY, ...options }),
+};
+
+/** The replay of a result. */
+export const replayOf = (result: object) => ({
+  ...result,
+  ...('message' in result ? { message: '' } : {}),
+  replayed: true,
+});
+
+export const charged = keyed.chargeMobileMoney;
+
+/** A fetch that gets no connection, with the error of the runtime's own. */
+export const refusedConnection = async (url: string): Promise<Response> => {
+  const { hostname, port } = new URL(url);
+  const facts = { code: 'ECONNREFUSED', syscall: 'connect', address: hostname, port: Number(port) };
+  const cause = Object.assign(new Error(`connect ECONNREFUSED ${hostname}:${port}`), facts);
+  throw new TypeError('fetch failed', { cause });
+};
+
+/** Runs `work` between claim and request: the first attempt gets no connection, and the retry asks for the key. */
+export function betweenClaimAndRequest(work: () => unknown): PaymentsClientOptions {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  let keys = 0;
+  let attempts = 0;
+  return {
+    apiKey: async () => {
+      if (++keys === 2) await work();
+      return API_KEY;
+    },
+    fetch: (url, init) => (++attempts === 1 ? refusedConnection(url) : fetch(url, init)),
+    maxRetries: 1,
+  };
+}
