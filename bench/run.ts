@@ -1,15 +1,15 @@
 const benches: Record<string, { about: string; run: (args: string[]) => Promise<void> | void }> = {
   calls: {
     about:
-      'CPU and time of one verify, ours beside other clients [--rounds 9] [--calls 6000] [--only fetch,ours] [--plot]',
+      'CPU and time of one verify, of our client and others [--rounds 9] [--calls 6000] [--only fetch,ours] [--plot]',
     run: async (args) => (await import('./calls/bench.ts')).benchCalls(args),
   },
   imports: {
-    about: 'milliseconds to load the built package, beside other SDKs [--rounds 15]',
+    about: 'milliseconds to load the built package and other SDKs [--rounds 15]',
     run: async (args) => (await import('./imports/bench.ts')).benchImports(args),
   },
   size: {
-    about: 'kB in a bundle, beside other SDKs [--plot]',
+    about: 'kB of our package and other SDKs in a bundle [--plot]',
     run: async (args) => (await import('./size/bench.ts')).benchSize(args),
   },
   schedule: {
@@ -18,7 +18,7 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     run: async (args) => (await import('./schedule/bench.ts')).benchSchedule(args),
   },
   journal: {
-    about: 'what each journal adds to a charge, beside one without [--rounds 5] [--charges 600]',
+    about: 'what each journal adds to a charge [--rounds 5] [--charges 600]',
     run: async (args) => (await import('./journal/bench.ts')).benchJournal(args),
   },
   sandbox: {
@@ -26,7 +26,8 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     run: async (args) => (await import('./sandbox/bench.ts')).benchSandbox(args),
   },
   waits: {
-    about: 'memory, time and CPU of 100,000 waits in one process, ours and others [--rounds 3] [--plot]',
+    about:
+      'memory, time and CPU of 100,000 waits in one process, of our client and others [--rounds 3] [--plot]',
     run: async (args) => (await import('./waits/bench.ts')).benchWaits(args),
   },
 };

@@ -1,12 +1,12 @@
 type Cell = string | number | null | undefined;
 
-/** What a column is called, and what it says of one row. */
+/** A column: its head, and its cell for a row. */
 export type Column<Row> = readonly [head: string, cell: (row: Row) => Cell];
 
-/** Rows in aligned columns: the first to the left, figures to the right. */
+/** Prints rows in aligned columns: the first column to the left, the others to the right. */
 export function printTable<Row>(title: string, rows: readonly Row[], columns: readonly Column<Row>[]): void {
   const heads = columns.map(([head]) => head);
-  const body = rows.map((row) => columns.map(([, cell]) => shown(cell(row))));
+  const body = rows.map((row) => columns.map(([, cell]) => formatCell(cell(row))));
   const widths = columns.map((_, column) =>
     Math.max(...[heads, ...body].map((line) => line[column]?.length ?? 0)),
   );
@@ -19,12 +19,12 @@ export function printTable<Row>(title: string, rows: readonly Row[], columns: re
   console.log([`\n${title}\n`, ...aligned.map((line) => `  ${line.join('  ')}`.trimEnd())].join('\n'));
 }
 
-/** How many times as much: 1.00x is the same. */
+/** Formats a ratio. 1.00x is the same. */
 export function ratio(value: number | null | undefined, of: number | null | undefined): string {
   return value && of ? `${(value / of).toFixed(2)}x` : '-';
 }
 
-function shown(cell: Cell): string {
+function formatCell(cell: Cell): string {
   if (typeof cell === 'string') return cell;
   if (typeof cell !== 'number' || !Number.isFinite(cell)) return '-';
   return cell < 100 ? cell.toFixed(cell < 20 ? 2 : 1) : Math.round(cell).toLocaleString('en-US');

@@ -1,17 +1,17 @@
 import * as Plot from '@observablehq/plot';
 import { OTHERS, OURS } from './svg.ts';
 
-/** One bar: its length, and what is written at its end. */
+/** One bar: its length, and the text at its end. */
 export interface Bar {
   label: string;
   value: number;
   note: string;
   isOurs: boolean;
-  /** Bars of several groups stand side by side. */
+  /** Groups of bars are side by side. */
   group?: string;
 }
 
-/** Horizontal bars in the order they are given, labelled instead of read off an axis. */
+/** Creates horizontal bars in the given order, with labels instead of an axis. */
 export function bars(rows: readonly Bar[]): Plot.PlotOptions {
   const isGrouped = rows.some(({ group }) => group !== undefined);
   const group = isGrouped ? { fx: 'group' } : {};

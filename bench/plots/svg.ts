@@ -3,13 +3,13 @@ import * as Plot from '@observablehq/plot';
 import { JSDOM } from 'jsdom';
 import { machine } from '../conditions.ts';
 
-/** A picture for the README: it brings its own background, in the colours of the reader's system. */
+/** A picture for the README. It has its own background, in the colours of the reader's system. */
 export interface Picture {
-  /** Of the file in docs/images, without `.svg`. */
+  /** The name of the file in docs/images, without `.svg`. */
   name: string;
   title: string;
   subtitle: string;
-  /** Makes the same figures again. */
+  /** The command that measures the figures again. */
   command: string;
   width?: number;
   height: number;
@@ -18,7 +18,7 @@ export interface Picture {
 
 export const OURS = 'var(--ours)';
 export const OTHERS = 'var(--others)';
-/** What figures are held against. */
+/** The colour of the baseline. */
 export const BASE = 'var(--base)';
 
 const folder = new URL('../../docs/images/', import.meta.url);
@@ -40,10 +40,10 @@ const style = `
   .caption { fill: var(--quiet); font-size: 11px; }
   .plot { color: var(--text); --plot-background: var(--ground); font-size: 12px; overflow: visible; }`;
 
-/** Draws it and writes it to docs/images. */
+/** Draws a picture and writes it to docs/images. */
 export function writePicture({ name, title, subtitle, command, width = WIDTH, height, plot }: Picture): void {
   const { document } = new JSDOM().window;
-  const outer = element(document, 'svg', {
+  const outer = createElement(document, 'svg', {
     xmlns: NAMESPACE,
     viewBox: `0 0 ${width} ${HEAD + height + FOOT}`,
     width: String(width),
@@ -56,9 +56,9 @@ export function writePicture({ name, title, subtitle, command, width = WIDTH, he
   const day = new Date().toISOString().slice(0, 10);
   const caption = `${day}, Node ${process.version}, ${machine()}: ${command}`;
   outer.append(
-    element(document, 'title', {}, `${title}: ${subtitle}`),
-    element(document, 'style', {}, style),
-    element(document, 'rect', {
+    createElement(document, 'title', {}, `${title}: ${subtitle}`),
+    createElement(document, 'style', {}, style),
+    createElement(document, 'rect', {
       class: 'ground',
       x: '0.5',
       y: '0.5',
@@ -66,10 +66,10 @@ export function writePicture({ name, title, subtitle, command, width = WIDTH, he
       height: String(HEAD + height + FOOT - 1),
       rx: '8',
     }),
-    element(document, 'text', { class: 'title', x: String(PADDING), y: '32' }, title),
-    element(document, 'text', { class: 'subtitle', x: String(PADDING), y: '53' }, subtitle),
+    createElement(document, 'text', { class: 'title', x: String(PADDING), y: '32' }, title),
+    createElement(document, 'text', { class: 'subtitle', x: String(PADDING), y: '53' }, subtitle),
     inner,
-    element(
+    createElement(
       document,
       'text',
       { class: 'caption', x: String(PADDING), y: String(HEAD + height + FOOT - 14) },
@@ -78,12 +78,17 @@ export function writePicture({ name, title, subtitle, command, width = WIDTH, he
   );
   mkdirSync(folder, { recursive: true });
   writeFileSync(new URL(`${name}.svg`, folder), `${outer.outerHTML}\n`);
-  console.log(`\ndocs/images/${name}.svg is written.`);
+  console.log(`\nWrote docs/images/${name}.svg.`);
 }
 
-function element(document: Document, name: string, attributes: Record<string, string>, text = ''): Element {
-  const made = document.createElementNS(NAMESPACE, name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  made.textContent = text;
-  return made;
+function createElement(
+  document: Document,
+  name: string,
+  attributes: Record<string, string>,
+  text = '',
+): Element {
+  const created = document.createElementNS(NAMESPACE, name);
+  for (const [attribute, value] of Object.entries(attributes)) created.setAttribute(attribute, value);
+  created.textContent = text;
+  return created;
 }

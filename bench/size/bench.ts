@@ -23,15 +23,15 @@ const entries: readonly (readonly [label: string, code: string])[] = [
   ['square', `export { SquareClient } from 'square'`],
 ];
 
-/** What each package with all its dependencies adds to a bundle for Node, as esbuild makes it. */
+/** Measures what each package with all its dependencies adds to a bundle for Node, by esbuild. */
 export async function benchSize(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { plot: { type: 'boolean', default: false } } });
   if (!existsSync(new URL('../../dist/index.js', import.meta.url)))
-    throw new Error('What is packed is what is built: npm run build');
-  const rows = await Promise.all(entries.map(([label, code]) => measured(label, code)));
+    throw new Error('dist is missing. Run npm run build first.');
+  const rows = await Promise.all(entries.map(([label, code]) => measurePackage(label, code)));
   const [own] = rows;
   const title =
-    'kB in a bundle for Node with all dependencies, by esbuild, minified; brotli at its best; unpacked by npm, without dependencies';
+    'kB in a bundle for Node with all dependencies, by esbuild, minified; brotli at its highest level; unpacked by npm, without dependencies';
   printTable(title, rows, [
     ['package', ({ label }) => label],
     ['minified', ({ minified }) => minified / 1_000],
@@ -43,7 +43,7 @@ export async function benchSize(args: string[]): Promise<void> {
   if (values.plot) (await import('./plot.ts')).plotSize(rows);
 }
 
-async function measured(label: string, code: string): Promise<Row> {
+async function measurePackage(label: string, code: string): Promise<Row> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: bench },
     bundle: true,
@@ -56,25 +56,25 @@ async function measured(label: string, code: string): Promise<Row> {
     logLevel: 'error',
   });
   const [file] = outputFiles;
-  if (!file) throw new Error(`esbuild made nothing of ${label}.`);
+  if (!file) throw new Error(`esbuild has no output for ${label}.`);
   const { contents } = file;
   return {
     label,
     minified: contents.byteLength,
     compressed: brotliCompressSync(contents).byteLength,
-    unpacked: label === 'ours' ? await packedByNpm() : await inNodeModules(label),
+    unpacked: label === 'ours' ? await measureOwnPackage() : await measureInstalled(label),
   };
 }
 
-async function packedByNpm(): Promise<number> {
+async function measureOwnPackage(): Promise<number> {
   const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json'], {
     cwd: `${bench}/..`,
   });
-  const told: { unpackedSize: number }[] = Object.values(JSON.parse(stdout));
-  return told[0]?.unpackedSize ?? Number.NaN;
+  const packed: { unpackedSize: number }[] = Object.values(JSON.parse(stdout));
+  return packed[0]?.unpackedSize ?? Number.NaN;
 }
 
-async function inNodeModules(name: string): Promise<number | undefined> {
+async function measureInstalled(name: string): Promise<number | undefined> {
   const folder = join(bench, 'node_modules', name);
   if (!existsSync(folder)) return undefined;
   const found = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -1,12 +1,12 @@
 import { bars } from '../plots/bars.ts';
 import { writePicture } from '../plots/svg.ts';
 
-/** A package in an application's bundle, and in `node_modules`, in bytes. */
+/** The size of a package in a bundle and in `node_modules`, in bytes. */
 export interface Row {
   label: string;
   minified: number;
   compressed: number;
-  /** Of the package itself, without what it depends on; undefined for a part of one. */
+  /** Without dependencies. `undefined` for an entry point. */
   unpacked: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-test('property tests draw what the seed of the run says', () => {
+test('gives the same values for the same seed (property tests)', () => {
   const seed = Number(process.env.PROPERTY_SEED);
   expect(Number.isInteger(seed)).toBe(true);
   expect(fc.readConfigureGlobal().seed).toBe(seed);

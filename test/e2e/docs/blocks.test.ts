@@ -12,12 +12,12 @@ import { type Block, blocksOf, isTestFile } from './blocks.ts';
 import { faultsOf } from './compile.ts';
 import { pages } from './pages.ts';
 import { type Scene, setScene } from './prelude.ts';
-import { falseComments, type Print, runBlock } from './run.ts';
+import { findFalseComments, type Print, runBlock } from './run.ts';
 import { runTestFile } from './run-test-file.ts';
 import { nothingHappens, type Story, stories } from './stories.ts';
 
 const blocks = pages.flatMap(blocksOf);
-// The plain run tries the page that everybody copies from.
+// The short run covers only the README.
 const tried = sized(
   blocks.filter(({ page }) => page === 'README.md'),
   blocks,
@@ -30,19 +30,19 @@ const STEPS = /\b(?:fulfil|release|holdForReview|showPaymentFailed|retryLater|ch
 const WAITS = /\b(?:waitForFinalStatus|watch|reconcile)\(/;
 const BRINGS_ITS_OWN_SERVICE = /\b(?:setupServer|startSandbox)\(/;
 
-test('the blocks that are not run, and why', () => {
+test('runs every block', () => {
   const notRun = blocks.filter(({ notRun }) => notRun !== null);
   expect(notRun.map((block) => `${titleOf(block)}: ${block.notRun}`)).toEqual([]);
 });
 
-test('every story is told of a block that is there', () => {
+test('has a block for every story', () => {
   const titles = blocks.map(titleOf);
   expect(titles.length).toBeGreaterThan(0);
   expect(titles).toEqual(expect.arrayContaining(Object.keys(stories)));
 });
 
 describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, block) => {
-  test('compiles, as merchants who copy it compile it', () => {
+  test('compiles with the options of a strict consumer', () => {
     expect(faults.get(block)).toEqual([]);
   });
 
@@ -50,7 +50,7 @@ describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, 
 
   if (isTestFile(block)) {
     test.each(['msw', 'msw-2'] as const)(
-      'is a test file whose tests pass, with %s',
+      'passes as a test file, with %s',
       async (msw) => {
         const ends = await runTestFile(block, msw);
         expect(ends.length).toBeGreaterThan(0);
@@ -61,17 +61,17 @@ describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, 
     return;
   }
 
-  test('takes each step of the shop that it shows, in one of its stories', () => {
+  test('takes each step that it shows in one of its stories', () => {
     const told = storiesOf(block).flatMap((story) => story.told ?? []);
     const steps = new Set(block.code.match(STEPS));
     expect([...steps].filter((step) => !told.some((line) => line.startsWith(`${step} `)))).toEqual([]);
   });
 
   test.each(storiesOf(block).map((story) => [story.where, story] as const))(
-    'runs where %s',
+    'runs if %s',
     async (__, story) => {
       const { scene, printed } = await play(block, story);
-      expect(falseComments(block, printed)).toEqual([]);
+      expect(findFalseComments(block, printed)).toEqual([]);
       expect(scene.told).toEqual(story.told ?? []);
       if (story.printed) expect(printed.map(({ text }) => text)).toEqual(story.printed);
       if (story.charges !== undefined) expect(scene.mock.charges).toHaveLength(story.charges);
@@ -82,7 +82,7 @@ describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, 
 });
 
 async function play(block: Block, story: Story): Promise<{ scene: Scene; printed: Print[] }> {
-  inAFolderOfItsOwn();
+  useTempFolder();
   const mock = createMockPayments();
   vi.stubEnv('PAYMENTS_BASE_URL', mock.baseUrl);
   vi.stubEnv('PAYMENTS_API_KEY', mock.apiKey);
@@ -102,13 +102,13 @@ async function play(block: Block, story: Story): Promise<{ scene: Scene; printed
   if (BRINGS_ITS_OWN_SERVICE.test(block.code)) server.close();
   else onTestFinished(() => server.close());
   const pool = /\bpool\b/.test(block.code) ? await openPool() : undefined;
-  const printed = await ended(runBlock(block, { ...scene.names, pool }));
+  const printed = await runToEnd(runBlock(block, { ...scene.names, pool }));
   story.afterwards?.(scene);
   return { scene, printed };
 }
 
-/** A block may make a file. */
-function inAFolderOfItsOwn(): void {
+/** A block can create files, so it runs in an empty folder. */
+function useTempFolder(): void {
   const before = process.cwd();
   const folder = mkdtempSync(join(tmpdir(), 'shop-'));
   process.chdir(folder);
@@ -122,14 +122,14 @@ async function openPool(): Promise<pg.Pool> {
   const postgres = await startPostgres();
   const pool = new pg.Pool({ connectionString: postgres.url });
   onTestFinished(async () => {
-    await closed(pool);
+    await closePool(pool);
     await postgres.stop();
   });
   return pool;
 }
 
-/** `end` does not wait for the connections to close, and a server that stops meanwhile says so to each of them. */
-async function closed(pool: pg.Pool): Promise<void> {
+/** Ends a pool and waits for its connections: `end` does not wait, and a stopping server sends an error to open ones. */
+async function closePool(pool: pg.Pool): Promise<void> {
   const open = Array.from({ length: pool.totalCount }, () => Promise.withResolvers<void>());
   const closing = open.map(({ promise }) => promise);
   pool.on('remove', () => open.pop()?.resolve());
@@ -137,14 +137,14 @@ async function closed(pool: pg.Pool): Promise<void> {
   await Promise.all(closing);
 }
 
-/** Lets the clock run, where it is a fake one, until the block has come to its end. */
-async function ended<T>(run: Promise<T>): Promise<T> {
+/** Advances a fake clock until the block ends. */
+async function runToEnd<T>(run: Promise<T>): Promise<T> {
   if (!vi.isFakeTimers()) return run;
-  let over = false;
+  let isDone = false;
   const end = () => {
-    over = true;
+    isDone = true;
   };
   run.then(end, end);
-  while (!over) await vi.advanceTimersByTimeAsync(250);
+  while (!isDone) await vi.advanceTimersByTimeAsync(250);
   return run;
 }

@@ -3,12 +3,12 @@ import type { Page } from './pages.ts';
 /** A piece of TypeScript that a page shows. */
 export interface Block {
   readonly page: string;
-  /** The heading above it, with a number where another block under it came first. */
+  /** The heading above it, with a number from the second block on. */
   readonly heading: string;
-  /** Of its first line of code, from 1. */
+  /** The number of its first line of code, from 1. */
   readonly line: number;
   readonly code: string;
-  /** Why it cannot be run here, from the comment `<!-- not run: … -->` just before it. */
+  /** Why it is not run, from the comment `<!-- not run: … -->` before it. */
   readonly notRun: string | null;
 }
 
@@ -16,12 +16,12 @@ const FENCED = /^(?<fence>`{3,}|~{3,})(?<language>[^\n]*)\n(?<code>.*?)^\k<fence
 const HEADING = /^#{1,6} +(?<heading>.+?) *$/gm;
 const NOT_RUN = /<!-- not run: (?<reason>[^\n]+?) -->\n+$/;
 
-/** The page with each fenced block blanked out, so that what it shows is not taken for the page's own. */
+/** Replaces each fenced block by blanks, so that its content is not read as the page's own. */
 export function withoutBlocks(text: string): string {
   return text.replace(FENCED, (block) => block.replace(/[^\n]/g, ' '));
 }
 
-/** Every block of a page whose language is `ts`. */
+/** Lists the `ts` blocks of a page. */
 export function blocksOf({ path, text }: Page): Block[] {
   const headings = [...withoutBlocks(text).matchAll(HEADING)];
   const seen = new Map<string, number>();
@@ -41,9 +41,9 @@ export function blocksOf({ path, text }: Page): Block[] {
     });
 }
 
-/** Whether the block is a test file, to be run as one. */
+/** Whether the block is a test file. */
 export const isTestFile = ({ code }: Block): boolean =>
   /^import .* from '(?:vitest|node:test)';$/m.test(code);
 
-/** Whether that test file is for Node's own runner. */
+/** Whether that test file is for Node's test runner. */
 export const isNodeTest = ({ code }: Block): boolean => / from 'node:test';$/m.test(code);

@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { pages, root } from './pages.ts';
 
-test.each(['npm ci && npm run demo', 'npm cit'])('the README shows %s', (command) => {
+test.each(['npm ci && npm run demo', 'npm cit'])('shows %s in the README', (command) => {
   const readme = pages.find(({ path }) => path === 'README.md')?.text;
   expect(readme).toContain(`\`\`\`sh\n${command}\n\`\`\`\n`);
 });
 
-// Commands of a package that an example has of its own are not the root's.
+// The commands of an example are not those of the root.
 const own = pages.filter(({ path }) => !path.startsWith('examples/'));
 
 test.each(own.map((page) => [page.path, page.text] as const))(
-  'every npm script that %s names is there',
+  'names only existing npm scripts: %s',
   (_, text) => {
     const named = [...text.matchAll(/\bnpm run (?<script>[\w:-]+)/g)].map(
       ({ groups }) => groups?.script ?? '',
@@ -21,17 +21,14 @@ test.each(own.map((page) => [page.path, page.text] as const))(
   },
 );
 
-test.each(own.map((page) => [page.path, page.text] as const))(
-  'every test that %s names is there',
-  (_, text) => {
-    const named = [...text.matchAll(/\bnpm test -- (?<paths>[^`\n]+)/g)];
-    const paths = named.flatMap(({ groups }) => (groups?.paths ?? '').split(' '));
-    expect(paths.filter((path) => !existsSync(root + path))).toEqual([]);
-  },
-);
+test.each(own.map((page) => [page.path, page.text] as const))('names only existing tests: %s', (_, text) => {
+  const named = [...text.matchAll(/\bnpm test -- (?<paths>[^`\n]+)/g)];
+  const paths = named.flatMap(({ groups }) => (groups?.paths ?? '').split(' '));
+  expect(paths.filter((path) => !existsSync(root + path))).toEqual([]);
+});
 
 test.each(own.map((page) => [page.path, page.text] as const))(
-  'every bench that %s names is there',
+  'names only existing benchmarks: %s',
   (_, text) => {
     const benches = [...readFileSync(`${root}bench/run.ts`, 'utf8').matchAll(/^ {2}(?<name>\w+): \{$/gm)];
     const there = benches.map(({ groups }) => groups?.name);

@@ -4,7 +4,7 @@ import type { Block } from './blocks.ts';
 import { root } from './pages.ts';
 import { assumedNames } from './prelude.ts';
 
-/** The repository's own options, but that a page may show a value which nothing goes on to use. */
+/** The repository's options. But a page can show a value that is not used. */
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
 const options: ts.CompilerOptions = {
   ...ts.parseJsonConfigFileContent(config, ts.sys, root).options,
@@ -12,18 +12,18 @@ const options: ts.CompilerOptions = {
   noUnusedParameters: false,
 };
 
-/** Declares that a block may use these names: those of an interface `Names` in a file of this folder. */
+/** Declares these names for a block. They are members of an interface `Names` in a file of this folder. */
 export function assuming(file: string, names: readonly string[]): string {
   const declared = names.map((name) => `  const ${name}: Names['${name}'];`);
   return [`import type { Names } from '${file}';`, 'declare global {', ...declared, '}'].join('\n');
 }
 
-/** A file that stands where the block does on its page, so that a line of the one is the same line of the other. */
-function fileOf({ line, code }: Block): string {
+/** Returns the block as a file with the same line numbers as its page. */
+function toFile({ line, code }: Block): string {
   return `export {};${'\n'.repeat(line - 1)}${code}`;
 }
 
-/** What the compiler finds wrong in each block, against the package as built: `README.md:57 Cannot find name …`. */
+/** Lists the compiler's errors in each block, with the built package: `README.md:57 Cannot find name …`. */
 export function faultsOf(
   blocks: readonly Block[],
   assumed = assuming('./prelude.ts', assumedNames),
@@ -34,7 +34,7 @@ export function faultsOf(
       block,
     ]),
   );
-  const texts = new Map([...named].map(([name, block]) => [name, fileOf(block)]));
+  const texts = new Map([...named].map(([name, block]) => [name, toFile(block)]));
   texts.set(`${root}test/e2e/docs/assumed.ts`, assumed);
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile, getSourceFile } = host;

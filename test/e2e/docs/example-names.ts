@@ -18,7 +18,7 @@ interface Order {
   readonly chargedAt: Date;
 }
 
-/** What an example may use: all that the package exports, and what the text around it assumes. */
+/** The names that an example can use: all exports of the package, and what the text around it assumes. */
 export interface Names extends Exported {
   payments: client.PaymentsClient;
   journal: journal.Journal;
@@ -54,13 +54,13 @@ export interface Names extends Exported {
   storeOn(connection: object): journal.JournalStore;
   setupServer(...handlers: object[]): object;
   test(name: string, run: () => Promise<void>): void;
-  /** Where an example is an option with its value. */
+  /** For an example that is an option with its value. */
   option: client.PaymentsClientOptions &
     client.CreateOptions &
     client.VerifyOptions &
     client.WaitOptions &
     journal.JournalOptions;
-  /** Where an example is a value. */
+  /** For an example that is a value. */
   value: client.Expectation | testing.Faults['verify'];
 }
 

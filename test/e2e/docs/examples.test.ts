@@ -12,12 +12,12 @@ import { examples } from './examples.ts';
 const exported = [client, journal, postgres, schedule, sandbox, testing].flatMap(Object.keys);
 const faults = faultsOf(examples, assuming('./example-names.ts', [...exported, ...freeNames]));
 
-test('the source has examples', () => {
+test('finds the examples of the source', () => {
   expect(examples.length).toBeGreaterThan(30);
 });
 
 test.each(examples.map((example) => [`${example.page}, ${example.heading}`, example] as const))(
-  'the example of %s compiles',
+  'compiles the example of %s',
   (_, example) => {
     expect(faults.get(example)).toEqual([]);
   },

@@ -5,7 +5,7 @@ import { root } from './pages.ts';
 const EXAMPLE = /@example\b(?<text>.*?)(?=\n\s*\*\s*@|\s*\*\/)/gs;
 const FENCED = /^```ts\n(?<code>.*)\n```$/s;
 
-/** Every `@example` of the source's comments: a block, a line of code, an option with a value, or a value. */
+/** Every `@example` in the source: a block, a line of code, an option with a value, or a value. */
 export const examples: Block[] = globSync('src/**/*.ts', { cwd: root })
   .sort()
   .flatMap((page) => {
@@ -13,11 +13,11 @@ export const examples: Block[] = globSync('src/**/*.ts', { cwd: root })
     return [...text.matchAll(EXAMPLE)].map(({ index, groups }) => {
       const shown = (groups?.text ?? '').replace(/^\s*\* ?/gm, '').trim();
       const line = text.slice(0, index).split('\n').length;
-      return { page, heading: `line ${line}`, line, code: statementOf(shown), notRun: null };
+      return { page, heading: `line ${line}`, line, code: toStatement(shown), notRun: null };
     });
   });
 
-function statementOf(shown: string): string {
+function toStatement(shown: string): string {
   const code = FENCED.exec(shown)?.groups?.code;
   if (code !== undefined) return code;
   if (/^\w+: /.test(shown)) return `const given: typeof option = { ${shown} };`;

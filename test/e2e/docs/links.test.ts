@@ -8,10 +8,10 @@ const INLINE_CODE = /`[^`\n]*`/g;
 const LINK = /\]\(<?(?<target>[^)\s>]+)[^)]*\)|\b(?:src|href)="(?<attribute>[^"]+)"/g;
 const HEADING = /^#{1,6} +(?<heading>.+?) *$/gm;
 
-const OF_THE_WEB = /^[a-z][a-z+.-]*:/;
+const EXTERNAL = /^[a-z][a-z+.-]*:/;
 
-/** The anchors of a page as GitHub makes them: of two headings that are alike, the second one's ends in `-1`. */
-function anchorsOf(text: string): string[] {
+/** Lists the anchors of a page as GitHub makes them. The second of two equal headings ends in `-1`. */
+function listAnchors(text: string): string[] {
   const seen = new Map<string, number>();
   return [...withoutBlocks(text).matchAll(HEADING)].map(({ groups }) => {
     const words = (groups?.heading ?? '').replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
@@ -22,32 +22,32 @@ function anchorsOf(text: string): string[] {
   });
 }
 
-/** The links of a page that lead nowhere: `README.md:12 docs/lost.md`. */
-function brokenLinks({ path, text }: Page): string[] {
+/** Lists the broken links of a page, such as `README.md:12 docs/lost.md`. */
+function findBrokenLinks({ path, text }: Page): string[] {
   const prose = withoutBlocks(text).replace(INLINE_CODE, (code) => ' '.repeat(code.length));
   return [...prose.matchAll(LINK)].flatMap(({ index, groups }) => {
     const target = groups?.target ?? groups?.attribute ?? '';
-    if (OF_THE_WEB.test(target) || leadsSomewhere(path, text, target)) return [];
+    if (EXTERNAL.test(target) || isValidTarget(path, text, target)) return [];
     return [`${path}:${text.slice(0, index).split('\n').length} ${target}`];
   });
 }
 
-function leadsSomewhere(path: string, text: string, target: string): boolean {
+function isValidTarget(path: string, text: string, target: string): boolean {
   const [file = '', anchor] = target.split('#').map(decodeURIComponent);
   const there = root + join(dirname(path), file);
   if (file !== '' && !existsSync(there)) return false;
   if (anchor === undefined) return true;
-  return anchorsOf(file === '' ? text : readFileSync(there, 'utf8')).includes(anchor);
+  return listAnchors(file === '' ? text : readFileSync(there, 'utf8')).includes(anchor);
 }
 
-test('there are pages', () => {
+test('finds the pages', () => {
   expect(pages.map(({ path }) => path)).toEqual(expect.arrayContaining(['README.md', 'docs/outcomes.md']));
 });
 
 test.each(pages.map((page) => [page.path, page] as const))(
-  'every link of %s leads to a file and a heading that are there',
+  'links only to existing files and headings: %s',
   (_, page) => {
-    expect(brokenLinks(page)).toEqual([]);
+    expect(findBrokenLinks(page)).toEqual([]);
   },
 );
 
@@ -56,6 +56,10 @@ const elsewhere: Page = {
   text: '# A b, `c`!\n[x](#a-b-c) [x](#a-b) [x](lost.md "t") ![x](../README.md#license)\n`[x](y)`\n```ts\n[x](z)\n```\n<img src="lost.png">',
 };
 
-test('a link that leads nowhere is found, with its line', () => {
-  expect(brokenLinks(elsewhere)).toEqual(['docs/a.md:2 #a-b', 'docs/a.md:2 lost.md', 'docs/a.md:7 lost.png']);
+test('reports a broken link with its line', () => {
+  expect(findBrokenLinks(elsewhere)).toEqual([
+    'docs/a.md:2 #a-b',
+    'docs/a.md:2 lost.md',
+    'docs/a.md:7 lost.png',
+  ]);
 });

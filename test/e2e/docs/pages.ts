@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the repository, with its last slash. */
+/** The folder of the repository, with a slash at the end. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface Page {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
 
-// The API site is made by TypeDoc, which checks its own links.
+// TypeDoc makes the API site and checks its links.
 const notOurs = (path: string) => path.includes('node_modules') || path.startsWith('docs/api');
 
 /** Every page that people read. */

@@ -18,8 +18,8 @@ const reportSchema = z.object({
   ),
 });
 
-/** A merchant's project that has the package as built. */
-async function newProject(msw: 'msw' | 'msw-2'): Promise<string> {
+/** Creates a merchant's project with the built package. */
+async function createProject(msw: 'msw' | 'msw-2'): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), 'merchant-'));
   const modules = join(project, 'node_modules');
   const installed = join(modules, 'payment-collection-client');
@@ -32,14 +32,14 @@ async function newProject(msw: 'msw' | 'msw-2'): Promise<string> {
   return project;
 }
 
-/** Each line of TAP that says how a test ended. */
+/** Matches a line of TAP with the result of a test. */
 const TAP_LINE = /^(?<end>ok|not ok) \d+ - (?<title>.+)$/gm;
 
 async function runNodeTest(project: string, { line, code }: Block): Promise<string[]> {
   await writeFile(join(project, 'package.json'), '{ "type": "module" }');
   const file = join(project, 'block.test.ts');
   await writeFile(file, '\n'.repeat(line - 1) + code);
-  // The runner that runs this test must not be taken for the parent of that one.
+  // Without this variable, Node's runner does not report to a parent runner.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const args = ['--test', '--test-reporter', 'tap', file];
   const run = promisify(execFile)(process.execPath, args, { cwd: project, env });
@@ -49,17 +49,17 @@ async function runNodeTest(project: string, { line, code }: Block): Promise<stri
   );
 }
 
-/** How each test of a block that is a test file ended, run by its own runner in a project of its own. */
+/** Runs a block that is a test file, with its own runner in a new project. Returns the result of each test. */
 export async function runTestFile(block: Block, msw: 'msw' | 'msw-2'): Promise<string[]> {
   const { page, line, code } = block;
-  const project = await newProject(msw);
+  const project = await createProject(msw);
   try {
     if (isNodeTest(block)) return await runNodeTest(project, block);
     await writeFile(join(project, `${page.replaceAll('/', '-')}.test.ts`), '\n'.repeat(line - 1) + code);
     const report = join(project, 'report.json');
     const vitest = `${root}node_modules/vitest/vitest.mjs`;
     const args = [vitest, 'run', '--root', project, '--reporter', 'json', '--outputFile', report];
-    // It ends so where a test fails, and the report tells which.
+    // Vitest also exits with an error if a test fails. The report names it.
     const fault = await promisify(execFile)(process.execPath, args, { cwd: project }).catch(String);
     const text = await readFile(report, 'utf8').catch((cause: unknown) => {
       throw new Error(`Vitest wrote no report: ${JSON.stringify(fault)}`, { cause });

@@ -6,25 +6,25 @@ import { root } from './pages.ts';
 
 const IMPORT = /^import (?<what>\{[^}]*\}|\w+) from (?<from>'[^'\n]+');$/gm;
 
-/** One line that a block printed, and where. */
+/** What a block printed, with the line of the page. */
 export interface Print {
   readonly line: number;
   readonly text: string;
 }
 
 /**
- * Runs a block as a module: its imports by Node itself, so of the package as built, and each line where it stands on the
- * page. Names that it declares itself hide those it is given.
+ * Runs a block as a module, with the built package and the line numbers of its page. Names that it declares hide the given
+ * ones.
  */
 export async function runBlock(block: Block, names: object): Promise<Print[]> {
   const { page, line, code } = block;
   const printed: Print[] = [];
   const print = (...values: unknown[]) => {
-    printed.push({ line: lineOf(new Error('here'), page), text: values.map(textOf).join(' ') });
+    printed.push({ line: findLine(new Error('here'), page), text: values.map(formatValue).join(' ') });
   };
   const given = new Map<string, unknown>(Object.entries(names));
   given.set('console', { log: print, info: print, warn: print, error: print });
-  // The types leave blanks behind, and an import stays on its lines: nothing moves.
+  // Types become blanks and imports stay on their lines, so that no line moves.
   const script = stripTypeScriptTypes(code).replace(IMPORT, (_, what: string, from: string) => {
     const wanted = what.startsWith('{') ? what.replaceAll(' as ', ': ') : `{ default: ${what} }`;
     return `const ${wanted} = await import(${from});`;
@@ -37,28 +37,25 @@ export async function runBlock(block: Block, names: object): Promise<Print[]> {
     });
     await run(...given.values());
   } catch (error) {
-    throw new Error(`${page}:${lineOf(error, page) || line} ${error}`, { cause: error });
+    throw new Error(`${page}:${findLine(error, page) || line} ${error}`, { cause: error });
   }
   return printed;
 }
 
-/** Where in the page this came from; 0 where it did not. */
-function lineOf(error: unknown, page: string): number {
+/** Returns the line of the page in an error's stack, or 0 without one. */
+function findLine(error: unknown, page: string): number {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const [, after = ''] = stack.split(`${root}${page}:`);
   return Number.parseInt(after, 10) || 0;
 }
 
-/** Text alone is quoted, as the pages write it; within a line it is not. */
-function textOf(value: unknown, _: number, values: unknown[]): string {
+/** Formats a printed value. A single text is quoted, as on the pages. */
+function formatValue(value: unknown, _: number, values: unknown[]): string {
   return typeof value === 'string' && values.length > 1 ? value : inspect(value, { breakLength: Infinity });
 }
 
-/**
- * What a page says that a line prints and it does not. `console.log(x); // 1: why` says that it prints `1`, with or
- * without a reason behind it.
- */
-export function falseComments({ page, line, code }: Block, printed: readonly Print[]): string[] {
+/** Lists wrong comments about printed values. `console.log(x); // 1: why` states that the line prints `1`. */
+export function findFalseComments({ page, line, code }: Block, printed: readonly Print[]): string[] {
   return code.split('\n').flatMap((text, index) => {
     const said = /console\.log\(.*\/\/ (?<said>.+)$/.exec(text)?.groups?.said;
     if (said === undefined) return [];

@@ -1,11 +1,11 @@
-/** Installs the packages of examples/integrations, checks their types, and runs their tests: `npm run test:integrations`. */
+/** `npm run test:integrations`: installs the packages of examples/integrations, checks their types, and runs their tests. */
 import { spawnSync } from 'node:child_process';
 
 const FOLDER = 'examples/integrations';
 
 function run(command: string, args: string[], cwd?: string): void {
   const { status } = spawnSync(command, args, { stdio: 'inherit', ...(cwd === undefined ? {} : { cwd }) });
-  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} ended with ${status}.`);
+  if (status !== 0) throw new Error(`${[command, ...args].join(' ')} exited with ${status}.`);
 }
 
 run('npm', ['ci', '--silent', '--no-audit', '--no-fund'], FOLDER);

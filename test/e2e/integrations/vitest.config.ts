@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['examples/integrations/test/*.test.ts'],
-    // Next builds its application in one of them.
+    // One of the tests builds an application with Next.
     testTimeout: 60_000,
     hookTimeout: 300_000,
     restoreMocks: true,

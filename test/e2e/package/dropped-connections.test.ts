@@ -24,7 +24,7 @@ interface Case {
   timeout: number;
 }
 
-/** Charges each case's service with the package as installed, in a runtime of its own; gives what was printed. */
+/** Charges the service of each case with the installed package, in one runtime. Returns what it printed. */
 type ChargeEach = (cases: readonly Case[]) => Promise<string>;
 
 const modules = { main: 'payment-collection-client', journals: 'payment-collection-client/journal' };
@@ -58,13 +58,13 @@ const refused = refusals.flatMap((refusal) =>
 const everyFault: readonly Fault[] = [...everyDrop, ...everyStatus, ...refused];
 
 test.each(runtimes)('$name sends each charge once on faulty connections', async (runtime) => {
-  const tried = await tryEach(runtime.chargeEach, everyFault);
-  expect(tried).toHaveLength(2 * everyFault.length);
-  expect(tried.flatMap(wrongIn)).toEqual([]);
+  const results = await runEach(runtime.chargeEach, everyFault);
+  expect(results).toHaveLength(2 * everyFault.length);
+  expect(results.flatMap(findWrong)).toEqual([]);
 
-  const reused = tried.filter(({ fault }) => isAbrupt(fault) && fault.connection !== 'fresh');
+  const reused = results.filter(({ fault }) => isAbrupt(fault) && fault.connection !== 'fresh');
   const connections = new Set(reused.map(({ seen }) => seen.connections));
-  // Bun and Deno must not reuse one; elsewhere the faults above did hit a reused connection.
+  // Bun and Deno must not reuse a connection. Elsewhere the faults above hit a reused one.
   if (/^(?:Bun|Deno)/.test(runtime.name)) expect(connections).toEqual(new Set([2]));
   else expect(connections).toContain(1);
 });
@@ -95,14 +95,14 @@ function inProcess(
 type Refused = (typeof refused)[number];
 type Fault = Drop | OnlyStatus | Refused;
 
-interface Tried {
+interface CaseResult {
   fault: Fault;
   seen: Seen;
   outcomes: [first: string, replay: string];
 }
 
-/** Tries each fault on a service of its own, all at once, with and without a journal. */
-async function tryEach(chargeEach: ChargeEach, faults: readonly Fault[]): Promise<Tried[]> {
+/** Runs each fault on another service, all at once, with and without a journal. */
+async function runEach(chargeEach: ChargeEach, faults: readonly Fault[]): Promise<CaseResult[]> {
   const services = await Promise.all(
     [true, false].flatMap((hasJournal) =>
       faults.map(async (fault) => ({ fault, hasJournal, ...(await start(fault)) })),
@@ -124,14 +124,14 @@ const start = (fault: Fault) =>
 
 const isSilent = (fault: Fault) => 'manner' in fault && fault.manner === 'silence';
 
-/** A charge has begun to arrive, and its connection ends at once. */
+/** Whether the connection ends at once after a charge started to arrive. */
 const isAbrupt = (fault: Fault) => 'point' in fault && fault.point !== 'accept' && !isSilent(fault);
 
-/** RFC 9110, 15.5.20: a 421 may be sent again, since that server did not take it. */
+/** RFC 9110, 15.5.20: a request can be sent again after a 421, because that server did not accept it. */
 const isMisdirected = (fault: Fault) => 'status' in fault && fault.status === 421;
 
-/** A charge that was sent again, or is said to be what it is not. */
-function wrongIn({ fault, seen, outcomes }: Tried): object[] {
+/** Returns a charge that was sent again, or whose outcome is wrong. */
+function findWrong({ fault, seen, outcomes }: CaseResult): object[] {
   const [first, replay] = outcomes;
   const allowed = allowedOutcomes(fault, seen);
   const isOnce = seen.charges <= (isMisdirected(fault) ? 2 : 1);

@@ -10,7 +10,7 @@ import * as schedule from '../../../src/schedule.ts';
 import * as testing from '../../../src/testing/index.ts';
 import type { ModuleSystem } from './loading.ts';
 
-/** Every entry point of the package, and what it is made from. */
+/** Every entry point of the package, with its source module. */
 export const entries: Record<string, object> = {
   '.': main,
   './schedule': schedule,
@@ -23,7 +23,7 @@ export const entries: Record<string, object> = {
   './sandbox': sandbox,
 };
 
-/** A program that prints the names that each entry point exports. */
+/** Returns a program that prints the exported names of each entry point. */
 export function entriesProgram(system: ModuleSystem): string {
   const paths = Object.keys(entries).map((entry) => `payment-collection-client${entry.slice(1)}`);
   const loads = paths.map((path) => (system === 'module' ? `import('${path}')` : `require('${path}')`));
@@ -34,7 +34,7 @@ Promise.all([${loads.join(', ')}]).then((modules) => {
 });`;
 }
 
-/** Holds what {@link entriesProgram} printed against the source. */
+/** Compares the output of {@link entriesProgram} with the source. */
 export function expectEntries(printed: string): void {
   const names = Object.values(entries).map((module) => Object.keys(module).sort());
   expect(JSON.parse(printed)).toEqual(names);

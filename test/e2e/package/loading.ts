@@ -1,10 +1,10 @@
 export const moduleSystems = ['module', 'commonjs'] as const;
 export type ModuleSystem = (typeof moduleSystems)[number];
 
-/** The name of a program's file, by which a runtime knows how to load it. */
+/** The file name of a program. Its ending tells a runtime the module system. */
 export const fileNames = { module: 'program.mjs', commonjs: 'program.cjs' } as const;
 
-/** The lines that load modules, each under a name: `{ main: 'payment-collection-client' }`. */
+/** Returns the lines that load modules under these names, such as `{ main: 'payment-collection-client' }`. */
 export function loading(system: ModuleSystem, modules: Record<string, string>): string {
   const lines = Object.entries(modules).map(([name, path]) =>
     system === 'module' ? `import * as ${name} from '${path}';` : `const ${name} = require('${path}');`,

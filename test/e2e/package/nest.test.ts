@@ -13,7 +13,7 @@ const compilerOptions = {
 };
 
 test.each(['5.9', '6.0', '7.0'])(
-  'the client is injected into a class with decorators, compiled by TypeScript %s',
+  'injects the client into a decorated class, by TypeScript %s',
   async (version) => {
     const folder = await project({
       'package.json': '{ "type": "commonjs" }',

@@ -3,21 +3,24 @@ import { entriesProgram, expectEntries } from './entries.ts';
 import { fileNames, loading, moduleSystems } from './loading.ts';
 import { payingSandbox, program, project, tool } from './project.ts';
 import { run } from './run.ts';
-import { expectBusiness, shopProgram } from './shop.ts';
+import { expectShopRun, shopProgram } from './shop.ts';
 
 const versions = ['22.0', '22', '24', '26'];
 const cells = versions.flatMap((version) => moduleSystems.map((system) => ({ version, system })));
-// MSW 3 and undici want a later 22, and `node:sqlite` came with 22.13.
+// MSW 3 and undici need a later 22, and `node:sqlite` came with 22.13.
 const current = cells.filter(({ version }) => version !== '22.0');
 const node = (version: string) => tool(`node-${version}/bin/node`);
 
-test.each(cells)('Node $version does business, as $system', async ({ version, system }) => {
-  const file = fileNames[system];
-  const folder = await project({ [file]: await shopProgram(system) }, 'bare');
-  await expectBusiness((...to) => run(node(version), [file, ...to], folder));
-});
+test.each(cells)(
+  'charges, polls and handles errors on Node $version, as $system',
+  async ({ version, system }) => {
+    const file = fileNames[system];
+    const folder = await project({ [file]: await shopProgram(system) }, 'bare');
+    await expectShopRun((...to) => run(node(version), [file, ...to], folder));
+  },
+);
 
-test.each(versions)('Node %s knows the errors of both module systems in one process', async (version) => {
+test.each(versions)('matches errors across both module systems on Node %s', async (version) => {
   const folder = await project({ 'both.mjs': await program('both.mjs') }, 'bare');
   const sandbox = await payingSandbox();
   const printed = await run(node(version), ['both.mjs', sandbox.baseUrl, sandbox.liveKey], folder);
@@ -52,7 +55,7 @@ describe('the mock', () => {
   });
 });
 
-test.each(current)('the SQLite journal works on Node $version, as $system', async ({ version, system }) => {
+test.each(current)('runs the SQLite journal on Node $version, as $system', async ({ version, system }) => {
   const modules = {
     main: 'payment-collection-client',
     journal: 'payment-collection-client/journal/sqlite',
@@ -67,12 +70,12 @@ test.each(current)('the SQLite journal works on Node $version, as $system', asyn
   expect(sandbox.charges).toHaveLength(1);
 });
 
-test.each(current)('every entry point loads on Node $version, as $system', async ({ version, system }) => {
+test.each(current)('loads every entry point on Node $version, as $system', async ({ version, system }) => {
   const folder = await project({ [fileNames[system]]: entriesProgram(system) });
   expectEntries(await run(node(version), [fileNames[system]], folder));
 });
 
-test('on Node 22.0, the sandbox says what it needs to keep its state', async () => {
+test('names the required Node version for the sandbox state on 22.0', async () => {
   const text = `import { SandboxError, startSandbox } from 'payment-collection-client/sandbox';
     const sandbox = await startSandbox();
     await sandbox.close();

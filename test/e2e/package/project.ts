@@ -6,13 +6,13 @@ import { inject, onTestFinished } from 'vitest';
 /** A tool of test/e2e/package/package.json: a runtime or a compiler. */
 export const tool = (path: string) => fileURLToPath(new URL(`node_modules/${path}`, import.meta.url));
 
-/** A file of `programs/`, as text that either module system takes. */
+/** Reads a file of `programs/` as text for either module system. */
 export async function program(name: string): Promise<string> {
   const text = await readFile(new URL(`programs/${name}`, import.meta.url), 'utf8');
   return text.replace(/^export (?=async function)/gm, '');
 }
 
-/** A project of the test's own inside one that has the package, until the test is over. */
+/** Creates a project inside one that has the package. It is deleted when the test ends. */
 export async function project(
   files: Record<string, string>,
   inside: 'bare' | 'shop' | 'olderShop' = 'shop',
@@ -26,7 +26,7 @@ export async function project(
   return folder;
 }
 
-/** A sandbox of the package as installed, where the next two payments are pending once and then paid. */
+/** Starts a sandbox of the installed package. Its next two payments are pending once and then paid. */
 export async function payingSandbox() {
   const path = join(inject('bare'), 'node_modules/payment-collection-client/dist/sandbox.js');
   const { startSandbox }: typeof import('../../../src/sandbox/index.ts') = await import(

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const runFile = promisify(execFile);
 
-/** What a program printed. One that fails rejects with all of it, which a compiler says on stdout. */
+/** Runs a program and returns its stdout. If it fails, the error has stdout too, because compilers print errors there. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -23,10 +23,10 @@ export async function run(
   }
 }
 
-// What the test runner, or the npm that started it, set for themselves.
+// Variables of the test runner and of the npm that started it.
 const OWN = /^(?:npm_(?!config_)|npm_config_local_prefix$|NODE_(?:ENV|OPTIONS|PATH)$|VITEST|JEST|TEST$)/;
 
-/** As in a merchant's own shell. */
+/** Returns the variables as in a merchant's shell. */
 function environment(cwd: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !OWN.test(name));
   return { ...Object.fromEntries(kept), NO_COLOR: '1', CI: '1', DENO_DIR: `${cwd}/.deno` };

@@ -32,7 +32,7 @@ describe('Jest, in CommonJS', () => {
   };
 
   test.each(['22', '24', '26'])(
-    'runs the client and the sandbox as they are, on Node %s',
+    'runs the client and the sandbox without settings, on Node %s',
     async (version) => {
       const folder = await project(
         {
@@ -55,8 +55,8 @@ describe('Jest, in CommonJS', () => {
     await jest('24', [], folder, 1);
   });
 
-  // MSW is an ES module itself, which Jest can require from Node 24.9 on, with this option.
-  test.each(shops)('runs the mock with MSW $msw, where Jest can require ES modules', async ({ shop }) => {
+  // MSW is an ES module. Jest can require it from Node 24.9 on, with this option.
+  test.each(shops)('runs the mock with MSW $msw if Jest can require ES modules', async ({ shop }) => {
     const folder = await project(
       {
         'package.json': '{ "jest": { "transform": {} } }',
@@ -67,7 +67,7 @@ describe('Jest, in CommonJS', () => {
     await jest('24', ['--experimental-vm-modules'], folder);
   });
 
-  test('runs the mock with MSW 2 on Node 22, where Jest transforms ES modules', async () => {
+  test('runs the mock with MSW 2 on Node 22 if Jest transforms ES modules', async () => {
     const folder = await project(
       {
         'package.json':
@@ -82,7 +82,7 @@ describe('Jest, in CommonJS', () => {
   });
 });
 
-test.each(shops)('Vitest runs the mock with MSW $msw', async ({ shop }) => {
+test.each(shops)('runs the mock with MSW $msw in Vitest', async ({ shop }) => {
   const folder = await project(
     {
       'package.json': '{ "type": "module" }',

@@ -5,28 +5,31 @@ import { fileNames, moduleSystems } from './loading.ts';
 import { project } from './project.ts';
 import { run } from './run.ts';
 import { bunAndDeno } from './runtimes.ts';
-import { expectBusiness, shopProgram } from './shop.ts';
+import { expectShopRun, shopProgram } from './shop.ts';
 import { bundle, edgeProgram, runInWorkerd } from './workerd.ts';
 
 const cells = bunAndDeno.flatMap((runtime) => moduleSystems.map((system) => ({ ...runtime, system })));
 
-test.each(cells)('$name does business, as $system', async ({ command, flags, system }) => {
-  const file = fileNames[system];
-  const folder = await project({ [file]: await shopProgram(system) }, 'bare');
-  await expectBusiness((...to) => run(command, [...flags, file, ...to], folder));
-});
+test.each(cells)(
+  'charges, polls and handles errors on $name, as $system',
+  async ({ command, flags, system }) => {
+    const file = fileNames[system];
+    const folder = await project({ [file]: await shopProgram(system) }, 'bare');
+    await expectShopRun((...to) => run(command, [...flags, file, ...to], folder));
+  },
+);
 
-// undici, which `/node` needs, wants a later Deno.
+// undici, which `/node` needs, requires a later Deno.
 const current = cells.filter(({ name }) => name !== 'Deno 2.0.0');
 
-test.each(current)('every entry point loads on $name, as $system', async ({ command, flags, system }) => {
+test.each(current)('loads every entry point on $name, as $system', async ({ command, flags, system }) => {
   const file = fileNames[system];
   const folder = await project({ [file]: entriesProgram(system) });
   expectEntries(await run(command, [...flags, file], folder));
 });
 
 test.each(bunAndDeno.filter(({ name }) => name.startsWith('Bun')))(
-  'undiciTransport says on $name that it does not work there',
+  'refuses undiciTransport on $name with its reason',
   async ({ command, flags }) => {
     const text = `import { undiciTransport } from 'payment-collection-client/node';
       try { undiciTransport(); } catch ({ code, message }) { console.log(code, message); }`;
@@ -37,23 +40,23 @@ test.each(bunAndDeno.filter(({ name }) => name.startsWith('Bun')))(
   },
 );
 
-describe('bundled for the edge', () => {
-  test('it does business in workerd', async () => {
+describe('a bundle for the edge', () => {
+  test('charges, polls and handles errors in workerd', async () => {
     const program = await shopProgram(
       'module',
       edgeProgram('shop({ main, schedule, journals }, baseUrl, apiKey)'),
     );
-    await expectBusiness((baseUrl, apiKey) => runInWorkerd(program, { baseUrl, apiKey }));
+    await expectShopRun((baseUrl, apiKey) => runInWorkerd(program, { baseUrl, apiKey }));
   });
 
-  test('it does business where there is nothing of Node, only what the web has', async () => {
+  test('charges, polls and handles errors with web globals only', async () => {
     const text = await bundle(
       await shopProgram('module', 'globalThis.visit = (...to) => shop({ main, schedule, journals }, ...to);'),
       'iife',
     );
     const context = createContext({ ...web });
     runInContext(text, context);
-    await expectBusiness(async (baseUrl, apiKey) => {
+    await expectShopRun(async (baseUrl, apiKey) => {
       const seen: unknown = await runInContext(`visit('${baseUrl}', '${apiKey}')`, context);
       return JSON.stringify(seen);
     });

@@ -12,13 +12,13 @@ const RUN = `
 shop({ main, schedule, journals }, ...process.argv.slice(2)).then((seen) => console.log(JSON.stringify(seen)));
 `;
 
-/** A shop as a program, which takes the address and the key as its arguments. */
+/** Returns a shop as a program. Its arguments are the base URL and the key. */
 export async function shopProgram(system: ModuleSystem, run = RUN): Promise<string> {
   return loading(system, modules) + (await program('shop.js')) + run;
 }
 
-/** Lets a shop do its business with a sandbox of its own, and holds what it saw against what has to be. */
-export async function expectBusiness(
+/** Runs a shop on a new sandbox and checks its results. */
+export async function expectShopRun(
   shop: (baseUrl: string, apiKey: string) => Promise<string>,
 ): Promise<void> {
   const sandbox = await payingSandbox();

@@ -35,7 +35,7 @@ describe.each([
   });
 });
 
-// The way of before there were entry points, which 7.0 has given up.
+// The old resolution without entry points, which 7.0 no longer has.
 test.each([
   { version: '5.9', ignoreDeprecations: '5.0' },
   { version: '6.0', ignoreDeprecations: '6.0' },

@@ -11,7 +11,7 @@ const cells = versions.flatMap((version) => moduleSystems.map((system) => ({ ver
 
 const PAGE = `<html>${'Please come back later. '.repeat(500)}</html>`;
 
-/** Breaks off each charge, and answers other requests by the reference in their path. */
+/** Starts a service that drops each charge, and responds to other requests by the reference in their path. */
 function startOddService() {
   return startService((response, { path }) => {
     if (path.endsWith('/charge-mobile-money')) return response.destroy();
@@ -25,7 +25,7 @@ function startOddService() {
 
 const charge = `{ amount: 25, customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' }`;
 
-/** A call that fails and that nobody catches; what the printout begins with; frames that lead to it. */
+/** Calls that fail with an uncaught error: how the printout starts, its code, and a frame of the call. */
 const failures: Record<string, { call: string; printed: RegExp; code: string; frame: RegExp }> = {
   'a misspelt option': {
     call: `new PaymentsClient({ apikey: 'sk_test_1' })`,
@@ -83,8 +83,8 @@ const failures: Record<string, { call: string; printed: RegExp; code: string; fr
   },
 };
 
-/** What node prints of an error that its process does not catch. */
-async function printedBy(version: string, system: ModuleSystem, call: string, baseUrl: string) {
+/** Returns what Node prints of an uncaught error. */
+async function printUncaught(version: string, system: ModuleSystem, call: string, baseUrl: string) {
   const text = `${loading(system, { main: 'payment-collection-client' })}
     const { PaymentsClient } = main;
     const [baseUrl, closed] = process.argv.slice(2);
@@ -107,7 +107,7 @@ const sourceLine = (printout: string) => /^(.*)\n\s*\^+$/m.exec(printout)?.[1] ?
 describe.each(cells)('on Node $version, as $system, an uncaught error', ({ version, system }) => {
   test.each(Object.entries(failures))('shows its code, cause and frames: %s', async (_, failure) => {
     const { baseUrl } = await startOddService();
-    const printout = await printedBy(version, system, failure.call, baseUrl);
+    const printout = await printUncaught(version, system, failure.call, baseUrl);
     expect(printout).toMatch(failure.printed);
     // The first property of the error, in front of those of its causes.
     expect(
@@ -126,33 +126,36 @@ describe.each(cells)('on Node $version, as $system, an uncaught error', ({ versi
   });
 });
 
-test.each(moduleSystems)('an error as %s keeps its body whole, whatever is printed', async (system) => {
-  const { baseUrl } = await startOddService();
-  const caught = `.catch((error) => console.log(JSON.stringify({
+test.each(moduleSystems)(
+  'keeps the whole body of an error whose printout is short, as %s',
+  async (system) => {
+    const { baseUrl } = await startOddService();
+    const caught = `.catch((error) => console.log(JSON.stringify({
     printed: require('node:util').inspect(error, { depth: null, maxStringLength: null, maxArrayLength: null, showHidden: true }),
     body: error.body,
     json: JSON.parse(JSON.stringify(error)),
     logged: Object.entries(error),
     own: Object.keys(error),
   })))`;
-  const text = `${loading(system, { main: 'payment-collection-client', module: 'node:module' })}
+    const text = `${loading(system, { main: 'payment-collection-client', module: 'node:module' })}
     ${system === 'module' ? 'const require = module.createRequire(import.meta.url);' : ''}
     const client = new main.PaymentsClient({ apiKey: 'sk_test_1', baseUrl: process.argv[2], maxRetries: 0 });
     client.verify('TXN-odd')${caught};
     client.verify('TXN-page')${caught};
   `.replace('const module = require', 'const nodeModule = require');
-  const folder = await project({ [fileNames[system]]: text }, 'bare');
-  const printed = await run(tool('node-24/bin/node'), [fileNames[system], baseUrl], folder);
-  for (const line of printed.trim().split('\n')) {
-    const { printed, body, json, logged, own } = JSON.parse(line);
-    expect(printed.length).toBeLessThan(4_000);
-    expect(printed).toMatch(/body: .*… \(\d+ characters\)/);
-    expect(inspect(body, { maxStringLength: null, maxArrayLength: null }).length).toBeGreaterThan(10_000);
-    expect(json.body).toEqual(body);
-    expect(new Map(logged).get('body')).toEqual(body);
-    expect(own[0]).toBe('code');
-    expect(Object.keys(json).filter((name) => name === 'code')).toHaveLength(1);
-    expect(json).toMatchObject({ name: expect.stringMatching(/Error$/), code: expect.any(String) });
-  }
-  expect(printed.trim().split('\n')).toHaveLength(2);
-});
+    const folder = await project({ [fileNames[system]]: text }, 'bare');
+    const printed = await run(tool('node-24/bin/node'), [fileNames[system], baseUrl], folder);
+    for (const line of printed.trim().split('\n')) {
+      const { printed, body, json, logged, own } = JSON.parse(line);
+      expect(printed.length).toBeLessThan(4_000);
+      expect(printed).toMatch(/body: .*… \(\d+ characters\)/);
+      expect(inspect(body, { maxStringLength: null, maxArrayLength: null }).length).toBeGreaterThan(10_000);
+      expect(json.body).toEqual(body);
+      expect(new Map(logged).get('body')).toEqual(body);
+      expect(own[0]).toBe('code');
+      expect(Object.keys(json).filter((name) => name === 'code')).toHaveLength(1);
+      expect(json).toMatchObject({ name: expect.stringMatching(/Error$/), code: expect.any(String) });
+    }
+    expect(printed.trim().split('\n')).toHaveLength(2);
+  },
+);

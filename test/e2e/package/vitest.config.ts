@@ -5,7 +5,7 @@ export default defineConfig({
     name: 'as shipped',
     include: ['test/e2e/package/*.test.ts'],
     globalSetup: ['test/e2e/package/install.ts'],
-    // Each test starts a runtime or a compiler, on a machine that may be busy.
+    // Each test starts a runtime or a compiler, and the machine might be busy.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     maxWorkers: 2,

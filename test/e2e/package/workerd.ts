@@ -2,7 +2,7 @@ import { build } from 'esbuild';
 import { project, tool } from './project.ts';
 import { run } from './run.ts';
 
-/** A program that imports the package, as one file for the edge. */
+/** Bundles a program that imports the package into one file for the edge. */
 export async function bundle(program: string, format: 'esm' | 'iife'): Promise<string> {
   const folder = await project({ 'program.mjs': program }, 'bare');
   const { outputFiles } = await build({
@@ -17,7 +17,7 @@ export async function bundle(program: string, format: 'esm' | 'iife'): Promise<s
   return outputFiles.map(({ text }) => text).join('');
 }
 
-/** The end of a program for {@link runInWorkerd}: it prints what a call gives, whose bindings are its arguments. */
+/** Returns the end of a program for {@link runInWorkerd}. It prints the result of a call with these bindings. */
 export const edgeProgram = (call: string, bindings = 'baseUrl, apiKey') => `
 export default {
   async test(_controller, { ${bindings} }) {
@@ -25,7 +25,7 @@ export default {
   },
 };`;
 
-/** Runs a program in workerd, which reaches this machine, and gives the JSON that it printed. */
+/** Runs a program in workerd, with access to this machine. Returns the JSON that it printed. */
 export async function runInWorkerd(
   program: string,
   bindings: Record<string, string>,

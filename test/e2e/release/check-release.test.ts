@@ -13,7 +13,7 @@ const READY = {
   'CHANGELOG.md': '# Changelog\n\n## [1.2.3] - 2026-11-21\n',
 };
 
-/** What the release workflow asks before anything is published, of a tree with these files. */
+/** Runs the release workflow's check on a tree with these files. */
 function check(files: Partial<typeof READY>, tag = 'v1.2.3') {
   const tree = mkdtempSync(join(tmpdir(), 'release-'));
   onTestFinished(() => rmSync(tree, { recursive: true }));
@@ -29,7 +29,7 @@ function check(files: Partial<typeof READY>, tag = 'v1.2.3') {
   return { status, stderr };
 }
 
-test('a tag that fits package.json, the source and the changelog may be released', () => {
+test('accepts a tag that matches package.json, source and changelog', () => {
   expect(check({})).toEqual({ status: 0, stderr: '' });
 });
 
@@ -42,18 +42,18 @@ test.each([
     'src/version.ts says 1.2.2',
   ],
   [
-    'changes that are still unreleased',
+    'an unreleased changelog',
     { 'CHANGELOG.md': '## [Unreleased]\n' },
     'v1.2.3',
     'no heading "## [1.2.3] - <date>"',
   ],
   [
-    'a package that names no repository',
+    'a package without a repository',
     { 'package.json': JSON.stringify({ version: '1.2.3' }) },
     'v1.2.3',
     'has to name payments/client as its repository',
   ],
-])('nothing is released from a tree with %s', (_, files, tag, fault) => {
+])('refuses a tree with %s', (_, files, tag, fault) => {
   const { status, stderr } = check(files, tag);
   expect(status).toBe(1);
   expect(stderr).toContain(fault);

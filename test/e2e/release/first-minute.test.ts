@@ -16,17 +16,17 @@ const lockSchema = z.object({
   ),
 });
 
-test('decides on every install script, so that npm ci asks about none', () => {
+test('allows or denies every install script, so that npm ci never asks', () => {
   const { allowScripts } = manifestSchema.parse(read('package.json'));
   const { packages } = lockSchema.parse(read('package-lock.json'));
   const withScript = Object.entries(packages)
-    // Optional ones are for one platform each, and most are never installed.
+    // Optional packages are for one platform each, and most are not installed.
     .filter(([, { hasInstallScript, optional }]) => hasInstallScript && !optional)
     .map(([path, { name }]) => name ?? path.replace(/^.*node_modules\//, ''));
   expect(withScript).toContain('msw');
   expect(withScript.filter((name) => allowScripts[name] === undefined)).toEqual([]);
 });
 
-test('lets npm print no EBADENGINE about the Node of the machine', () => {
+test('hides EBADENGINE warnings about the Node version', () => {
   expect(readFileSync('.npmrc', 'utf8')).toMatch(/^loglevel=error$/m);
 });

@@ -6,7 +6,7 @@ import { describeInterruptions } from './interruptions.ts';
 import { describeWorkflow } from './scenarios.ts';
 import { fastChecks, Shop, slowChecks, until } from './shop.ts';
 
-/** BullMQ's database, to check into past BullMQ. */
+/** BullMQ's database, read without BullMQ. */
 export interface RunningBullMQ extends RunningEngine {
   job(id: string): Promise<{ state: string; attemptsMade: number }>;
   /** Removes a job, as `removeOnComplete` does later. */
@@ -154,7 +154,7 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
 async function sendManyNotifications(env: NodeJS.ProcessEnv, id: string): Promise<void> {
   const program = `
     import { engine } from './engine.ts';
-    import { notification } from './notifications.ts';
+    import { notify } from './notifications.ts';
     const queue = engine.queue();
     for (let notifications = 0; notifications < 30; notifications++) {
       await notify(queue, ${JSON.stringify(id)});
