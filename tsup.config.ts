@@ -36,7 +36,6 @@ const requirePeers: EsbuildPlugin = {
   setup({ onResolve }) {
     const twins = {
       msw: new URL('src/testing/msw-commonjs.ts', import.meta.url),
-      undici: new URL('src/node/undici-commonjs.ts', import.meta.url),
     };
     for (const [peer, twin] of Object.entries(twins)) {
       onResolve({ filter: new RegExp(`/${peer}\\.ts$`) }, () => ({ path: fileURLToPath(twin) }));

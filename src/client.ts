@@ -254,7 +254,7 @@ export class PaymentsClient {
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
-    if (this.#waits.closed) throw new ClosedError('verify');
+    if (this.#closing.signal.aborted) throw new ClosedError('verify');
     return await this.#send(prepareCall(this.#options, operations.verify, input, options));
   }
 
@@ -263,7 +263,7 @@ export class PaymentsClient {
     input: Input,
     options: CreateOptions,
   ): Promise<Result> {
-    if (this.#waits.closed) throw new ClosedError(operation.name);
+    if (this.#closing.signal.aborted) throw new ClosedError(operation.name);
     const { idempotencyKey: _, ...rest } = assertOptions(options);
     const key = givenKey(options, operation.name, this.#options.journal !== undefined);
     const call = prepareCall(this.#options, operation, input, rest);

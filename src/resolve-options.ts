@@ -1,4 +1,3 @@
-import { isPlainObject } from './api/input.ts';
 import type { OperationName } from './api/operations.ts';
 import { ConfigurationError } from './errors.ts';
 import { createReporter } from './events.ts';
@@ -16,6 +15,7 @@ import type {
 import { resolvePolling } from './options.ts';
 import { createRedact } from './redact.ts';
 import { isPlainName, refuseUnknownOption } from './unknown-option.ts';
+import { isPlainObject } from './untrusted.ts';
 
 const CLIENT_OPTIONS: Readonly<Record<keyof PaymentsClientOptions, true>> = {
   apiKey: true,

@@ -68,6 +68,15 @@ export const contenders = {
       return async () => (await request(`${baseUrl}${PATH}`, { headers, dispatcher })).body.json();
     },
   },
+  kyAlone: {
+    label: 'ky alone, as ours sets it, json()',
+    beside: 'nothing',
+    start: async (baseUrl) => {
+      const { default: ky } = await import('ky');
+      const http = ky.create({ retry: 0, timeout: false, throwHttpErrors: false, redirect: 'manual' });
+      return () => http(`${baseUrl}${PATH}`, { headers }).json();
+    },
+  },
   ky: {
     label: 'ky, json()',
     beside: 'timeout, retries',

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isPlainObject } from '../untrusted.ts';
 import { type AmountFault, amountIssue, MAX_AMOUNT, MINIMUM_AMOUNT } from './money.ts';
 
 /**
@@ -93,16 +94,6 @@ export const expectationSchema = strictShape({
   /** Three letters. */
   currency: z.optional(currency),
 });
-
-/**
- * Whether an object is plain, also one of another realm, as in Jest. Of what an instance of a class inherits, only a part
- * would be read.
- */
-export function isPlainObject(given: unknown): boolean {
-  if (typeof given !== 'object' || given === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(given);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
 
 const expectation = z.pipe(
   z.custom<Expectation>(isPlainObject, {

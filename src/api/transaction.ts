@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { isObject } from '../untrusted.ts';
 import { referenceSchema } from './input.ts';
 
 /**
@@ -28,8 +29,6 @@ export function looseObject<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 function protoField(value: unknown): PropertyDescriptor | undefined {
   return isObject(value) ? Object.getOwnPropertyDescriptor(value, '__proto__') : undefined;
 }
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** The statuses of SPEC.md, 3. Any other value is read as `unrecognised`, with the raw value kept. */
 export const transactionStatuses = ['pending', 'processing', 'success', 'failed', 'abandoned'] as const;

@@ -5,6 +5,7 @@ import { ConfigurationError, InvalidInputError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import type { ChargeIntent } from '../journal/record.ts';
 import type { CreateOptions, Mode } from '../options.ts';
+import { isObject, parseJson } from '../untrusted.ts';
 
 /** A request that creates a transaction. */
 export interface CreateRequest {
@@ -27,7 +28,8 @@ export async function createIntent<Input, Request extends CreateRequest, Result 
 ): Promise<ChargeIntent> {
   if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
   const { amount, currency = DEFAULT_CURRENCY } = request;
-  const sent: object = { ...JSON.parse(body ?? '{}'), currency };
+  const fields = parseJson(body);
+  const sent = { ...(isObject(fields) ? fields : {}), currency };
   return {
     operation: operation.name,
     service,

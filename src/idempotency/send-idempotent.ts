@@ -13,7 +13,6 @@ import {
 import type { JournalEvent, Report } from '../events.ts';
 import type { CallResult } from '../http/attempt.ts';
 import { resolveApiKey } from '../http/attempt.ts';
-import { stringField } from '../http/call.ts';
 import type { Send } from '../http/send.ts';
 import type { Claim, Journal } from '../journal/journal.ts';
 import type { Completion } from '../journal/record.ts';
@@ -22,7 +21,7 @@ import { createRedact } from '../redact.ts';
 import { modeOf } from '../resolve-options.ts';
 import type { Timestamp } from '../timing.ts';
 import { linkSignals, withTimeout } from '../timing.ts';
-import { orUndefined } from '../untrusted.ts';
+import { orUndefined, stringField } from '../untrusted.ts';
 import { acquireClaim, ClaimLease, JOURNAL_TIMEOUT } from './claim.ts';
 import {
   type CreateCall,

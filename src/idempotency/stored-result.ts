@@ -1,7 +1,7 @@
 import type { CreateOperation } from '../api/operations.ts';
 import type { AnyTransaction } from '../errors.ts';
-import { stringField } from '../http/call.ts';
 import type { Redact } from '../redact.ts';
+import { stringField } from '../untrusted.ts';
 
 /**
  * What a later call needs of a result, or `undefined` if that cannot be kept. The service may repeat phone and email in

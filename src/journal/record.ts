@@ -3,7 +3,7 @@ import { referenceSchema } from '../api/input.ts';
 import { initializedPaymentSchema, looseObject } from '../api/transaction.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactUnknownSecrets, sanitizeError, shownReference } from '../redact.ts';
-import { orUndefined } from '../untrusted.ts';
+import { parseJson } from '../untrusted.ts';
 import type { JournalStore, RecordChange, StoredRecord } from './store.ts';
 
 /** What is known of a key, whatever its state. No key of the API, phone number or email is among it. */
@@ -84,7 +84,7 @@ export async function readRecord(store: JournalStore, key: string): Promise<Vers
   const stored = await readStored(store, key);
   if (!stored) return null;
   const { version, text, age } = stored;
-  const record = journalRecordSchema.safeParse(orUndefined(() => JSON.parse(String(text))));
+  const record = journalRecordSchema.safeParse(parseJson(text));
   if (record.success && hasVersion(version) && !Number.isNaN(Number(age)))
     return { record: record.data, version, age };
   throw new JournalError(

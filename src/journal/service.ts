@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
-import { orUndefined } from '../untrusted.ts';
+import { parseJson } from '../untrusted.ts';
 import { newVersion, readStored, writeText } from './record.ts';
 import type { JournalStore } from './store.ts';
 
@@ -39,7 +39,7 @@ async function readOrClaim(store: JournalStore, service: string): Promise<string
 async function readOwner(store: JournalStore): Promise<string | null> {
   const stored = await readStored(store, SERVICE_KEY);
   if (!stored) return null;
-  const record = serviceRecordSchema.safeParse(orUndefined(() => JSON.parse(String(stored.text))));
+  const record = serviceRecordSchema.safeParse(parseJson(stored.text));
   if (record.success) return record.data.service;
   throw new JournalError('The record of the service that the journal belongs to cannot be read.');
 }

@@ -2,63 +2,61 @@ import type { Dispatcher } from 'undici';
 import type { ResponseSink, TransportRequest } from '../options.ts';
 import { createDecompressor, type Decompressor } from './decompress.ts';
 
-type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
-
-/** Sends one request over a dispatcher, once, and gives its answer on as it comes in. */
-export function exchange(
+/** Sends one request over a dispatcher, once, and passes the response on as it arrives. */
+export function dispatch(
   dispatcher: Dispatcher,
   { method, url, headers, body, signal }: TransportRequest,
-  answer: ResponseSink,
+  sink: ResponseSink,
 ): Promise<void> {
   const { origin, pathname, search } = new URL(url);
-  // Over HTTP/2 undici sends a POST again by itself. Its Agent heeds this; a Pool, a Client and undici 7 do not.
+  // Over HTTP/2 undici sends a POST again by itself. Its Agent obeys this; a Pool, a Client and undici 7 do not.
   const version = { allowH2: false };
-  const outgoing = { origin, path: pathname + search, method, headers, body: body ?? null, ...version };
+  const options = { origin, path: pathname + search, method, headers, body: body ?? null, ...version };
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(outgoing, createHandler(signal, answer, resolve, reject));
+    dispatcher.dispatch(options, createHandler(signal, sink, resolve, reject));
   });
 }
 
 function createHandler(
   signal: AbortSignal,
-  answer: ResponseSink,
+  sink: ResponseSink,
   resolve: () => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
   let connection: Dispatcher.DispatchController | undefined;
   let decompressor: Decompressor | undefined;
-  const stop = () => connection?.abort(new Error('The request was given up.'));
+  const abort = () => connection?.abort(new Error('The request was aborted.'));
   const end = (error?: unknown) => {
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', abort);
     if (error === undefined) resolve();
     else reject(error);
   };
-  const take = (bytes: Uint8Array) => {
-    const isWanted = answer.onData(bytes);
+  const receive = (bytes: Uint8Array) => {
+    const isWanted = sink.onData(bytes);
     if (!isWanted) {
       end();
-      stop();
+      abort();
     }
     return isWanted;
   };
-  signal.addEventListener('abort', stop, { once: true });
+  signal.addEventListener('abort', abort, { once: true });
 
   return {
-    // It may have waited for a connection until nobody wanted it any more.
     onRequestStart(controller) {
       connection = controller;
-      if (signal.aborted) stop();
+      // It might have waited for a connection for longer than its timeout.
+      if (signal.aborted) abort();
     },
     onResponseStart(controller, status, fields) {
       if (status < 200) return;
-      // An unsolicited response was waiting on the connection: it is not to this request.
-      if (!connection) throw new Error('A response came before its request was sent.');
-      const get = (name: string) => field(fields, name);
-      answer.onHeaders(status, { get });
-      decompressor = createDecompressor(get('content-encoding'), take, () => controller.resume(), end);
+      // An unsolicited response was waiting on the connection. It does not belong to this request.
+      if (!connection) throw new Error('A response arrived before its request was sent.');
+      const get = (name: string) => readHeader(fields, name);
+      sink.onHeaders(status, { get });
+      decompressor = createDecompressor(get('content-encoding'), receive, () => controller.resume(), end);
     },
     onResponseData(controller, bytes) {
-      if (!decompressor) take(bytes);
+      if (!decompressor) receive(bytes);
       else if (!decompressor.write(bytes)) controller.pause();
     },
     onResponseEnd() {
@@ -67,13 +65,15 @@ function createHandler(
     },
     onResponseError(_, error) {
       decompressor?.stop();
-      end(error ?? new Error('undici failed without saying why'));
+      end(error ?? new Error('undici failed without an error.'));
     },
   };
 }
 
-/** A field that came more than once is one list, as in fetch. */
-function field(fields: Headers, name: string): string | null {
+type Fields = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+
+/** Joins the values of a repeated header to one list, as fetch does. */
+function readHeader(fields: Fields, name: string): string | null {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
   return Array.isArray(value) ? value.join(', ') : (value ?? null);
 }

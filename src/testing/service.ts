@@ -1,4 +1,5 @@
 import type { OperationName } from '../api/operations.ts';
+import { parseJson } from '../untrusted.ts';
 import { respondWithFault } from './apply-fault.ts';
 import { FaultQueue } from './faults.ts';
 import { Ledger, type LedgerOptions } from './ledger.ts';
@@ -167,9 +168,6 @@ function withoutKey(headers: Headers): Record<string, string> {
 
 function readable(body: string): unknown {
   if (body === '') return null;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+  const value = parseJson(body);
+  return value === undefined ? body : value;
 }

@@ -2,6 +2,7 @@ import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema } from '../api/input.ts';
 import type { Operation, OperationName } from '../api/operations.ts';
 import { chargeMobileMoney, initialize, verify } from '../api/operations.ts';
+import { parseJson } from '../untrusted.ts';
 
 /** What is wrong with one field of a body. */
 export interface FieldFault {
@@ -119,11 +120,9 @@ function parseJsonBody({ headers, body }: WireRequest): unknown {
   if (!/^application\/json\s*(?:;|$)/i.test(headers.get('content-type') ?? '')) {
     throw new HttpRejection(415, 'The Content-Type must be application/json.');
   }
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw new HttpRejection(400, 'The body is not JSON.');
-  }
+  const value = parseJson(body);
+  if (value === undefined) throw new HttpRejection(400, 'The body is not JSON.');
+  return value;
 }
 
 /** The client's own schema decides, but for two things that only the wire knows. */

@@ -108,7 +108,7 @@ test.each([
   expect(error).toBeInstanceOf(errorClass);
   expect(error).toMatchObject({ name: errorClass.name, code, status, outcome: 'rejected' });
   expect(error.message).toContain(
-    `initialize: the service answered ${status}: No. Nothing was charged by this call.`,
+    `initialize: the service responded ${status}: No. Nothing was charged by this call.`,
   );
 });
 

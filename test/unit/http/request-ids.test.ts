@@ -134,10 +134,11 @@ test("keeps a framework's cache from answering one charge with another's", async
   );
   const own = globalThis.fetch;
   const cached = new Map<string, Response>();
-  // As Next.js does under `force-cache`: whatever is equal in all of it is one request.
-  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
-    const key = JSON.stringify([url, init.method, init.headers, init.body]);
-    const response = cached.get(key) ?? (await own(url, init));
+  // As Next.js does under `force-cache`: requests that are equal in all of it share a response.
+  vi.stubGlobal('fetch', async (request: Request, init: RequestInit) => {
+    const { url, method, headers } = request;
+    const key = JSON.stringify([url, method, [...headers], await request.clone().text()]);
+    const response = cached.get(key) ?? (await own(request, init));
     cached.set(key, response);
     return response.clone();
   });

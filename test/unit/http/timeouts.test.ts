@@ -12,7 +12,7 @@ const timeout = 60;
 
 async function expectTimeout(client: PaymentsClient) {
   const onVerify = await expectInDoubt(client, 'RequestTimeoutError');
-  expect(onVerify).toHaveProperty('message', 'verify: no whole answer came within 60 ms.');
+  expect(onVerify).toHaveProperty('message', 'verify: no complete response arrived within 60 ms.');
 }
 
 /**
@@ -104,7 +104,7 @@ test('shows the 401 whose body hangs, and does not call it rejected', async () =
 test("a call's timeout stands in for the client's", async () => {
   const service = await startRawService(() => {});
   const failure = await failureOf(service.client({ timeout: 60_000 }).verify(REFERENCE, { timeout: 30 }));
-  expect(failure).toMatchObject({ message: 'verify: no whole answer came within 30 ms.' });
+  expect(failure).toMatchObject({ message: 'verify: no complete response arrived within 30 ms.' });
 });
 
 test('timeout is for one try: each retry has the whole of it', async () => {
@@ -128,7 +128,7 @@ test('timeout is 30 seconds where nothing else is said, and fake timers drive it
   await vi.advanceTimersByTimeAsync(29_999);
   expect(ended).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
-  expect(await call).toMatchObject({ message: 'verify: no whole answer came within 30000 ms.' });
+  expect(await call).toMatchObject({ message: 'verify: no complete response arrived within 30000 ms.' });
 });
 
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(

@@ -84,7 +84,7 @@ test('a charge whose answer is lost leaves the order to a person, and is not tri
   const run = await begin();
   expect(run.result).toBe('parked');
   expect(run.ran).toEqual(['charge: InDoubt', 'park']);
-  expect(order()).toMatchObject({ state: 'parked', note: expect.stringContaining('A charge may exist') });
+  expect(order()).toMatchObject({ state: 'parked', note: expect.stringContaining('A charge might exist') });
   expect(sandbox.requests).toHaveLength(1);
 });
 
