@@ -35,7 +35,7 @@ test('sends an X-Request-Id of its own with every request', async () => {
   for (const id of ids) expect(id).toMatch(UUID);
 });
 
-test('sends a new id with each attempt of a call, and says it in events', async () => {
+test('sends a new id with each attempt, and reports it in events', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const events: PaymentsEvent[] = [];
   const service = await startService((response, _, count) =>
@@ -128,7 +128,7 @@ test("shows the service's own id on an error instead, and both in events", async
   ]);
 });
 
-test("keeps a framework's cache from answering one charge with another's", async () => {
+test('prevents a cached response of one charge for another', async () => {
   const service = await startService((response, _, count) =>
     json(response, 200, answers.chargeMobileMoney({ reference: `TXN-${count}` })),
   );
