@@ -24,7 +24,7 @@ import { turns } from '../../helpers/tcp-service.ts';
 
 const MiB = 1024 * 1024;
 
-/** A service that answers each operation as SPEC.md shows. */
+/** A service that answers each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
     if (path.endsWith('/initialize')) return json(response, 200, answers.initialize());
