@@ -1,11 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
 
-// knip looks for entries in properties of this name.
+// Each as a property `entry`: that is where knip looks.
 const schedule = { entry: { schedule: 'src/schedule.ts' } };
 const sandbox = { entry: { sandbox: 'src/sandbox/index.ts' } };
 const others = {
@@ -26,39 +25,30 @@ const shared = {
   removeNodeProtocol: false,
   target: 'es2023',
   platform: 'neutral',
-  // Splitting leaves imports of files from which nothing is used.
+  // Splitting leaves imports of files of which nothing is used.
   treeshake: { moduleSideEffects: 'no-external' },
 } satisfies Options;
 
-// A CommonJS module cannot await an optional peer at its top level.
-const requirePeers: EsbuildPlugin = {
-  name: 'require-peers',
-  setup({ onResolve }) {
-    const twin = new URL('src/node/undici-commonjs.ts', import.meta.url);
-    onResolve({ filter: /\/undici\.ts$/ }, () => ({ path: fileURLToPath(twin) }));
-  },
-};
-
-/** Replaces an import with one of another file of the build. */
-const importBuilt = (filter: RegExp, path: string): EsbuildPlugin => ({
-  name: `import-${path}`,
+/** What is loaded from a file of the build beside it. */
+const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
+  name: `beside-${path}`,
   setup({ onResolve }) {
     onResolve({ filter }, ({ kind }) => (kind === 'entry-point' ? undefined : { path, external: true }));
   },
 });
 
-/** Makes both module systems load the same file. */
-async function writeSandboxModule(): Promise<void> {
+/** Both module systems load the one file. */
+async function finishSandbox(): Promise<void> {
   await writeFile('dist/sandbox.js', "export { SandboxError, startSandbox } from './sandbox.cjs';\n");
 }
 
-/** Writes the types of the ES modules, which re-export those of the CommonJS modules. */
-async function writeModuleTypes(): Promise<void> {
+/** An ES module may take its types from a CommonJS one: they are there once. */
+async function shareTypes(): Promise<void> {
   const names = Object.keys(all);
   await Promise.all(names.map((name) => writeFile(`dist/${name}.d.ts`, `export * from './${name}.cjs';\n`)));
 }
 
-/** Writes the licences of the bundled packages. */
+/** What is bundled is given away with its licence. */
 async function writeLicenses(): Promise<void> {
   const files = ['ky/license', 'hono/LICENSE', '@hono/node-server/LICENSE'];
   const texts = files.map(
@@ -74,9 +64,9 @@ export default defineConfig([
     entry: { ...others.entry, ...schedule.entry, 'payment-sandbox': 'src/sandbox/cli.ts' },
     format: 'esm',
     splitting: true,
-    esbuildPlugins: [importBuilt(/^\.\/index\.ts$/, './sandbox.cjs')],
+    esbuildPlugins: [beside(/^\.\/index\.ts$/, './sandbox.cjs')],
     onSuccess: async () => {
-      await Promise.all([writeModuleTypes(), writeLicenses()]);
+      await Promise.all([shareTypes(), writeLicenses()]);
     },
   },
   {
@@ -85,17 +75,17 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildPlugins: [requirePeers, importBuilt(/^ky$/, './ky.cjs')],
-    // `Symbol.dispose` is newer than the library in many a consumer's tsconfig.
+    esbuildPlugins: [beside(/^ky$/, './ky.cjs')],
+    // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {
       banner: '/// <reference lib="esnext.disposable" />',
       entry: all,
     },
-    onSuccess: writeSandboxModule,
+    onSuccess: finishSandbox,
   },
-  // Workflow engines run it in an isolate that has no `require`.
+  // Engines run it where there is nothing else, not even `require`.
   { ...shared, ...schedule, format: 'cjs' },
-  // ky is an ES module only. Jest cannot require one, so ky is built as CommonJS too.
+  // ky is an ES module only; as CommonJS it also works in Jest, which cannot require one.
   {
     ...shared,
     entry: { ky: 'node_modules/ky/distribution/index.js' },

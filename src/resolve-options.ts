@@ -296,7 +296,14 @@ function resolveShared(
   if (!(typeof timeout === 'number' && timeout > 0 && timeout <= MAX_TIMEOUT_MS)) {
     throw new ConfigurationError(`timeout must be milliseconds, more than 0 and at most ${MAX_TIMEOUT_MS}.`);
   }
-  return { timeout, maxRetries, headers: { ...defaults.headers, ...validateHeaders(headers ?? {}) } };
+  return { timeout, maxRetries, headers: mergeHeaders(defaults.headers, headers) };
+}
+
+function mergeHeaders(
+  defaults: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> {
+  return headers === undefined ? defaults : { ...defaults, ...validateHeaders(headers) };
 }
 
 /**

@@ -1,4 +1,4 @@
-/** A moment by two clocks: one of them stands still while the machine sleeps, the other may be set. */
+/** A time by two clocks. The monotonic one stands still while the machine sleeps, and the wall clock can be set. */
 export interface Timestamp {
   readonly monotonic: number;
   readonly wall: number;
@@ -6,15 +6,15 @@ export interface Timestamp {
 
 export const readClocks = (): Timestamp => ({ monotonic: performance.now(), wall: Date.now() });
 
-/** By whichever clock says more. */
+/** Returns milliseconds, by the clock on which more time has passed. */
 export function elapsedSince({ monotonic, wall }: Timestamp): number {
   return Math.max(performance.now() - monotonic, Date.now() - wall);
 }
 
-/** The time that was given is over. */
+/** A time limit has passed. */
 export class DeadlineExceeded extends Error {}
 
-/** The caller's signal was aborted; its reason may be anything. */
+/** The caller's signal was aborted. Its reason can be anything. */
 export class CallerAborted {
   readonly reason: unknown;
 
@@ -24,8 +24,8 @@ export class CallerAborted {
 }
 
 /**
- * Runs `work`, and rejects with {@link DeadlineExceeded} or {@link CallerAborted} at the moment that happens, also where the work
- * itself takes no notice of the signal it is given. No timer and no listener is left behind.
+ * Runs `work` for at most `timeout` milliseconds. Rejects with {@link DeadlineExceeded} or {@link CallerAborted} at once,
+ * even if the work ignores its signal. It leaves no timer and no listener.
  */
 export function withTimeout<T>(
   timeout: number,
@@ -39,7 +39,7 @@ export function withTimeout<T>(
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
     };
-    // The work may never end, so nothing waits for it here.
+    // The work might never end, so it is not awaited.
     const stop = (why: DeadlineExceeded | CallerAborted) => {
       release();
       reject(why);
@@ -62,7 +62,7 @@ export function withTimeout<T>(
   });
 }
 
-/** Waits; rejects with the signal's own reason as soon as it is aborted. */
+/** Waits for `delay` milliseconds. Rejects with the signal's own reason when it is aborted. */
 export function sleep(delay: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {

@@ -14,7 +14,7 @@ export const elsewhere = ['test/e2e/{integrations,package,workflows}/**'];
  */
 export const exhaustiveOnly = [
   'test/e2e/browser/*.test.ts',
-  'test/unit/node/{answers,closed-connections,ends}.test.ts',
+  'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
 ];
 

@@ -68,6 +68,25 @@ export const contenders = {
       return async () => (await request(`${baseUrl}${PATH}`, { headers, dispatcher })).body.json();
     },
   },
+  kyAlone: {
+    label: 'ky alone, the same request, json()',
+    beside: 'timeout of the headers',
+    start: async (baseUrl) => {
+      const { default: ky } = await import('ky');
+      const http = ky.create({
+        retry: 0,
+        timeout: 30_000,
+        throwHttpErrors: false,
+        redirect: 'manual',
+        cache: 'no-store',
+      });
+      const send = () =>
+        http(`${baseUrl}${PATH}`, {
+          headers: { ...headers, 'user-agent': 'bench', 'x-request-id': crypto.randomUUID() },
+        });
+      return () => send().json();
+    },
+  },
   ky: {
     label: 'ky, json()',
     beside: 'timeout, retries',

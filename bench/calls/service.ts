@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** Answers every GET as SPEC.md, 4.3 shows, in a process of its own: its CPU is not the caller's. */
+/** Responds to every GET as docs/reference/service.md, "Read the status", describes. It is a process of its own, so that its CPU is not counted. */
 const service = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   const [reference] = request.url?.split('/').at(-1)?.split('?') ?? [];
   const data = {

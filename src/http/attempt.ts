@@ -1,168 +1,147 @@
 import type { OperationName } from '../api/operations.ts';
-import type { AnyTransaction } from '../errors.ts';
-import { ConfigurationError, PaymentsError } from '../errors.ts';
-import type { ResolvedOptions, ResolvedRequestOptions, Transport } from '../options.ts';
+import { type AnyTransaction, ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
+import type { ResolvedOptions, ResolvedRequestOptions, Transport, TransportRequest } from '../options.ts';
 import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
 import { isTestKey, validateApiKey } from '../resolve-options.ts';
 import { ensureInspectable, sanitizeError } from '../sanitize-error.ts';
 import { CallerAborted, DeadlineExceeded, withTimeout } from '../timing.ts';
-import { buildPath, type Call, stringField } from './call.ts';
-import { extractRequestId } from './error-body.ts';
-import { internalError } from './error-mapping.ts';
-import { buildHeaders, newRequestId, parseRetryAfter, REQUEST_ID } from './headers.ts';
+import { stringField } from '../untrusted.ts';
+import { version } from '../version.ts';
+import type { Call } from './call.ts';
+import { type AttemptContext, internalError } from './error-mapping.ts';
 import { interpretResponse } from './interpret-response.ts';
-import { hasOwnConnections } from './own-connections.ts';
+import { hasOwnConnections } from './not-sent.ts';
+import { REQUEST_ID, type RequestIds, readServiceRequestId } from './request-id.ts';
 import { ResponseBuffer } from './response.ts';
 import { flushSocketCloses } from './socket-closes.ts';
 
-/** What a client remembers of its latest requests. */
-export interface Recent {
-  /** The newest first. */
-  readonly apiKeys: string[];
-  /** Those that the client made. */
-  readonly requestIds: Set<string>;
+/** What the attempts of one client share. */
+export interface Sender {
+  readonly client: ResolvedOptions;
+  readonly transport: Transport;
+  readonly closing: AbortSignal;
+  /** The API keys of its latest requests, newest first: a response might still quote one that was just replaced. */
+  readonly recentKeys: string[];
+  readonly requestIds: RequestIds;
 }
 
-/** A result, and what its answer said about asking again. */
+const MAX_RECENT_KEYS = 3;
+
+/** Where the attempts of one call go, and what their events name. */
+export interface Target {
+  readonly url: string;
+  readonly subject: { readonly operation: OperationName; readonly reference?: string };
+}
+
+/** The result of a call, and what its response and its request had beside it. */
 export interface CallResult<Result> {
   result: Result;
-  /** The answer's Retry-After, in milliseconds. */
+  /** The response's Retry-After, in milliseconds. */
   retryAfter: number | undefined;
-  /** The `X-Request-Id` that the request was sent with, as it may be printed and stored. */
+  /** The `X-Request-Id` that the request was sent with, redacted. */
   requestId: string;
-  /** Takes out what may be neither printed nor stored: the key that was used, and the customer's phone and email. */
+  /** Creates a function that redacts the API key of the request, and the customer's phone and email. */
   redact: () => Redact;
 }
 
-/** What an event is about. */
-export function eventContext({
-  operation,
-  request,
-}: {
-  operation: { name: OperationName };
-  request: object;
-}) {
-  const reference = stringField(request, 'reference');
-  return { operation: operation.name, ...(reference === undefined ? {} : { reference }) };
-}
-
-/** One try: one request, and its answer or what came instead of it. */
+/**
+ * Sends one request, and returns its result or throws the error that states what might have happened to the money.
+ */
 export async function sendAttempt<Input, Request extends object, Result extends AnyTransaction>(
-  transport: Transport,
-  client: ResolvedOptions,
+  sender: Sender,
   call: Call<Input, Request, Result>,
+  { url, subject }: Target,
   attempt: number,
-  recent: Recent,
 ): Promise<CallResult<Result>> {
+  const { client, transport, closing, recentKeys, requestIds } = sender;
   const { operation, request, body, signal, timeout } = call;
-  signal?.throwIfAborted();
-  const apiKey = await resolveAttemptKey(client, call, attempt);
-  rememberKey(apiKey, recent.apiKeys);
-  if (body !== undefined) await flushSocketCloses();
-  signal?.throwIfAborted();
-
-  const redactor = () => {
-    const keys = [...new Set([apiKey, ...recent.apiKeys])];
-    return createRedact(keys, stringField(request, 'phone'), stringField(request, 'customer_email'));
-  };
-  const { sentId, requestId } = identify(call.headers, recent, redactor);
+  const apiKey = await prepareAttempt(sender, call, attempt);
+  const createRedactor = () =>
+    createRedact(
+      [...new Set([apiKey, ...recentKeys])],
+      stringField(request, 'phone'),
+      stringField(request, 'customer_email'),
+    );
+  const ownId = call.headers[REQUEST_ID];
+  const sentId = ownId ?? requestIds.create();
+  const requestId = ownId === undefined ? sentId : createRedactor()(ownId);
+  if (closing.aborted) throw new ClosedError(operation.name);
   call.beforeSending?.({ apiKey, requestId });
 
-  const subject = eventContext(call);
   const headers = buildHeaders(call.headers, sentId, apiKey, body !== undefined);
-  const url = `${client.baseUrl}/${buildPath(operation, subject.reference)}`;
-  const received = new ResponseBuffer();
-  const began = performance.now();
-  let thrown: unknown;
-  let dispatched = false;
-  let isOwn = false;
   client.report({ type: 'request', ...subject, attempt, requestId });
-  try {
-    await withTimeout(timeout, signal, async (end) => {
-      dispatched = true;
-      isOwn = hasOwnConnections(transport);
-      await transport.send({ method: operation.method, url, headers, body, signal: end }, received);
-    });
-  } catch (fault) {
-    thrown = ensureInspectable(fault) ?? new Error('fetch failed without saying why');
-  }
+  const exchange = new Exchange();
+  await exchange.run(transport, { method: operation.method, url, headers, body }, timeout, signal);
+  const { response, thrown } = exchange;
 
-  const { status } = received;
-  const returnedId = received.headers.get(REQUEST_ID);
-  // It takes a while to make, and an error needs it several times.
-  let redact: Redact | undefined;
-  const facts = {
+  const returnedId = response.headers.get(REQUEST_ID);
+  const isEchoed = returnedId === sentId;
+  let redactor: Redact | undefined;
+  const redact = () => {
+    redactor ??= createRedactor();
+    return redactor;
+  };
+  const serviceRequestId = isEchoed
+    ? undefined
+    : readServiceRequestId(response.headers, (id) => redact().id(id));
+  const context: AttemptContext = {
     operation: operation.name,
-    // A listener may have aborted at the last moment.
-    outcome: dispatched ? outcomeOf(operation) : null,
+    // A listener can abort the call at the last moment: nothing was sent then.
+    outcome: exchange.isDispatched && operation.method !== 'GET' ? 'unknown' : null,
     timeout,
-    testMode: isTestKey(apiKey),
-    idempotencyKey: call.idempotencyKey,
     url,
-    hasOwnConnections: isOwn,
-    isOfEarlierRequest: returnedId !== sentId && recent.requestIds.has(returnedId ?? ''),
-    get redact(): Redact {
-      redact ??= redactor();
-      return redact;
-    },
-    get serviceRequestId(): string | undefined {
-      return returnedId === sentId ? undefined : extractRequestId(received.headers, facts);
-    },
-    get requestId(): string {
-      return facts.serviceRequestId ?? requestId;
+    idempotencyKey: call.idempotencyKey,
+    hasTestKey: isTestKey(apiKey),
+    hasOwnConnections: exchange.hasOwnConnections,
+    hasEarlierId: !isEchoed && returnedId !== null && requestIds.has(returnedId),
+    requestId: serviceRequestId ?? requestId,
+    get redact() {
+      return redact();
     },
   };
-  const { serviceRequestId } = facts;
   const ended = {
     type: 'response' as const,
     ...subject,
     attempt,
-    status,
-    duration: performance.now() - began,
+    status: response.status,
+    duration: exchange.duration,
     requestId,
     ...(serviceRequestId === undefined ? {} : { serviceRequestId }),
   };
   try {
-    const result = interpretResponse(operation, request, facts, received, thrown);
+    const result = interpretResponse(operation, request, context, response, thrown);
     client.report(ended);
-    return { result, retryAfter: parseRetryAfter(received.headers), requestId, redact: redactor };
+    return { result, retryAfter: response.retryAfter, requestId, redact };
   } catch (error) {
-    // A bug of ours, met while an answer is read, must not hide that a charge may exist.
-    const isOurs = error instanceof PaymentsError || thrown instanceof CallerAborted;
-    const failure = isOurs ? error : internalError(facts, received);
+    // A bug of this package must not hide that a charge might exist.
+    const isExpected = error instanceof PaymentsError || thrown instanceof CallerAborted;
+    const failure = isExpected ? error : internalError(context, response);
     client.report({ ...ended, error: failure instanceof PaymentsError ? failure.code : 'aborted' });
     throw failure;
   }
 }
 
-const outcomeOf = ({ method }: { method: string }) => (method === 'GET' ? null : ('unknown' as const));
-
-/** The id that a request is sent with, the caller's own or a new one, and the same as it may be printed. */
-function identify(headers: Readonly<Record<string, string>>, recent: Recent, redactor: () => Redact) {
-  const own = headers[REQUEST_ID];
-  if (own !== undefined) return { sentId: own, requestId: redactor()(own) };
-  const requestId = newRequestId(recent.requestIds);
-  return { sentId: requestId, requestId };
-}
-
-/** An answer may still be about the key that was just replaced. */
-function rememberKey(apiKey: string, recentKeys: string[]): void {
-  if (recentKeys.includes(apiKey)) return;
-  recentKeys.unshift(apiKey);
-  recentKeys.splice(3);
-}
-
-/** A call with an `idempotencyKey` asked for the key of its first attempt before it claimed. */
-async function resolveAttemptKey<Input, Request extends object, Result>(
-  client: ResolvedOptions,
+/** Does what takes time before a request, and returns its API key. */
+async function prepareAttempt<Input, Request extends object, Result>(
+  { client, recentKeys }: Sender,
   call: Call<Input, Request, Result>,
   attempt: number,
 ): Promise<string> {
-  const known = attempt === 1 ? call.apiKey : undefined;
-  return known ?? resolveApiKey(client, call.operation.name, call);
+  const { operation, body, signal } = call;
+  signal?.throwIfAborted();
+  const firstKey = attempt === 1 ? call.apiKey : undefined;
+  const apiKey = firstKey ?? (await resolveApiKey(client, operation.name, call));
+  rememberKey(apiKey, recentKeys);
+  if (body !== undefined) await flushSocketCloses();
+  signal?.throwIfAborted();
+  return apiKey;
 }
 
-/** A key may come from anywhere and take its time, so it is bounded like a request. Nothing has been sent yet. */
+/**
+ * Asks for the API key. It might come from anywhere and take long, so `timeout` bounds it as it bounds a request.
+ *
+ * @throws {ConfigurationError} if the caller's function fails or is late, or if the key cannot work. Nothing was sent.
+ */
 export async function resolveApiKey(
   { apiKey, requiredMode }: Pick<ResolvedOptions, 'apiKey' | 'requiredMode'>,
   operation: OperationName,
@@ -171,18 +150,75 @@ export async function resolveApiKey(
   if (typeof apiKey === 'string') return apiKey;
   try {
     return validateApiKey(await withTimeout(timeout, signal, async () => apiKey()), requiredMode);
-  } catch (fault) {
-    const error = ensureInspectable(fault);
+  } catch (thrown) {
+    const error = ensureInspectable(thrown);
     if (error instanceof CallerAborted) throw error.reason;
     if (error instanceof ConfigurationError)
       throw new ConfigurationError(redactUnknownSecrets(error.message), { operation });
-    const late = error instanceof DeadlineExceeded;
-    const why = late ? `gave no key within ${timeout} ms` : 'failed';
-    const cause = late ? undefined : sanitizeError(error, redactUnknownSecrets);
-    throw new ConfigurationError(`The apiKey function ${why}, so nothing was sent.`, {
+    const isLate = error instanceof DeadlineExceeded;
+    const problem = isLate ? `returned no key within ${timeout} ms` : 'failed';
+    const cause = isLate ? undefined : sanitizeError(error, redactUnknownSecrets);
+    throw new ConfigurationError(`The apiKey function ${problem}, so nothing was sent.`, {
       operation,
       cause,
       retryable: true,
     });
+  }
+}
+
+function rememberKey(apiKey: string, recentKeys: string[]): void {
+  if (recentKeys.includes(apiKey)) return;
+  recentKeys.unshift(apiKey);
+  recentKeys.splice(MAX_RECENT_KEYS);
+}
+
+const USER_AGENT = `payment-collection-client/${version}`;
+
+/** Returns the headers of one request, by names in lower case. */
+function buildHeaders(
+  own: Readonly<Record<string, string>>,
+  requestId: string,
+  apiKey: string,
+  hasBody: boolean,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'user-agent': USER_AGENT,
+    [REQUEST_ID]: requestId,
+    ...own,
+    authorization: `Bearer ${apiKey}`,
+  };
+  if (hasBody) headers['content-type'] = 'application/json';
+  return headers;
+}
+
+/** One request on its way, and what has come of it. */
+class Exchange {
+  readonly response = new ResponseBuffer();
+  /** What ended it early: whatever the transport threw, {@link DeadlineExceeded} or {@link CallerAborted}. */
+  thrown: unknown;
+  isDispatched = false;
+  hasOwnConnections = false;
+  /** In milliseconds. */
+  duration = 0;
+
+  /** Resolves in every case. */
+  async run(
+    transport: Transport,
+    request: Omit<TransportRequest, 'signal'>,
+    timeout: number,
+    callerSignal: AbortSignal | undefined,
+  ): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await withTimeout(timeout, callerSignal, async (signal) => {
+        this.isDispatched = true;
+        this.hasOwnConnections = hasOwnConnections(transport);
+        await transport.send({ ...request, signal }, this.response);
+      });
+    } catch (error) {
+      this.thrown = ensureInspectable(error) ?? new Error('fetch failed without an error.');
+    }
+    this.duration = performance.now() - startedAt;
   }
 }

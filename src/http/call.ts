@@ -1,29 +1,32 @@
 import type * as z from 'zod/mini';
 import { expectationSchema } from '../api/input.ts';
-import type { Operation, OperationName } from '../api/operations.ts';
+import type { Operation } from '../api/operations.ts';
 import { type AnyTransaction, ConfigurationError, type InputIssue, InvalidInputError } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions, UnkeyedOptions } from '../options.ts';
 import { resolveRequestOptions } from '../resolve-options.ts';
 import { findNearestName, isPlainName } from '../unknown-option.ts';
+import { isRecord } from '../untrusted.ts';
 import { refuseOldRuntime } from './transport.ts';
 
-/** A call that has passed every check, ready to be tried. */
+/** A call that has passed every check: what to send, and how. */
 export interface Call<Input, Request extends object, Result> extends ResolvedRequestOptions {
   operation: Operation<Input, Request, Result>;
   request: Request;
+  /** JSON text, or `undefined` for a GET. */
   body: string | undefined;
-  /** The call's key as it may be printed, if it has one. */
+  /** The call's idempotency key, redacted, if it has one. */
   idempotencyKey?: string | undefined;
   /** The API key of the first attempt, if the call has asked for it already. */
   apiKey?: string | undefined;
-  /** Called before each request leaves, with what it carries; if it throws, nothing is sent. */
+  /** Called before each request leaves, with what it carries. If it throws, nothing is sent. */
   beforeSending?: ((sending: { apiKey: string; requestId: string }) => void) | undefined;
 }
 
 /**
  * Checks everything about a call before anything of it is sent.
  *
- * @throws InvalidInputError, ConfigurationError
+ * @throws {InvalidInputError} if the input or `extraBody` breaks a rule.
+ * @throws {ConfigurationError} if an option cannot work, or if this runtime might send a POST twice.
  */
 export function prepareCall<Input, Request extends object, Result extends AnyTransaction>(
   client: ResolvedOptions,
@@ -40,31 +43,40 @@ export function prepareCall<Input, Request extends object, Result extends AnyTra
   return { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };
 }
 
-/** What the caller gave, checked and made ready to send; all its faults are reported together. */
+/**
+ * Returns the caller's input as it is sent.
+ *
+ * @throws {InvalidInputError} if the input breaks a rule. It names every issue at once.
+ */
 export function validateInput<Input, Request extends object, Result>(
   operation: Operation<Input, Request, Result>,
   input: Input,
 ): Request {
-  const read = operation.input.safeParse(input);
-  if (read.success) return read.data;
+  const parsed = operation.input.safeParse(input);
+  if (parsed.success) return parsed.data;
   const fields = Object.keys(operation.input.shape);
   throw new InvalidInputError(
-    read.error.issues.flatMap((issue) => inputIssues(issue, fields)),
+    parsed.error.issues.flatMap((issue) => toInputIssues(issue, fields)),
     operation.name,
   );
 }
 
-function inputIssues(issue: z.core.$ZodIssue, fields: readonly string[]): InputIssue[] {
+const EXPECTED_FIELDS = Object.keys(expectationSchema.shape);
+const MAX_UNKNOWN_FIELDS = 20;
+
+function toInputIssues(issue: z.core.$ZodIssue, fields: readonly string[]): InputIssue[] {
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path.length === 0 ? fields : EXPECTED_FIELDS;
-    const named = issue.keys.slice(0, MAX_UNKNOWN_FIELDS).map((key) => unknownField(issue.path, key, known));
-    const more = issue.keys.length - named.length;
-    const others = {
+    const shown = issue.keys
+      .slice(0, MAX_UNKNOWN_FIELDS)
+      .map((key) => unknownFieldIssue(issue.path, key, known));
+    const hidden = issue.keys.length - shown.length;
+    const rest = {
       path: '',
-      message: `${more} more fields are none of this operation`,
+      message: `${hidden} more fields are not fields of this operation`,
       code: 'unknown_field',
     };
-    return more > 0 ? [...named, others] : named;
+    return hidden > 0 ? [...shown, rest] : shown;
   }
   const path = issue.path.join('.');
   if (issue.code === 'custom')
@@ -74,8 +86,8 @@ function inputIssues(issue: z.core.$ZodIssue, fields: readonly string[]): InputI
   return [{ path, message, code: issue.code === 'invalid_union' ? 'invalid_type' : issue.code }];
 }
 
-/** A caller may have put a key or a phone number where the name of a field should be. */
-function unknownField(path: readonly PropertyKey[], key: string, known: readonly string[]): InputIssue {
+/** A caller might have put a key or a phone number in place of a field's name. */
+function unknownFieldIssue(path: readonly PropertyKey[], key: string, known: readonly string[]): InputIssue {
   const nearest = findNearestName(key, known);
   const shown = nearest !== undefined || isPlainName(key) ? key : '[REDACTED]';
   return {
@@ -88,42 +100,27 @@ function unknownField(path: readonly PropertyKey[], key: string, known: readonly
   };
 }
 
-const EXPECTED_FIELDS = Object.keys(expectationSchema.shape);
-const MAX_UNKNOWN_FIELDS = 20;
-
-/** The JSON text of a POST, written once and sent unchanged with each try. */
-function buildBody(
-  operation: { name: OperationName; input: { shape: object } },
+/** Returns the JSON text of a POST. It is written once and sent unchanged with each attempt. */
+function buildBody<Input, Request extends object, Result>(
+  { name: operation, input }: Operation<Input, Request, Result>,
   request: object,
   extraBody: Readonly<Record<string, unknown>> = {},
 ): string {
-  const fault = (path: string, message: string) => {
-    throw new InvalidInputError([{ path, message, code: 'extra_body' }], operation.name);
+  const refuse = (path: string, message: string) => {
+    throw new InvalidInputError([{ path, message, code: 'extra_body' }], operation);
   };
-  if (typeof extraBody !== 'object' || extraBody === null || Array.isArray(extraBody))
-    fault('extraBody', 'must be an object');
-  // Read once: what was checked is what is sent.
+  if (!isRecord(extraBody)) refuse('extraBody', 'must be an object');
+  // Read once, so that what was checked is what is sent.
   const extra = { ...extraBody };
   for (const [name, value] of Object.entries(extra)) {
-    if (Object.hasOwn(operation.input.shape, name))
-      fault(`extraBody.${name}`, 'is a field of the input: give it there');
+    if (Object.hasOwn(input.shape, name))
+      refuse(`extraBody.${name}`, 'is a field of the input: give it there');
     if (name === 'toJSON' && typeof value === 'function')
-      fault('extraBody.toJSON', 'must not be a function: it would stand in for the whole body');
+      refuse('extraBody.toJSON', 'must not be a function: its result would replace the whole body');
   }
   try {
     return JSON.stringify({ ...extra, ...request });
   } catch {
-    return fault('extraBody', 'cannot be written as JSON');
+    return refuse('extraBody', 'cannot be written as JSON');
   }
-}
-
-/** A field of a request, where it has one of that name. */
-export function stringField(request: object, name: string): string | undefined {
-  const field: unknown = Object.getOwnPropertyDescriptor(request, name)?.value;
-  return typeof field === 'string' ? field : undefined;
-}
-
-/** The path below the base URL. A reference has passed its schema, so it cannot leave its place in the path. */
-export function buildPath(operation: { path: string }, reference: string | undefined): string {
-  return operation.path.replace(':reference', encodeURIComponent(reference ?? ''));
 }

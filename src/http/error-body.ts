@@ -1,47 +1,51 @@
 import { referenceSchema } from '../api/input.ts';
 import type { FieldError } from '../errors.ts';
 import type { Redact } from '../redact.ts';
-import type { AnswerHeaders, ResponseBuffer } from './response.ts';
+import { isObject, isRecord } from '../untrusted.ts';
+import type { ResponseBuffer } from './response.ts';
 
-/** SPEC.md, 7: the shape of an error is not shown. These are the forms that services commonly use. */
+/**
+ * Reads the body of an error response: its message, its field errors, and the transaction that it might name. The shape
+ * of an error is not documented (docs/reference/service.md, "Errors"), so the forms that services commonly use are tried.
+ */
+
 const MESSAGE_FIELDS = ['message', 'error_description', 'detail', 'error', 'title', 'reason', 'msg'];
-const FIELD_LISTS = ['errors', 'error', 'details', 'detail', 'violations', 'issues'];
-const FIELD_NAMES = ['field', 'path', 'param', 'loc', 'property', 'name', 'source'];
-const MAX_MESSAGE = 500;
-const MAX_FIELD_ERRORS = 50;
+const MAX_MESSAGE_LENGTH = 500;
+const MAX_MESSAGE_DEPTH = 3;
 
-type Json = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The service's own words in an error body of any form, if there are any. */
+/** Returns the service's own message in an error body of any form, if there is one. */
 export function extractMessage(body: unknown): string | undefined {
-  const found = messageIn(body) ?? (isPlainText(body) ? body.trim() : undefined);
-  return found && found.length > MAX_MESSAGE ? `${found.slice(0, MAX_MESSAGE)}…` : found || undefined;
+  const message = findMessage(body) ?? (isPlainText(body) ? body.trim() : undefined);
+  return message && message.length > MAX_MESSAGE_LENGTH
+    ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…`
+    : message || undefined;
 }
 
 const isPlainText = (body: unknown): body is string => typeof body === 'string' && !/^\s*[<{[]/.test(body);
 
-function messageIn(value: unknown, depth = 0): string | undefined {
-  if (Array.isArray(value)) return typeof value[0] === 'string' ? value[0] : messageIn(value[0], depth);
-  if (!isObject(value) || depth > 3) return undefined;
+function findMessage(value: unknown, depth = 0): string | undefined {
+  if (Array.isArray(value)) return typeof value[0] === 'string' ? value[0] : findMessage(value[0], depth);
+  if (!isRecord(value) || depth > MAX_MESSAGE_DEPTH) return undefined;
   for (const name of MESSAGE_FIELDS) {
     const inner = value[name];
-    const text = typeof inner === 'string' ? inner : messageIn(inner, depth + 1);
+    const text = typeof inner === 'string' ? inner : findMessage(inner, depth + 1);
     if (text) return text;
   }
-  return messageIn(value.errors, depth + 1);
+  return findMessage(value.errors, depth + 1);
 }
 
-/** What an error body says about single fields, if it does. */
+const FIELD_LISTS = ['errors', 'error', 'details', 'detail', 'violations', 'issues'];
+const FIELD_NAMES = ['field', 'path', 'param', 'loc', 'property', 'name', 'source'];
+const MAX_FIELD_ERRORS = 50;
+
+/** Returns what an error body says about single fields. */
 export function extractFieldErrors(body: unknown): FieldError[] {
-  if (!isObject(body)) return parseFieldErrors(body).slice(0, MAX_FIELD_ERRORS);
+  if (!isRecord(body)) return parseFieldErrors(body).slice(0, MAX_FIELD_ERRORS);
   for (const name of FIELD_LISTS) {
     const found = parseFieldErrors(body[name]);
     if (found.length > 0) return found.slice(0, MAX_FIELD_ERRORS);
   }
-  return isObject(body.error)
+  return isRecord(body.error)
     ? extractFieldErrors({ errors: body.error.errors, details: body.error.details })
     : [];
 }
@@ -49,16 +53,16 @@ export function extractFieldErrors(body: unknown): FieldError[] {
 function parseFieldErrors(value: unknown): FieldError[] {
   if (Array.isArray(value)) return value.flatMap(parseFieldError);
   // With a message of its own it is one error, and its other fields are codes and types.
-  if (!isObject(value) || MESSAGE_FIELDS.some((name) => typeof value[name] === 'string')) return [];
-  return Object.entries(value).flatMap(([field, said]) => {
-    const message = Array.isArray(said) ? said.find((item) => typeof item === 'string') : said;
+  if (!isRecord(value) || MESSAGE_FIELDS.some((name) => typeof value[name] === 'string')) return [];
+  return Object.entries(value).flatMap(([field, entry]) => {
+    const message = Array.isArray(entry) ? entry.find((item) => typeof item === 'string') : entry;
     return typeof message === 'string' ? [{ field, message }] : [];
   });
 }
 
 function parseFieldError(item: unknown): FieldError[] {
-  if (!isObject(item)) return [];
-  const message = messageIn(item);
+  if (!isRecord(item)) return [];
+  const message = findMessage(item);
   const name = FIELD_NAMES.map((field) => item[field]).find((value) => value !== undefined);
   const field = Array.isArray(name) ? name.filter(isPathPart).join('.') : name;
   return message && typeof field === 'string' ? [{ field, message }] : [];
@@ -67,93 +71,85 @@ function parseFieldError(item: unknown): FieldError[] {
 const isPathPart = (part: unknown) =>
   typeof part === 'number' || (typeof part === 'string' && part !== 'body');
 
-const REQUEST_ID_HEADERS = ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
-
-/** The id under which the service's logs know a request, where it says one. */
-export function extractRequestId(
-  headers: AnswerHeaders,
-  facts: { readonly redact: Redact },
-): string | undefined {
-  const found = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
-  return found ? facts.redact.id(found).slice(0, 200) : undefined;
-}
-
-/** Headers that can name a transaction, besides the body. */
-const NAMING_HEADERS = ['location', 'content-location', 'link'];
-
-/** A reference is looked for in no more than this of a body that is not JSON. */
-const LONGEST_SEARCHED = 64 * 1024;
-
 /**
- * Why a response that refuses is no proof that no charge exists, or `undefined` if it is one. A service that names a
- * transaction may have made it before it refused.
+ * Returns why a response that refuses is no proof that no charge exists, or `undefined` if it is proof. A service that
+ * names a transaction might have created it before it refused.
  */
-export function rejectionProblem(received: ResponseBuffer, isWhole: boolean): string | undefined {
-  if (!isWhole || received.truncated) return 'The response is not whole.';
-  if (isStillPacked(received)) return 'The response cannot be read.';
-  if (/TXN-\S/i.test(readable(received))) return 'The response names a transaction.';
+export function rejectionProblem(response: ResponseBuffer, isWhole: boolean): string | undefined {
+  if (!isWhole || response.truncated) return 'The response is not complete.';
+  if (isEncoded(response)) return 'The response cannot be read.';
+  if (/TXN-\S/i.test(readableText(response))) return 'The response names a transaction.';
   return undefined;
 }
 
+/** Whether the body has a content encoding that was not decoded: its bytes are not text. */
+function isEncoded({ headers, text }: ResponseBuffer): boolean {
+  const encoding = headers.get('content-encoding')?.trim() || 'identity';
+  return encoding.toLowerCase() !== 'identity' && text.includes('\ufffd');
+}
+
 /**
- * The reference in a response that is no result: the one of SPEC.md's place, or else the only one there is. One in other
- * letters than `TXN-…` is not put right: the service might tell references apart by case.
+ * Returns the reference in a response that is not a result: the one in `data.reference`, or else the only one there is.
+ * A reference in another case than `TXN-…` is not corrected, because the service might distinguish references by case.
  */
-export function extractReference(received: ResponseBuffer, redact: Redact): string | undefined {
-  const inPlace = referenceInData(received.json);
-  if (inPlace !== undefined) return inPlace;
-  const values = textsOf(received.json).filter((text) => referenceSchema.safeParse(text).success);
-  const [found, ...others] = new Set(values.length > 0 ? values : mentionedIn(readable(received)));
-  // Whatever the service wrote there ends in messages and in the journal.
+export function extractReference(response: ResponseBuffer, redact: Redact): string | undefined {
+  const documented = referenceInData(response.json);
+  if (documented !== undefined) return documented;
+  const values = listStrings(response.json).filter(isReference);
+  const [found, ...others] = new Set(values.length > 0 ? values : findReferences(readableText(response)));
+  // It ends in messages and in the journal, so it must hold no secret.
   return found !== undefined && others.length === 0 && redact(found) === found ? found : undefined;
 }
 
+const isReference = (text: string) => referenceSchema.safeParse(text).success;
+
 function referenceInData(body: unknown): string | undefined {
-  if (typeof body !== 'object' || body === null || !('data' in body)) return undefined;
+  if (!isObject(body) || !('data' in body)) return undefined;
   const { data } = body;
-  if (typeof data !== 'object' || data === null || !('reference' in data)) return undefined;
+  if (!isObject(data) || !('reference' in data)) return undefined;
   const reference = referenceSchema.safeParse(data.reference);
   return reference.success ? reference.data : undefined;
 }
 
-/** Every text in a JSON value, names of fields too. Nested as deep as it likes. */
-function textsOf(json: unknown): string[] {
-  const texts: string[] = [];
+/** Returns every string in a JSON value, and the names of its fields. A loop, because the value can be nested deeply. */
+function listStrings(json: unknown): string[] {
+  const strings: string[] = [];
   const open: unknown[] = [json];
   while (open.length > 0) {
     const value = open.pop();
-    if (typeof value === 'string') texts.push(value);
-    if (typeof value !== 'object' || value === null) continue;
+    if (typeof value === 'string') strings.push(value);
+    if (!isObject(value)) continue;
     for (const [name, item] of Object.entries(value)) open.push(name, item);
   }
-  return texts;
+  return strings;
 }
 
-function mentionedIn(text: string): string[] {
+/** How many characters of a body that is not JSON are searched for a reference. */
+const MAX_SEARCH_LENGTH = 64 * 1024;
+
+function findReferences(text: string): string[] {
   const mentions = /(?<![\w-])TXN-[\w.~:-]{0,250}\w(?=[.,:;!?]{0,9}(?:[\s"'<>)\]}]|$))/g;
-  return (text.slice(0, LONGEST_SEARCHED).match(mentions) ?? []).filter(
-    (text) => referenceSchema.safeParse(text).success,
-  );
+  return (text.slice(0, MAX_SEARCH_LENGTH).match(mentions) ?? []).filter(isReference);
 }
 
-/** A content coding that was not unpacked: its bytes are no text. */
-function isStillPacked({ headers, text }: ResponseBuffer): boolean {
-  const coding = headers.get('content-encoding')?.trim() || 'identity';
-  return coding.toLowerCase() !== 'identity' && text.includes('\ufffd');
+/** Headers that can name a transaction. */
+const REFERENCE_HEADERS = ['location', 'content-location', 'link'];
+
+/**
+ * Returns the body and these headers without the escapes of JSON, URLs and HTML, which can be nested. UTF-16 reads as
+ * ASCII.
+ */
+function readableText({ text, headers }: ResponseBuffer): string {
+  const whole = [text, ...REFERENCE_HEADERS.map((name) => headers.get(name) ?? '')].join('\n');
+  return decodeEscapes(decodeEscapes(whole)).replaceAll(/[\\\0]/g, '');
 }
 
 const ESCAPED = /\\u([\da-f]{4})|\\x([\da-f]{2})|%([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?/gi;
 
-/** Body and headers without the escapes of JSON, addresses and HTML, which may lie in one another; UTF-16 as ASCII. */
-function readable({ text, headers }: ResponseBuffer): string {
-  const whole = [text, ...NAMING_HEADERS.map((name) => headers.get(name) ?? '')].join('\n');
-  return unescaped(unescaped(whole)).replaceAll(/[\\\0]/g, '');
-}
-
-function unescaped(text: string): string {
+function decodeEscapes(text: string): string {
   return text.replaceAll(ESCAPED, (written, ...groups: (string | undefined)[]) => {
-    const [json, script, address, hexadecimal, decimal] = groups;
-    const digits = json ?? script ?? address ?? hexadecimal;
+    const [unicode, byte, percent, hexadecimal, decimal] = groups;
+    const digits = unicode ?? byte ?? percent ?? hexadecimal;
     const code = digits === undefined ? Number(decimal) : Number.parseInt(digits, 16);
     return code <= 0x10ffff ? String.fromCodePoint(code) : written;
   });

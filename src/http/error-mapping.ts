@@ -14,227 +14,186 @@ import { sanitizeError } from '../sanitize-error.ts';
 import { DeadlineExceeded } from '../timing.ts';
 import { orUndefined } from '../untrusted.ts';
 import { extractFieldErrors, extractMessage, extractReference, rejectionProblem } from './error-body.ts';
-import { parseRetryAfter } from './headers.ts';
 import { isProvenNotSent } from './not-sent.ts';
 import type { ResponseBuffer } from './response.ts';
 
-/** What every error of a call has to know of it. `outcome` is what holds as long as nothing tells more. */
-export interface CallContext {
-  operation: OperationName;
-  /** `null` for a read, which moves no money; `unknown` for a POST that may have arrived. */
-  outcome: 'unknown' | null;
-  timeout: number;
-  testMode: boolean;
-  /** The key of the call, if it has one, as it may be printed. */
-  idempotencyKey: string | undefined;
-  /** Where the request went. */
-  url: string;
-  /** Whether an error can only be about the request itself: see `own-connections.ts`. */
-  hasOwnConnections: boolean;
-  /** The response bears the `X-Request-Id` of an earlier request of this client. */
-  isOfEarlierRequest: boolean;
-  readonly redact: Redact;
-  /** The id under which the service's logs know the request. */
+/** What an error has to know of its attempt. */
+export interface AttemptContext {
+  readonly operation: OperationName;
+  /** The outcome unless more is known: `null` for a read, which moves no money, and if nothing was dispatched. */
+  readonly outcome: 'unknown' | null;
+  /** In milliseconds. */
+  readonly timeout: number;
+  readonly url: string;
+  /** The idempotency key of the call, redacted, if it has one. */
+  readonly idempotencyKey: string | undefined;
+  readonly hasTestKey: boolean;
+  /** Whether an error of the transport can only be about the request itself. */
+  readonly hasOwnConnections: boolean;
+  /** Whether the response has the `X-Request-Id` of an earlier request of this client. */
+  readonly hasEarlierId: boolean;
+  /** The id under which the service's logs know the request, redacted. */
   readonly requestId: string;
+  readonly redact: Redact;
 }
 
-const isRead = ({ outcome }: CallContext) => outcome === null;
+const isRead = ({ outcome }: AttemptContext) => outcome === null;
 
-/** A read fails with the fault itself; a POST that may have arrived, with the doubt, and the fault as its cause. */
-function orOutcomeUnknown(facts: CallContext, fault: PaymentsError, reference?: string): PaymentsError {
-  return isRead(facts) ? fault : outcomeUnknown(facts, fault, fault.message, reference);
-}
-
-function outcomeUnknown(
-  { operation, idempotencyKey, redact, requestId }: CallContext,
-  cause: unknown,
-  why: string,
-  reference?: string,
-): OutcomeUnknownError {
-  const shown = reference && redact.id(reference);
-  if (idempotencyKey !== undefined) {
-    const made = operation === 'initialize' ? 'A payment may have been started.' : 'A charge may exist.';
-    const message = `${why} ${made} ${howToResolve(operation, idempotencyKey, shown)}`;
-    return new OutcomeUnknownError(message, {
-      operation,
-      cause,
-      reference,
-      shown,
-      idempotencyKey,
-      requestId,
-    });
-  }
-  const look = shown ? `verify ${shown}` : "look for it in the service's records";
-  const advice =
-    operation === 'initialize'
-      ? `A payment may have been started, but no customer was sent to it: ${look}, or start another.`
-      : `A charge may exist. Do not charge again and do not cancel the order before you know: ${look}.`;
-  return new OutcomeUnknownError(`${why} ${advice}`, { operation, cause, reference, shown, requestId });
-}
-
-export function abortError(facts: CallContext, reason: unknown): unknown {
-  if (isRead(facts)) return reason;
-  return outcomeUnknown(facts, reason, `${facts.operation}: the call was aborted while it was in flight.`);
-}
-
-export function incompleteResponseError(
-  facts: CallContext,
-  thrown: unknown,
-  status: number | null,
-): PaymentsError {
-  const { operation, outcome, redact, requestId } = facts;
-  const retryable = isRead(facts);
-  if (thrown instanceof DeadlineExceeded) {
-    const message = `${operation}: no whole answer came within ${facts.timeout} ms.`;
-    return orOutcomeUnknown(
-      facts,
-      new RequestTimeoutError(message, { operation, outcome, retryable, requestId }),
-    );
-  }
-  const cause = sanitizeError(thrown, redact);
-  if (status === null && isProvenNotSent(thrown, facts.hasOwnConnections ? undefined : new URL(facts.url))) {
-    const message = `${operation}: no connection to the service could be made, so nothing was sent (${rootCauseMessage(cause)}).`;
-    return new ConnectionError(message, {
-      operation,
-      outcome: outcome && 'not_sent',
-      retryable: true,
-      cause,
-      requestId,
-    });
-  }
-  const message = `${operation}: the connection failed before a whole answer came (${rootCauseMessage(cause)}).`;
-  return orOutcomeUnknown(
-    facts,
-    new ConnectionError(message, { operation, outcome, retryable, cause, requestId }),
+/** The caller aborted the call. A read rejects with the reason itself. */
+export function abortError(context: AttemptContext, reason: unknown): unknown {
+  if (isRead(context)) return reason;
+  return outcomeUnknown(
+    context,
+    reason,
+    `${context.operation}: the call was aborted while it was in flight.`,
   );
 }
 
-/** The client errors of RFC 9110 and of IANA's registry. 408 says that the service waited, not that it refused. */
+/** No whole response has arrived: the time is over, or the connection failed. */
+export function incompleteResponseError(
+  context: AttemptContext,
+  thrown: unknown,
+  status: number | null,
+): PaymentsError {
+  const { operation, outcome, redact, requestId } = context;
+  const retryable = isRead(context);
+  if (thrown instanceof DeadlineExceeded) {
+    const message = `${operation}: no complete response arrived within ${context.timeout} ms.`;
+    const error = new RequestTimeoutError(message, { operation, outcome, retryable, requestId });
+    return unknownUnlessRead(context, error);
+  }
+  const cause = sanitizeError(thrown, redact);
+  const code = rootCauseMessage(cause);
+  const target = context.hasOwnConnections ? undefined : new URL(context.url);
+  if (status === null && isProvenNotSent(thrown, target)) {
+    return new ConnectionError(
+      `${operation}: no connection to the service could be made, so nothing was sent (${code}).`,
+      { operation, outcome: outcome && 'not_sent', retryable: true, cause, requestId },
+    );
+  }
+  const error = new ConnectionError(
+    `${operation}: the connection failed before a complete response arrived (${code}).`,
+    { operation, outcome, retryable, cause, requestId },
+  );
+  return unknownUnlessRead(context, error);
+}
+
+function rootCauseMessage(error: Error): string {
+  if (error.cause instanceof Error) return rootCauseMessage(error.cause);
+  return 'code' in error ? `${error.code}: ${error.message}` : error.message;
+}
+
+/**
+ * A POST got the response to an earlier request: the service sent one too many over a reused connection, or a cache
+ * returned an old one. It says nothing about this request, and the transaction in it is another one.
+ */
+export function lateResponseError(
+  context: AttemptContext,
+  response: ResponseBuffer,
+  status: number,
+): PaymentsError {
+  const { operation, outcome, redact, requestId } = context;
+  const error = new UnexpectedResponseError(
+    `${operation}: the response has the X-Request-Id of an earlier request.`,
+    { operation, outcome, retryable: false, status, body: redact.body(response), requestId },
+  );
+  return unknownUnlessRead(context, error);
+}
+
+/** The 4xx statuses of RFC 9110 and of IANA's registry. 408 is left out: it says that the service waited in vain. */
 const REFUSALS = new Set([
   ...[400, 401, 402, 403, 404, 405, 406, 407, 409, 410, 411, 412, 413, 414, 415, 416, 417],
   ...[421, 422, 423, 424, 425, 426, 428, 429, 431, 451],
 ]);
 
-/** `isWhole`: the response did not break off. */
+/** A status other than 2xx. `isWhole`: the response did not break off. */
 export function statusError(
-  facts: CallContext,
-  received: ResponseBuffer,
+  context: AttemptContext,
+  response: ResponseBuffer,
   status: number,
   isWhole: boolean,
 ): PaymentsError {
   if (status < 400)
-    return unexpectedResponseError(facts, received, status, 'a redirect, which is never followed');
-  if (isRead(facts)) {
-    const passing = status >= 500 || [408, 425, 429].includes(status);
-    return apiError(facts, received, status, null, passing);
+    return unexpectedResponseError(context, response, status, 'a redirect, which is never followed');
+  if (isRead(context)) {
+    const isTemporary = status >= 500 || [408, 425, 429].includes(status);
+    return apiError(context, response, status, null, isTemporary);
   }
   if (!REFUSALS.has(status)) {
-    const reference = extractReference(received, facts.redact);
-    return orOutcomeUnknown(facts, apiError(facts, received, status, 'unknown', false), reference);
+    const error = apiError(context, response, status, 'unknown', false);
+    return unknownUnlessRead(context, error, extractReference(response, context.redact));
   }
-  return afterRefusal(facts, received, status, isWhole, status === 429);
+  return refusalError(context, response, status, isWhole, status === 429);
 }
 
-/** `status: false`. */
-export function rejectionError(facts: CallContext, received: ResponseBuffer, status: number): PaymentsError {
-  if (isRead(facts)) return apiError(facts, received, status, null, false);
-  return afterRefusal(facts, received, status, true, false);
+/** A 2xx with `status: false` in its body. */
+export function rejectionError(
+  context: AttemptContext,
+  response: ResponseBuffer,
+  status: number,
+): PaymentsError {
+  if (isRead(context)) return apiError(context, response, status, null, false);
+  return refusalError(context, response, status, true, false);
 }
 
-/** Of a POST: it was rejected only if nothing in the response says that a transaction exists all the same. */
-function afterRefusal(
-  facts: CallContext,
-  received: ResponseBuffer,
+/** The service refused a POST. It is rejected only if nothing in the response says that a transaction exists. */
+function refusalError(
+  context: AttemptContext,
+  response: ResponseBuffer,
   status: number,
   isWhole: boolean,
   retryable: boolean,
 ): PaymentsError {
-  const why = rejectionProblem(received, isWhole);
-  if (why === undefined) return apiError(facts, received, status, 'rejected', retryable);
-  const cause = apiError(facts, received, status, 'unknown', false);
-  return outcomeUnknown(facts, cause, `${cause.message} ${why}`, extractReference(received, facts.redact));
+  const problem = rejectionProblem(response, isWhole);
+  if (problem === undefined) return apiError(context, response, status, 'rejected', retryable);
+  const cause = apiError(context, response, status, 'unknown', false);
+  const reference = extractReference(response, context.redact);
+  return outcomeUnknown(context, cause, `${cause.message} ${problem}`, reference);
 }
 
+/** A response that the operation cannot have. */
 export function unexpectedResponseError(
-  facts: CallContext,
-  received: ResponseBuffer,
+  context: AttemptContext,
+  response: ResponseBuffer,
   status: number,
-  fault: string,
+  problem: string,
 ): PaymentsError {
-  const { operation, outcome, redact, requestId } = facts;
-  const retryable = isRead(facts) && status < 300;
-  const size = received.truncated ? ', longer than any of the service' : '';
-  const body = redact.body(received);
-  const message = `${operation}: the service answered ${status} with ${fault}${size}.${testKeyHint(facts)}`;
-  const error = new UnexpectedResponseError(message, {
-    operation,
-    outcome,
-    retryable,
-    status,
-    body,
-    requestId,
-  });
-  return isRead(facts) ? error : orOutcomeUnknown(facts, error, extractReference(received, redact));
-}
-
-/**
- * A POST got the response to an earlier request: a service sent one too many over a connection that is used again, or a
- * cache gave an old one. It tells nothing of this request, and the transaction in it is another one.
- */
-export function earlierAnswer(facts: CallContext, received: ResponseBuffer, status: number): PaymentsError {
-  const { operation, outcome, redact, requestId } = facts;
-  const message = `${operation}: the response has the X-Request-Id of an earlier request.`;
-  const body = redact.body(received);
-  const seen = { status, body, requestId };
-  return orOutcomeUnknown(
-    facts,
-    new UnexpectedResponseError(message, { operation, outcome, retryable: false, ...seen }),
+  const { operation, outcome, redact, requestId } = context;
+  const retryable = isRead(context) && status < 300;
+  const size = response.truncated ? ', longer than any of the service' : '';
+  const error = new UnexpectedResponseError(
+    `${operation}: the service responded ${status} with ${problem}${size}.${testKeyHint(context)}`,
+    { operation, outcome, retryable, status, body: redact.body(response), requestId },
   );
+  return unknownUnlessRead(context, error, isRead(context) ? undefined : extractReference(response, redact));
 }
 
-/** What was thrown is not shown: it may quote what was read. */
-export function internalError(facts: CallContext, { status }: ResponseBuffer): PaymentsError {
-  const { operation, outcome, requestId } = facts;
-  const message = `${operation}: the client itself failed while it read the answer.`;
-  const retryable = isRead(facts);
-  const seen = { status: status ?? 0, body: undefined, requestId };
-  return orOutcomeUnknown(
-    facts,
-    new UnexpectedResponseError(message, { operation, outcome, retryable, ...seen }),
+/** This package itself failed. What it threw is not shown, because that might quote the response. */
+export function internalError(context: AttemptContext, { status }: ResponseBuffer): PaymentsError {
+  const { operation, outcome, requestId } = context;
+  const error = new UnexpectedResponseError(
+    `${operation}: the client itself failed while it read the response.`,
+    { operation, outcome, retryable: isRead(context), status: status ?? 0, body: undefined, requestId },
   );
+  return unknownUnlessRead(context, error);
 }
-
-function testKeyHint({ testMode, operation }: CallContext): string {
-  const hint = ' The key is a test key: charging works in live mode only.';
-  return testMode && operation === 'chargeMobileMoney' ? hint : '';
-}
-
-/** What a 404 most often means. */
-function likelyMistake(facts: CallContext, status: number): string {
-  if (status !== 404) return '';
-  if (isRead(facts)) return ' Is the reference of another account or mode?';
-  const { pathname } = new URL(facts.url);
-  const path = pathname.length > LONGEST_PATH ? `…${pathname.slice(-LONGEST_PATH)}` : pathname;
-  return ` baseUrl includes the version prefix, such as /api/v1; the path was ${path}.`;
-}
-
-const LONGEST_PATH = 80;
 
 function apiError(
-  facts: CallContext,
-  received: ResponseBuffer,
+  context: AttemptContext,
+  response: ResponseBuffer,
   status: number,
   outcome: Outcome | null,
   retryable: boolean,
 ): APIError {
-  const { operation, redact, requestId } = facts;
-  // A body that cannot be read does not hide what the status says.
-  const body = orUndefined(() => redact.body(received));
+  const { operation, redact, requestId } = context;
+  // A body that cannot be read must not hide what the status says.
+  const body = orUndefined(() => redact.body(response));
   const serviceMessage = orUndefined(() => extractMessage(body));
-  const said = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
+  const quoted = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
   const rejected = outcome === 'rejected' ? ' Nothing was charged by this call.' : '';
+  const hints = `${notFoundHint(context, status)}${testKeyHint(context)}`;
   return new (apiErrorClass(status))(
-    `${operation}: the service answered ${status}${said}.${rejected}${likelyMistake(facts, status)}${testKeyHint(facts)}`,
+    `${operation}: the service responded ${status}${quoted}.${rejected}${hints}`,
     {
       operation,
       outcome,
@@ -244,12 +203,49 @@ function apiError(
       serviceMessage,
       fieldErrors: orUndefined(() => extractFieldErrors(body)) ?? [],
       requestId,
-      retryAfter: parseRetryAfter(received.headers),
+      retryAfter: response.retryAfter,
     },
   );
 }
 
-function rootCauseMessage(error: Error): string {
-  if (error.cause instanceof Error) return rootCauseMessage(error.cause);
-  return 'code' in error ? `${error.code}: ${error.message}` : error.message;
+const MAX_PATH_LENGTH = 80;
+
+/** What a 404 most often means. */
+function notFoundHint(context: AttemptContext, status: number): string {
+  if (status !== 404) return '';
+  if (isRead(context)) return ' Is the reference of another account or mode?';
+  const { pathname } = new URL(context.url);
+  const path = pathname.length > MAX_PATH_LENGTH ? `…${pathname.slice(-MAX_PATH_LENGTH)}` : pathname;
+  return ` baseUrl includes the version prefix, such as /api/v1; the path was ${path}.`;
+}
+
+function testKeyHint({ hasTestKey, operation }: AttemptContext): string {
+  const hint = ' The key is a test key: charging works in live mode only.';
+  return hasTestKey && operation === 'chargeMobileMoney' ? hint : '';
+}
+
+/** A read fails with the error itself. A POST that might have arrived has an unknown outcome, and the error as its cause. */
+function unknownUnlessRead(context: AttemptContext, error: PaymentsError, reference?: string): PaymentsError {
+  return isRead(context) ? error : outcomeUnknown(context, error, error.message, reference);
+}
+
+function outcomeUnknown(
+  { operation, idempotencyKey, redact, requestId }: AttemptContext,
+  cause: unknown,
+  problem: string,
+  reference?: string,
+): OutcomeUnknownError {
+  const shown = reference && redact.id(reference);
+  const facts = { operation, cause, reference, shown, requestId };
+  const isInitialize = operation === 'initialize';
+  if (idempotencyKey !== undefined) {
+    const risk = isInitialize ? 'A payment might have been started.' : 'A charge might exist.';
+    const message = `${problem} ${risk} ${howToResolve(operation, idempotencyKey, shown)}`;
+    return new OutcomeUnknownError(message, { ...facts, idempotencyKey });
+  }
+  const check = shown ? `verify ${shown}` : "look for it in the service's records";
+  const advice = isInitialize
+    ? `A payment might have been started, but no customer was sent to it: ${check}, or start another.`
+    : `A charge might exist. Do not charge again and do not cancel the order before you know: ${check}.`;
+  return new OutcomeUnknownError(`${problem} ${advice}`, facts);
 }

@@ -1,6 +1,13 @@
+import type { Transport } from '../options.ts';
 import { isError } from '../sanitize-error.ts';
+import { isObject } from '../untrusted.ts';
 
-/** Name look-ups that failed, and a connection that did not come about in time. */
+/**
+ * Proof that no request left this process: which errors prove it, and whose errors can be trusted to be about the
+ * request itself.
+ */
+
+/** Name lookups that failed, and connections that were refused or not made in time. */
 const NO_CONNECTION = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -11,7 +18,7 @@ const NO_CONNECTION = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** The server's certificate was refused here, before the first byte of a request could be written. */
+/** This process refused the server's certificate, before it could write the first byte of a request. */
 const CERTIFICATE_REFUSED = new Set([
   'CERT_CHAIN_TOO_LONG',
   'CERT_HAS_EXPIRED',
@@ -34,23 +41,23 @@ const CERTIFICATE_REFUSED = new Set([
 ]);
 
 /**
- * Whether an error proves that no request left this process. Only what is known to prove it counts: a reset, also one
- * in the TLS handshake, proves nothing, and neither does an error without a code.
+ * Returns whether an error proves that no request left this process. Only known proof counts. A reset proves nothing,
+ * not even one in the TLS handshake. An error without a code proves nothing either.
  *
- * @param url the address of the request, if code of the merchant sent it: that code might have connected elsewhere too,
- * so only an error that names this host and this port counts
+ * @param url the address of the request, if code of the merchant sent it. That code might also have connected elsewhere,
+ * so only an error that names this host and this port counts.
  */
 export function isProvenNotSent(error: unknown, url?: URL, depth = 0): boolean {
   if (!isError(error) || depth > 8) return false;
-  // Several addresses were tried: the error bears the code of one of them, but each has to be proof.
+  // Several addresses were tried. The error has the code of one of them, but each has to be proof.
   if ('errors' in error && Array.isArray(error.errors)) {
     return error.errors.length > 0 && error.errors.every((member) => isProvenNotSent(member, url, depth + 1));
   }
   const isConnect = 'syscall' in error && error.syscall === 'connect';
-  // Fetch refuses some ports by itself, and says so without a code.
+  // Fetch itself refuses some ports, with an error that has no code.
   const isBadPort = error.message === 'bad port';
   if (!(isConnect || isBadPort || 'code' in error)) return isProvenNotSent(error.cause, url, depth + 1);
-  if (url && !isAbout(error, url)) return false;
+  if (url && !namesTarget(error, url)) return false;
   return isConnect || isBadPort || ('code' in error && isProof(error.code));
 }
 
@@ -59,10 +66,10 @@ function isProof(code: unknown): boolean {
 }
 
 /**
- * Whether an error names this host and this port. A name may resolve to any address, so an address is matched only if
- * the URL has that very address, or a name of this machine.
+ * Returns whether an error names this host and this port. A name can resolve to any address, so an address matches only
+ * if the URL has that very address, or a name of this machine.
  */
-function isAbout(error: object, { hostname, port, protocol }: URL): boolean {
+function namesTarget(error: object, { hostname, port, protocol }: URL): boolean {
   const expectedPort = port || (protocol === 'https:' ? '443' : '80');
   if (!('port' in error && String(error.port) === expectedPort)) return false;
   const names = [
@@ -72,20 +79,85 @@ function isAbout(error: object, { hostname, port, protocol }: URL): boolean {
   const addresses = 'address' in error && error.address !== undefined ? [error.address] : [];
   if (names.length + addresses.length === 0) return false;
   return (
-    names.every((name) => hostnameOf(name) === hostname) &&
-    addresses.every((address) => isAddressOf(hostnameOf(address), hostname))
+    names.every((name) => normalizeHostname(name) === hostname) &&
+    addresses.every((address) => isAddressFor(normalizeHostname(address), hostname))
   );
 }
 
-function isAddressOf(address: string | undefined, hostname: string): boolean {
+function isAddressFor(address: string | undefined, hostname: string): boolean {
   if (address === hostname) return true;
   const isLocalhost = hostname === 'localhost' || hostname.endsWith('.localhost');
   return isLocalhost && (address === '127.0.0.1' || address === '[::1]');
 }
 
-/** As a URL writes it: in lower case, and an IPv6 address in brackets. */
-function hostnameOf(host: unknown): string | undefined {
+/** As a URL has it: in lower case, and an IPv6 address in brackets. */
+function normalizeHostname(host: unknown): string | undefined {
   if (typeof host !== 'string') return undefined;
   const address = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}`;
   return URL.canParse(address) ? new URL(address).hostname : undefined;
+}
+
+/** The same in the ES module, the CommonJS build and each entry point: one might get a transport of another. */
+const MARK = Symbol.for('payment-collection-client/own-connections');
+
+type TransportSend = Transport['send'];
+
+/**
+ * Marks the `send` of a transport whose errors can only come from its own connections to the service. A function that
+ * wraps `send` is another function, so it does not inherit the mark.
+ *
+ * @param isOwn is called before each attempt.
+ */
+export function markOwnConnections(send: TransportSend, isOwn: () => boolean): TransportSend {
+  return Object.defineProperty(send, MARK, { value: { send, isOwn } });
+}
+
+/**
+ * Returns whether an error of this transport can only be about the request itself. Code of the merchant around a request
+ * can make requests of its own, and if one of those is refused, that proves nothing about the charge.
+ */
+export function hasOwnConnections({ send }: Transport): boolean {
+  const mark: unknown = Reflect.get(send, MARK);
+  if (!isObject(mark) || !('send' in mark && 'isOwn' in mark)) return false;
+  // A Proxy has the mark of its target, which is another function.
+  return mark.send === send && typeof mark.isOwn === 'function' && mark.isOwn() === true;
+}
+
+/**
+ * Returns whether `globalThis.fetch` is Node's own, which connects to the service and to nothing else. A framework or a
+ * test can replace it before this package is loaded, so only its source is proof.
+ */
+export function isNodesOwnFetch(): boolean {
+  return isNodesFetch(globalThis.fetch) && GLOBAL_DISPATCHERS.every(isPlainDispatcher);
+}
+
+const knownFetches = new WeakMap<object, boolean>();
+
+function isNodesFetch(fetch: unknown): boolean {
+  if (typeof fetch !== 'function') return false;
+  const known = knownFetches.get(fetch);
+  if (known !== undefined) return known;
+  const source = Function.prototype.toString.call(fetch);
+  const isNodes = /\brequire\('internal\/deps\/undici\/undici'\)/.test(source);
+  knownFetches.set(fetch, isNodes);
+  return isNodes;
+}
+
+/** Where undici's `setGlobalDispatcher` puts the dispatcher that Node's fetch uses: the second since undici 8. */
+const GLOBAL_DISPATCHERS = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((name) =>
+  Symbol.for(name),
+);
+
+/** undici's classes that only connect. The last one adapts a dispatcher of undici 8 to Node's own undici 7. */
+const PLAIN_DISPATCHERS = ['Agent', 'ProxyAgent', 'EnvHttpProxyAgent', 'Dispatcher1Wrapper'];
+
+/** An interceptor replaces the `dispatch` of the dispatcher that it is composed into. */
+function isPlainDispatcher(key: symbol): boolean {
+  const dispatcher: unknown = Reflect.get(globalThis, key);
+  if (dispatcher === undefined) return true;
+  if (!isObject(dispatcher)) return false;
+  const prototype: unknown = Object.getPrototypeOf(dispatcher);
+  if (!isObject(prototype)) return false;
+  if (Reflect.get(dispatcher, 'dispatch') !== Reflect.get(prototype, 'dispatch')) return false;
+  return PLAIN_DISPATCHERS.includes(prototype.constructor.name);
 }

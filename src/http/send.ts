@@ -1,3 +1,4 @@
+import type { OperationName } from '../api/operations.ts';
 import {
   type AnyTransaction,
   APIError,
@@ -8,18 +9,22 @@ import {
 } from '../errors.ts';
 import type { ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
 import { linkSignals, sleep } from '../timing.ts';
-import { type CallResult, eventContext, type Recent, sendAttempt } from './attempt.ts';
+import { stringField } from '../untrusted.ts';
+import { type CallResult, type Sender, sendAttempt, type Target } from './attempt.ts';
 import type { Call } from './call.ts';
+import { RequestIds } from './request-id.ts';
 import { fetchTransport } from './transport.ts';
 
-/** Sends a call's request, again where that is safe, and gives its answer. */
+/** Sends a call's request, retries it if that is safe, and returns the result. */
 export type Send = <Input, Request extends object, Result extends AnyTransaction>(
   call: Call<Input, Request, Result>,
 ) => Promise<CallResult<Result>>;
 
 /**
- * `onRateLimited` hears of each 429: its Retry-After in milliseconds, and the reference that was asked about. Once `closing` is aborted nothing is sent, and
- * no pause before another try goes on.
+ * Creates the one {@link Send} of a client.
+ *
+ * @param closing once it is aborted, nothing is sent, and a pause before a retry ends.
+ * @param onRateLimited is called for each 429, with its Retry-After in milliseconds and the reference of the request.
  */
 export function createSend(
   client: ResolvedOptions,
@@ -27,59 +32,71 @@ export function createSend(
   onRateLimited: (retryAfter: number | undefined, reference: string | undefined) => void,
 ): Send {
   const transport = client.transport ?? fetchTransport(client.fetch);
-  const recent: Recent = { apiKeys: [], requestIds: new Set() };
-  return (given) => {
-    const beforeSending: Call<unknown, object, unknown>['beforeSending'] = (sending) => {
-      if (closing.aborted) throw new ClosedError(given.operation.name);
-      given.beforeSending?.(sending);
-    };
-    const call = { ...given, beforeSending };
-    return withRetries(client, closing, call, (attempt) =>
-      sendAttempt(transport, client, call, attempt, recent).catch((error) => {
-        const fault = error instanceof OutcomeUnknownError ? error.cause : error;
-        if (fault instanceof RateLimitError) onRateLimited(fault.retryAfter, eventContext(call).reference);
-        throw error;
-      }),
-    );
+  const sender: Sender = { client, transport, closing, recentKeys: [], requestIds: new RequestIds() };
+  return async (call) => {
+    const target = findTarget(client.baseUrl, call);
+    const { subject } = target;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await sendAttempt(sender, call, target, attempt);
+      } catch (error) {
+        const rateLimit = findRateLimit(error);
+        if (rateLimit) onRateLimited(rateLimit.retryAfter, subject.reference);
+        const delay = retryDelay(error, attempt, call);
+        if (delay === null || !(error instanceof PaymentsError)) throw error;
+        client.report({ type: 'retry', ...subject, attempt, delay, error: error.code });
+        await pause(delay, call.signal, closing, subject.operation);
+      }
+    }
   };
 }
 
-async function withRetries<Result>(
-  client: ResolvedOptions,
-  closing: AbortSignal,
-  call: Parameters<typeof eventContext>[0] & ResolvedRequestOptions,
-  tryOnce: (attempt: number) => Promise<Result>,
-): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await tryOnce(attempt);
-    } catch (error) {
-      if (!(error instanceof PaymentsError) || call.signal?.aborted) throw error;
-      const delay = retryDelay(error, attempt, call.maxRetries);
-      if (delay === null) throw error;
-      client.report({ type: 'retry', ...eventContext(call), attempt, delay, error: error.code });
-      const { signal, release } = linkSignals(
-        call.signal,
-        closing,
-        () => new ClosedError(call.operation.name),
-      );
-      await sleep(delay, signal).finally(release);
-    }
-  }
+/** A reference has passed its schema, so it cannot change the path. */
+function findTarget<Input, Request extends object, Result>(
+  baseUrl: string,
+  { operation, request }: Call<Input, Request, Result>,
+): Target {
+  const { name, path } = operation;
+  const reference = stringField(request, 'reference');
+  return {
+    url: `${baseUrl}/${reference === undefined ? path : path.replace(':reference', encodeURIComponent(reference))}`,
+    subject: reference === undefined ? { operation: name } : { operation: name, reference },
+  };
+}
+
+function findRateLimit(error: unknown): RateLimitError | undefined {
+  const cause = error instanceof OutcomeUnknownError ? error.cause : error;
+  return cause instanceof RateLimitError ? cause : undefined;
 }
 
 const FIRST_DELAY = 500;
-const LONGEST_DELAY = 8_000;
+const MAX_DELAY = 8_000;
 
-/** A call does not sleep longer than this for a Retry-After: it fails at once, with `retryAfter` on the error. */
+/** A call does not sleep longer for a Retry-After, in milliseconds. It fails at once, with `retryAfter` on the error. */
 const MAX_RETRY_AFTER = 30_000;
 
-/** How long to wait before the next try, in milliseconds, or `null` where there must not be one. */
-function retryDelay(error: PaymentsError, attempt: number, maxRetries: number): number | null {
-  // A claim that was lost is not found again by waiting.
-  if (!error.retryable || error.code === 'journal_error' || attempt > maxRetries) return null;
+/** Returns the delay before the next attempt in milliseconds, or `null` if there must not be another attempt. */
+function retryDelay(
+  error: unknown,
+  attempt: number,
+  { signal, maxRetries }: Pick<ResolvedRequestOptions, 'signal' | 'maxRetries'>,
+): number | null {
+  if (!(error instanceof PaymentsError && error.retryable) || signal?.aborted || attempt > maxRetries)
+    return null;
+  // A lost claim does not come back.
+  if (error.code === 'journal_error') return null;
   const retryAfter = error instanceof APIError ? (error.retryAfter ?? 0) : 0;
   if (retryAfter > MAX_RETRY_AFTER) return null;
-  const jittered = Math.random() * Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** (attempt - 1));
+  const jittered = Math.random() * Math.min(MAX_DELAY, FIRST_DELAY * 2 ** (attempt - 1));
   return Math.round(retryAfter + jittered);
+}
+
+async function pause(
+  delay: number,
+  own: AbortSignal | undefined,
+  closing: AbortSignal,
+  operation: OperationName,
+): Promise<void> {
+  const { signal, release } = linkSignals(own, closing, () => new ClosedError(operation));
+  await sleep(delay, signal).finally(release);
 }

@@ -1,10 +1,11 @@
 /**
- * Lets the event loop take in what has happened to idle connections meanwhile. A process that was busy or frozen (a
- * function between two calls) learns only then that the service has closed one; a charge written to it before that
- * could not be told from a charge that arrived.
+ * Lets the event loop process the closes of idle connections, before a charge is written to one of them.
  *
- * Two turns: in the first, the message itself may be ahead of that news, where the caller goes on from a file, a name
- * look-up or another message.
+ * A process that was busy or frozen (a function between two calls) notices only then that the service has closed a
+ * connection. A charge written to it before could not be distinguished from a charge that arrived.
+ *
+ * It takes two turns. In the first, the message itself can be ahead of the close, if the caller continues from a file, a
+ * name lookup or another message.
  */
 export async function flushSocketCloses(): Promise<void> {
   if (typeof MessageChannel === 'undefined') return;
@@ -13,8 +14,8 @@ export async function flushSocketCloses(): Promise<void> {
 }
 
 /**
- * A message channel, because a test's fake timers would never let a timer end. A new one each time, because a message
- * to a port that is just being served would still come in the same turn.
+ * A message channel, because a timer never ends under a test's fake timers. A new one each time, because a message to a
+ * port that is just being served would still arrive in the same turn.
  */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,54 +1,82 @@
 import ky, { NetworkError } from 'ky';
 import type { OperationName } from '../api/operations.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { Fetch, FetchInit, FetchResponse, ResponseSink, Transport } from '../options.ts';
-import { isNodesOwnFetch, markOwnConnections } from './own-connections.ts';
+import type {
+  Fetch,
+  FetchInit,
+  FetchResponse,
+  ResponseSink,
+  Transport,
+  TransportRequest,
+} from '../options.ts';
+import { isNodesOwnFetch, markOwnConnections } from './not-sent.ts';
 
-const KY_OPTIONS = { retry: 0, timeout: false, throwHttpErrors: false } as const;
-
-/** A framework may put a cache behind fetch, Next.js does, which would answer a charge with the one before it. */
-const NO_STORE =
-  typeof Request === 'function' && 'cache' in Request.prototype ? ({ cache: 'no-store' } as const) : {};
-
-/** The transport that is used where none is given: through fetch, the caller's or else the global one. */
+/**
+ * Creates the transport of a client that has no other one.
+ *
+ * @param fetch the caller's own, which is called directly. The default is the global fetch, through ky.
+ */
 export function fetchTransport(fetch?: Fetch): Transport {
-  const send = fetch ?? globalFetch;
-  const exchange: Transport['send'] = async ({ url, method, headers, body, signal }, answer) => {
-    const init = { method, headers, body: body ?? null, signal, redirect: 'manual', ...NO_STORE } as const;
-    if (method === 'GET') return pumpBody(await send(url, init), answer);
+  const sendRequest = fetch ? callDirectly(fetch) : callThroughKy();
+  const send: Transport['send'] = async (request, sink) => {
+    if (request.method === 'GET') return readBody(await sendRequest(request), sink);
     const singleUse = openSingleUse();
     try {
-      await pumpBody(await send(url, { ...init, ...singleUse.init }), answer);
+      await readBody(await sendRequest(request, singleUse.init), sink);
     } finally {
       singleUse.close();
     }
   };
-  return { send: fetch ? exchange : markOwnConnections(exchange, isNodesOwnFetch) };
+  return { send: fetch ? send : markOwnConnections(send, isNodesOwnFetch) };
 }
 
-/** Address and options go past ky, which would copy and join them again and again: a fifth of the cost of a call. */
-const globalFetch: Fetch = (url, init) => {
-  // Read before ky's first pause: what was found to be Node's own is what sends.
-  const { fetch } = globalThis;
-  return ky(url, { ...KY_OPTIONS, fetch: () => fetch(url, init) }).catch((error: unknown) => {
-    throw error instanceof NetworkError ? error.cause : error;
-  });
-};
+type SendRequest = (request: TransportRequest, connection?: SingleUse['init']) => Promise<FetchResponse>;
 
-async function pumpBody(response: FetchResponse, answer: ResponseSink): Promise<void> {
-  // A browser hides a redirect's status behind 0.
-  answer.onHeaders(response.type === 'opaqueredirect' ? 302 : response.status, response.headers);
+/** A framework such as Next.js can cache fetch, and would then return the response to an earlier charge. */
+const NO_STORE =
+  typeof Request === 'function' && 'cache' in Request.prototype ? ({ cache: 'no-store' } as const) : {};
+
+/** A redirect is never followed: neither the key nor a charge goes to another host. */
+const SHARED_INIT = { redirect: 'manual', ...NO_STORE } as const;
+
+/**
+ * Retries, timeouts and errors stay those of the client. ky's retry would send a replaced key again, its timeout ends
+ * before the body, and its errors read bodies up to 10 MiB.
+ */
+function callThroughKy(): SendRequest {
+  const http = ky.create({ retry: 0, timeout: false, throwHttpErrors: false, ...SHARED_INIT });
+  return ({ url, method, headers, body, signal }, connection) => {
+    // Read before ky's first pause: the fetch that was found to be Node's own is the one that sends.
+    const { fetch } = globalThis;
+    return http(url, {
+      // ky copies its options once for each of them, so a GET is given only what it needs.
+      ...(body === undefined ? {} : { method, body }),
+      headers,
+      // ky would combine the signal with its own by AbortSignal.any, which costs a tenth of a request.
+      fetch: (request, init) => fetch(request, { ...init, signal, ...connection }),
+    }).catch((error: unknown) => {
+      throw error instanceof NetworkError ? error.cause : error;
+    });
+  };
+}
+
+/** Without ky, because a fetch such as undici's refuses the runtime's `Request`, and its response can be of any class. */
+function callDirectly(fetch: Fetch): SendRequest {
+  return ({ url, method, headers, body = null, signal }, connection) =>
+    fetch(url, { method, headers, body, signal, ...SHARED_INIT, ...connection });
+}
+
+async function readBody(response: FetchResponse, sink: ResponseSink): Promise<void> {
+  // A browser hides the status of a redirect behind 0.
+  sink.onHeaders(response.type === 'opaqueredirect' ? 302 : response.status, response.headers);
   const reader = response.body?.getReader();
   if (!reader) return;
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    if (answer.onData(chunk.value)) continue;
+    if (sink.onData(chunk.value)) continue;
     reader.cancel().catch(() => {});
     return;
   }
 }
-
-/** The oldest versions on which the tests of the package (`dropped-connections.test.ts`) see each POST sent once. */
-const OLDEST = { Bun: '1.1.0', Deno: '2.0.0' } as const;
 
 /** What makes fetch send one request over a connection of its own, until `close`. */
 interface SingleUse {
@@ -60,7 +88,7 @@ interface HttpClient {
   close(): void;
 }
 
-/** What is used of these runtimes' globals. Either may be missing, or be anything. */
+/** What is used of these runtimes' globals. Either can be missing, or be anything. */
 interface RuntimeGlobals {
   Bun?: { version?: unknown } | null;
   Deno?: {
@@ -83,8 +111,11 @@ function openSingleUse(): SingleUse {
   return client ? { init: { client }, close: () => client.close() } : { init: {}, close: () => {} };
 }
 
+/** The oldest versions on which the tests of the package (`dropped-connections.test.ts`) see each POST sent once. */
+const OLDEST = { Bun: '1.1.0', Deno: '2.0.0' } as const;
+
 /**
- * Called before anything is recorded or sent.
+ * Refuses a POST before anything is recorded or sent.
  *
  * @throws {ConfigurationError} if this runtime is too old to send a POST once.
  */
@@ -103,7 +134,7 @@ export function refuseOldRuntime(operation: OperationName): void {
   }
 }
 
-/** Compares the numbers alone: a canary of 1.4.0 counts as 1.4.0. */
+/** Compares only the numbers: a canary of 1.4.0 counts as 1.4.0. */
 function isAtLeast(version: string, oldest: string): boolean {
   const numbers = (text: string) => text.split('.').map((part) => Number.parseInt(part, 10));
   const [major = 0, minor = 0, patch = 0] = numbers(version);

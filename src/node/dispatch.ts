@@ -2,78 +2,109 @@ import type { Dispatcher } from 'undici';
 import type { ResponseSink, TransportRequest } from '../options.ts';
 import { createDecompressor, type Decompressor } from './decompress.ts';
 
-type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
-
-/** Sends one request over a dispatcher, once, and gives its answer on as it comes in. */
-export function exchange(
+/** Sends one request over a dispatcher, once, and passes the response on as it arrives. */
+export function dispatch(
   dispatcher: Dispatcher,
   { method, url, headers, body, signal }: TransportRequest,
-  answer: ResponseSink,
+  sink: ResponseSink,
 ): Promise<void> {
-  const { origin, pathname, search } = new URL(url);
-  // Over HTTP/2 undici sends a POST again by itself. Its Agent heeds this; a Pool, a Client and undici 7 do not.
-  const version = { allowH2: false };
-  const outgoing = { origin, path: pathname + search, method, headers, body: body ?? null, ...version };
+  const pathAt = url.indexOf('/', url.indexOf('//') + 2);
+  const options = {
+    origin: url.slice(0, pathAt),
+    path: url.slice(pathAt),
+    method,
+    headers,
+    body: body ?? null,
+    // Over HTTP/2 undici sends a POST again by itself. Its Agent obeys this; a Pool, a Client and undici 7 do not.
+    allowH2: false,
+  };
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(outgoing, createHandler(signal, answer, resolve, reject));
+    dispatcher.dispatch(options, new Handler(signal, sink, resolve, reject));
   });
 }
 
-function createHandler(
-  signal: AbortSignal,
-  answer: ResponseSink,
-  resolve: () => void,
-  reject: (error: unknown) => void,
-): Dispatcher.DispatchHandler {
-  let connection: Dispatcher.DispatchController | undefined;
-  let decompressor: Decompressor | undefined;
-  const stop = () => connection?.abort(new Error('The request was given up.'));
-  const end = (error?: unknown) => {
-    signal.removeEventListener('abort', stop);
-    if (error === undefined) resolve();
-    else reject(error);
-  };
-  const take = (bytes: Uint8Array) => {
-    const isWanted = answer.onData(bytes);
+/** Handles one request and its response. A class, because a set of closures for each request costs more. */
+class Handler implements Dispatcher.DispatchHandler {
+  readonly #signal: AbortSignal;
+  readonly #sink: ResponseSink;
+  readonly #resolve: () => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #onAbort = () => this.#abort();
+  #connection: Dispatcher.DispatchController | undefined;
+  #decompressor: Decompressor | undefined;
+
+  constructor(
+    signal: AbortSignal,
+    sink: ResponseSink,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#signal = signal;
+    this.#sink = sink;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    signal.addEventListener('abort', this.#onAbort);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#connection = controller;
+    // It might have waited for a connection for longer than its timeout.
+    if (this.#signal.aborted) this.#abort();
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, fields: Fields): void {
+    if (status < 200) return;
+    // An unsolicited response was waiting on the connection. It does not belong to this request.
+    if (!this.#connection) throw new Error('A response arrived before its request was sent.');
+    const get = (name: string) => readHeader(fields, name);
+    this.#sink.onHeaders(status, { get });
+    this.#decompressor = createDecompressor(
+      get('content-encoding'),
+      (bytes) => this.#receive(bytes),
+      () => controller.resume(),
+      (error) => this.#end(error),
+    );
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Uint8Array): void {
+    if (!this.#decompressor) this.#receive(bytes);
+    else if (!this.#decompressor.write(bytes)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    if (this.#decompressor) this.#decompressor.end();
+    else this.#end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#decompressor?.stop();
+    this.#end(error ?? new Error('undici failed without an error.'));
+  }
+
+  #receive(bytes: Uint8Array): boolean {
+    const isWanted = this.#sink.onData(bytes);
     if (!isWanted) {
-      end();
-      stop();
+      this.#end();
+      this.#abort();
     }
     return isWanted;
-  };
-  signal.addEventListener('abort', stop, { once: true });
+  }
 
-  return {
-    // It may have waited for a connection until nobody wanted it any more.
-    onRequestStart(controller) {
-      connection = controller;
-      if (signal.aborted) stop();
-    },
-    onResponseStart(controller, status, fields) {
-      if (status < 200) return;
-      // An unsolicited response was waiting on the connection: it is not to this request.
-      if (!connection) throw new Error('A response came before its request was sent.');
-      const get = (name: string) => field(fields, name);
-      answer.onHeaders(status, { get });
-      decompressor = createDecompressor(get('content-encoding'), take, () => controller.resume(), end);
-    },
-    onResponseData(controller, bytes) {
-      if (!decompressor) take(bytes);
-      else if (!decompressor.write(bytes)) controller.pause();
-    },
-    onResponseEnd() {
-      if (decompressor) decompressor.end();
-      else end();
-    },
-    onResponseError(_, error) {
-      decompressor?.stop();
-      end(error ?? new Error('undici failed without saying why'));
-    },
-  };
+  #abort(): void {
+    this.#connection?.abort(new Error('The request was aborted.'));
+  }
+
+  #end(error?: unknown): void {
+    this.#signal.removeEventListener('abort', this.#onAbort);
+    if (error === undefined) this.#resolve();
+    else this.#reject(error);
+  }
 }
 
-/** A field that came more than once is one list, as in fetch. */
-function field(fields: Headers, name: string): string | null {
+type Fields = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+
+/** Joins the values of a repeated header to one list, as fetch does. */
+function readHeader(fields: Fields, name: string): string | null {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
   return Array.isArray(value) ? value.join(', ') : (value ?? null);
 }

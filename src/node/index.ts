@@ -1,38 +1,37 @@
 /**
- * For busy pollers on Node: requests through undici's own dispatcher, at less CPU than `fetch`.
+ * For processes on Node that poll a lot: requests through undici's dispatcher, for less CPU than `fetch`.
  *
  * @module payment-collection-client/node
  */
 
-import type { Dispatcher } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { ConfigurationError } from '../errors.ts';
-import { markOwnConnections } from '../http/own-connections.ts';
+import { markOwnConnections } from '../http/not-sent.ts';
 import type { Transport } from '../options.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
-import { exchange } from './dispatch.ts';
-import { Agent } from './undici.ts';
+import { dispatch } from './dispatch.ts';
 
 export type { ResponseSink, Transport, TransportRequest } from '../options.ts';
 
 /** What {@link undiciTransport} is made from. */
 export interface UndiciTransportOptions {
   /**
-   * The most connections to the service at once. Further requests wait for one to come free, and their timeout goes on
+   * The maximum number of connections to the service. Further requests wait for a free one, and their timeout counts
    * meanwhile: a POST whose time is over in that queue is not sent, but counts as unknown.
    *
    * @default no limit
    */
   connections?: number | undefined;
   /**
-   * A dispatcher of your own, such as undici's `EnvHttpProxyAgent`, which stays yours to close. It must not send a
-   * request again by itself, and must not follow redirects.
+   * A dispatcher of your own, such as undici's `EnvHttpProxyAgent`. You close it. It must not retry a request by itself,
+   * and must not follow redirects.
    *
-   * Do not let it speak HTTP/2: undici then sends a POST again after REFUSED_STREAM and GOAWAY, which the client cannot
-   * see. Give it `allowH2: false`, since undici 8 speaks HTTP/2 by default. Its `Agent` is asked for HTTP/1.1 with each
-   * request, but a `Pool`, a `Client` and a dispatcher around them are not bound by that.
+   * Do not let it use HTTP/2: undici then sends a POST again after REFUSED_STREAM and GOAWAY, which the client cannot
+   * see. Give it `allowH2: false`, since undici 8 uses HTTP/2 by default. Each request asks for HTTP/1.1, and an `Agent`
+   * obeys. A `Pool`, a `Client` and a dispatcher around them do not.
    *
-   * An error of it proves that nothing was sent only if it names host and port of the base URL: anything else might come
-   * from a proxy or an interceptor, and is `unknown`.
+   * Its error proves that nothing was sent only if it names host and port of the base URL. Any other error might come
+   * from a proxy or an interceptor, so the outcome is `unknown`.
    *
    * @default an `Agent` of the transport's own, which uses no proxy
    */
@@ -41,22 +40,22 @@ export interface UndiciTransportOptions {
 
 const OPTIONS: Readonly<Record<keyof UndiciTransportOptions, true>> = { connections: true, dispatcher: true };
 
-/** A {@link Transport} with connections of its own. It may serve several clients. */
+/** A {@link Transport} with its own connections. Several clients can share it. */
 export interface UndiciTransport extends Transport {
-  /** Closes its connections once the requests on them have ended. A process ends without it too. */
+  /** Closes its connections after the requests on them have ended. A process can end without it. */
   close(): Promise<void>;
   /** {@link close}, at the end of the scope of `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Sends requests through undici's dispatcher, at less than half the CPU of `fetch`: for a process that polls a great
- * deal. Every promise of the client holds the same. For Node; also tried on Deno 2.9. Bun has no such undici.
+ * Creates a transport that sends requests through undici's dispatcher, for less than half the CPU of `fetch`: for a
+ * process that polls a lot. Every promise of the client holds. It is for Node, and tested on Deno 2.9. Bun has no undici.
  *
- * What replaces `fetch` does not see these requests: MSW, and with it `payment-collection-client/testing`, and a fake
- * `fetch`. In tests leave the transport out. OpenTelemetry's instrumentation of undici does see them.
+ * MSW (so also `payment-collection-client/testing`) and a fake `fetch` do not see these requests. In tests, leave the
+ * transport out. OpenTelemetry's instrumentation of undici does see them.
  *
- * @throws {ConfigurationError} if an option cannot work, or if the runtime's undici has no dispatcher, as on Bun.
+ * @throws {ConfigurationError} if an option cannot work, or if the runtime's undici sends nothing, as on Bun.
  *
  * @example
  * ```ts
@@ -71,19 +70,21 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
   if (connections !== undefined && !(Number.isInteger(connections) && connections > 0))
     throw new ConfigurationError('connections must be a whole number, 1 or more.');
   if (connections !== undefined && dispatcher !== undefined)
-    throw new ConfigurationError('connections is for the own Agent: set it on your dispatcher instead.');
+    throw new ConfigurationError(
+      'connections is for the Agent that undiciTransport creates: set it on your dispatcher instead.',
+    );
   if (dispatcher !== undefined && typeof dispatcher?.dispatch !== 'function')
     throw new ConfigurationError('dispatcher must be a dispatcher of undici.');
   const used = dispatcher ?? createAgent(connections);
-  // Bun replaces undici by a stub.
+  // Bun replaces undici with a stub.
   if (typeof used.dispatch !== 'function')
     throw new ConfigurationError(
-      'undiciTransport does not work here: the undici of this runtime sends nothing. Leave transport out, so that fetch is used.',
+      'undiciTransport cannot work here: the undici of this runtime sends nothing. Leave transport out to use fetch.',
     );
   const close = async () => {
     if (used !== dispatcher) await used.close();
   };
-  const send: Transport['send'] = (request, answer) => exchange(used, request, answer);
+  const send: Transport['send'] = (request, sink) => dispatch(used, request, sink);
   return {
     send: dispatcher ? send : markOwnConnections(send, () => true),
     close,
@@ -91,11 +92,12 @@ export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTra
   };
 }
 
-/** HTTP/1.1, as fetch uses; a service's Keep-Alive hint shortens how long a connection may lie idle. Time is the client's. */
-function createAgent(connections: number | undefined) {
+/** HTTP/1.1, as fetch uses. The timeouts of a request are the client's. */
+function createAgent(connections: number | undefined): Agent {
   return new Agent({
     allowH2: false,
     pipelining: 1,
+    // The service's Keep-Alive header can shorten it.
     keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -4,6 +4,7 @@ import { networks } from '../api/input.ts';
 import { transactionStatuses } from '../api/transaction.ts';
 import { defaultFinalStatuses } from '../schedule.ts';
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import { parseJson } from '../untrusted.ts';
 import { SandboxError } from './options.ts';
 
 /** Written into the file. A change of the table needs a new number. */
@@ -174,7 +175,7 @@ function parseEntry(row: unknown): Entry {
     createdAt: created_at,
     changedAt: changed_at,
     mobileMoney: phone !== null && network !== null ? { phone, network } : null,
-    plan: plan === null ? null : planSchema.parse(JSON.parse(plan)),
+    plan: plan === null ? null : planSchema.parse(parseJson(plan)),
     createdSeq: 0,
     changedSeq: 0,
     plannedSeq: 0,

@@ -1,5 +1,5 @@
 import type { OperationName } from '../api/operations.ts';
-import { orUndefined } from '../untrusted.ts';
+import { parseJson } from '../untrusted.ts';
 import { respondWithFault } from './apply-fault.ts';
 import { FaultQueue } from './fault-queue.ts';
 import { Ledger, type LedgerOptions } from './ledger.ts';
@@ -172,6 +172,6 @@ interface Subject {
 
 function parseRecordedBody(body: string): unknown {
   if (body === '') return null;
-  const parsed: unknown = orUndefined(() => JSON.parse(body));
+  const parsed: unknown = parseJson(body);
   return parsed === undefined ? body : parsed;
 }

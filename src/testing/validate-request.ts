@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema } from '../api/input.ts';
 import type { Operation, OperationName } from '../api/operations.ts';
 import { chargeMobileMoney, initialize, verify } from '../api/operations.ts';
-import { orUndefined } from '../untrusted.ts';
+import { parseJson } from '../untrusted.ts';
 
 /** The operation at a path, with the reference that the path names. */
 export interface Route {
@@ -117,7 +117,7 @@ function parseJsonBody({ headers, body }: WireRequest): unknown {
     throw new HttpRejection(415, 'The Content-Type must be application/json.');
   }
   // JSON has no `undefined`: the body could not be parsed.
-  const parsed: unknown = orUndefined(() => JSON.parse(body));
+  const parsed: unknown = parseJson(body);
   if (parsed === undefined) throw new HttpRejection(400, 'The body is not JSON.');
   return parsed;
 }

@@ -67,7 +67,7 @@ const bodyFor = (operation: OperationName) =>
 const status = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(200, 201, 202) },
   { weight: 1, arbitrary: fc.constantFrom(301, 400, 401, 408, 422, 429, 500, 502, 503) },
-  // Not 421: fetch itself sends a request once more after it, see odd-statuses.test.ts.
+  // Not 421: fetch itself sends a request once more after it, see unusual-statuses.test.ts.
   { weight: 1, arbitrary: fc.integer({ min: 200, max: 599 }).filter((code) => code !== 421) },
 );
 const contentType = fc.constantFrom(

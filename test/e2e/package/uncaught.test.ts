@@ -53,7 +53,7 @@ const failures: Record<string, { call: string; printed: RegExp; code: string; fr
   },
   'a refusal with a long page': {
     call: `client.verify('TXN-page')`,
-    printed: /^AuthenticationError: verify: the service answered 401/m,
+    printed: /^AuthenticationError: verify: the service responded 401/m,
     code: 'authentication_error',
     frame: /at async PaymentsClient\.verify /,
   },

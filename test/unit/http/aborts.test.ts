@@ -26,7 +26,7 @@ test.each(reasons)(
   },
 );
 
-test('an abort without a reason rejects with the AbortError of the platform', async () => {
+test("rejects with the platform's AbortError if an abort has no reason", async () => {
   const client = clientOf('https://payments.example')();
   const signal = AbortSignal.abort();
   const failure = await failureOf(client.verify(REFERENCE, { signal }));
@@ -77,7 +77,7 @@ describe('an abort in flight', () => {
     },
   );
 
-  test('while connecting proves nothing: a POST is OutcomeUnknownError, a read rejects with the reason', async () => {
+  test('proves nothing while connecting', async () => {
     for (const operation of operations) {
       const reason = new Error('the customer left');
       const abort = new AbortController();
@@ -89,7 +89,7 @@ describe('an abort in flight', () => {
     }
   });
 
-  test('ends also a fetch that takes no notice of its signal', async () => {
+  test('ends a fetch that ignores its signal', async () => {
     const reason = new Error('the customer left');
     for (const operation of operations) {
       const abort = new AbortController();
@@ -176,7 +176,7 @@ test.each(operations)(
   },
 );
 
-test('an abort after the result has come changes nothing', async () => {
+test('ignores an abort after the result', async () => {
   const abort = new AbortController();
   const service = await startService((response) => json(response, 200, answers.verify()));
   const transaction = await service.client().verify(REFERENCE, { signal: abort.signal });
@@ -184,13 +184,13 @@ test('an abort after the result has come changes nothing', async () => {
   expect(transaction).toMatchObject({ status: 'success' });
 });
 
-test("a signal that has timed out (AbortSignal.timeout) is the caller's abort, not the client's timeout", async () => {
+test("takes AbortSignal.timeout for the caller's abort, not for a timeout", async () => {
   const service = await startRawService(() => {});
   const signal = AbortSignal.timeout(30);
   expect(await failureOf(service.client().verify(REFERENCE, { signal }))).toBe(signal.reason);
 });
 
-test('aborting one call leaves another on the same client alone', async () => {
+test('aborts one call and no other of the client', async () => {
   const abort = new AbortController();
   const service = await startService(async (response, _request, count) => {
     if (count === 1) return;

@@ -14,7 +14,7 @@ const authorizations = ({ requests }: Awaited<ReturnType<typeof startService>>) 
 test.each([
   ['sync', (key: string) => key],
   ['async', async (key: string) => key],
-])('apiKey as a %s function is asked for each request, so that a key can be rotated', async (_kind, give) => {
+])('calls a %s apiKey function for each request', async (_kind, give) => {
   const service = await startWholeService();
   let asked = 0;
   const client = service.client({ apiKey: () => give(`sk_live_rotated${++asked}`) });
@@ -24,7 +24,7 @@ test.each([
   expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
 });
 
-test('the apiKey function is asked again for each retry', async () => {
+test('calls the apiKey function again for each retry', async () => {
   const service = await startService((response, _request, count) =>
     count === 1 ? json(response, 429, {}) : json(response, 200, answers.initialize()),
   );
@@ -91,7 +91,7 @@ test.each([
   ['text', 'sealed'],
   ['a symbol', Symbol('sealed')],
   ['an object that cannot be made text', Object.create(null)],
-])('an apiKey function that throws %s is ConfigurationError', async (_what, thrown) => {
+])('throws ConfigurationError if the apiKey function throws %s', async (_what, thrown) => {
   const service = await startWholeService();
   const apiKey = () => {
     throw thrown;
@@ -101,7 +101,7 @@ test.each([
   expect(service.requests).toEqual([]);
 });
 
-test('an apiKey function that hangs is ConfigurationError after the timeout, and nothing is sent', async () => {
+test('throws ConfigurationError if the apiKey function hangs', async () => {
   const service = await startWholeService();
   const client = service.client({ apiKey: () => new Promise(() => {}), timeout: 30 });
   const failure = await failureOf(client.chargeMobileMoney(charge));
@@ -111,7 +111,7 @@ test('an apiKey function that hangs is ConfigurationError after the timeout, and
   expect(service.requests).toEqual([]);
 });
 
-test('a key that comes after the timeout is not used', async () => {
+test('does not use a key that comes after the timeout', async () => {
   const service = await startWholeService();
   let give: (key: string) => void = () => {};
   const late = new Promise<string>((resolve) => {
@@ -124,7 +124,7 @@ test('a key that comes after the timeout is not used', async () => {
   expect(service.requests).toEqual([]);
 });
 
-test('the time for the key is not taken from the time for the request', async () => {
+test('gives the request its whole timeout after a slow key', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const service = await startService((response) => {
@@ -139,7 +139,7 @@ test('the time for the key is not taken from the time for the request', async ()
   expect(await client.initialize(payment)).toMatchObject({ reference: 'TXN-8f2c61d0' });
 });
 
-test('an apiKey function that fails is asked again, as often as maxRetries allows', async () => {
+test('retries an apiKey function that fails, up to maxRetries', async () => {
   const { delays, onEvent } = skippingDelays();
   const service = await startWholeService();
   let asked = 0;
@@ -153,7 +153,7 @@ test('an apiKey function that fails is asked again, as often as maxRetries allow
   expect(authorizations(service)).toEqual(['Bearer sk_live_unsealed']);
 });
 
-test('an apiKey function that throws a ConfigurationError of its own fails the call with it', async () => {
+test("throws the apiKey function's own ConfigurationError", async () => {
   const service = await startWholeService();
   const apiKey = () => {
     throw new ConfigurationError('No key for this shop.');

@@ -26,7 +26,7 @@ test.each([
   [0, [0, 0, 0, 0, 0, 0]],
   [0.5, [250, 500, 1000, 2000, 4000, 4000]],
   [1 - 2 ** -53, [500, 1000, 2000, 4000, 8000, 8000]],
-])('the backoff doubles up to a cap, with full jitter: at random %d', async (random, expected) => {
+])('doubles the backoff up to a cap, with full jitter: at random %d', async (random, expected) => {
   vi.spyOn(Math, 'random').mockReturnValue(random);
   const { delays, onEvent } = skippingDelays();
   const service = await startService((response) => json(response, 503, {}));
@@ -43,7 +43,7 @@ test.each([429, 503, 500, 408])(
   },
 );
 
-test('Retry-After as a date is honoured', async () => {
+test('waits for a Retry-After that is a date', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 21, 10, 15, 0) });
   onTestFinished(() => void vi.useRealTimers());
@@ -63,12 +63,12 @@ test.each([
   ['a word', { 'retry-after': 'soon' }],
   ['a date that has passed', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }],
   ['a date that does not exist', { 'retry-after': 'Sat, 41 Nov 2026 10:15:07 GMT' }],
-])('a Retry-After that is %s leaves the backoff as it is', async (_what, headers) => {
+])('ignores a Retry-After that is %s', async (_what, headers) => {
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   expect(await announcedDelay(await startBusy(429, () => headers))).toBe(250);
 });
 
-test('a Retry-After of 30 seconds is still waited for', async () => {
+test('waits for a Retry-After of 30 seconds', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   expect(await announcedDelay(await startBusy(429, () => ({ 'retry-after': '30' })))).toBe(30_000);
 });
@@ -90,7 +90,7 @@ test.each([
   },
 );
 
-test('fake timers drive a retry: it is sent when its delay has passed, and not before', async () => {
+test('retries exactly when the delay has passed under fake timers', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   vi.spyOn(Math, 'random').mockReturnValue(0.5);

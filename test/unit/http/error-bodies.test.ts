@@ -103,12 +103,12 @@ test.each([
   [425, APIError, 'api_error'],
   [429, RateLimitError, 'rate_limited'],
   [451, APIError, 'api_error'],
-])('%i is an %o with the code %s, and says that nothing was charged', async (status, errorClass, code) => {
+])('maps %i to %o with the code %s, and says that nothing was charged', async (status, errorClass, code) => {
   const error = await errorFrom({ message: 'No.' }, status);
   expect(error).toBeInstanceOf(errorClass);
   expect(error).toMatchObject({ name: errorClass.name, code, status, outcome: 'rejected' });
   expect(error.message).toContain(
-    `initialize: the service answered ${status}: No. Nothing was charged by this call.`,
+    `initialize: the service responded ${status}: No. Nothing was charged by this call.`,
   );
 });
 
@@ -128,7 +128,7 @@ test.each([500, 501, 502, 503, 504, 520, 599])(
   },
 );
 
-test('an error about a charge with a test key adds that charging works in live mode only', async () => {
+test('adds to errors of a test key that charging works in live mode only', async () => {
   const service = await startService((response) =>
     response.writeHead(400).end('{"message":"Not available"}'),
   );
@@ -168,7 +168,7 @@ test.each<[string, unknown]>([
   },
 );
 
-test('a long body and a long message are cut, and so are many field errors', async () => {
+test('cuts a long body, a long message and many field errors', async () => {
   const long = await errorFrom({ message: 'm'.repeat(10_000) });
   expect(long.serviceMessage?.length).toBeLessThan(600);
   expect(long.message.length).toBeLessThan(700);

@@ -22,7 +22,7 @@ const recordingLogger = () => {
 const requestId = expect.stringMatching(/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/);
 const duration = expect.toSatisfy((value) => typeof value === 'number' && value >= 0);
 
-test('onEvent gets one object per request and one per response', async () => {
+test('reports one event per request and one per response', async () => {
   const { events, onEvent } = recording();
   const service = await startService((response) =>
     json(response, 201, answers.initialize(), { 'x-request-id': 'req-7' }),
@@ -42,7 +42,7 @@ test('onEvent gets one object per request and one per response', async () => {
   ]);
 });
 
-test('a read names its reference in every event; a retry says its delay and why', async () => {
+test("names the reference of a read in every event, and a retry's delay", async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0.01);
   const { events, onEvent } = recording();
   const service = await startService((response, _request, count) =>
@@ -59,7 +59,7 @@ test('a read names its reference in every event; a retry says its delay and why'
   ]);
 });
 
-test('a request that got no answer ends with a response event without a status', async () => {
+test('reports a response event without a status if no response arrived', async () => {
   const { events, onEvent } = recording();
   const service = await startRawService((socket) => socket.resetAndDestroy());
   await failureOf(service.client({ onEvent }).chargeMobileMoney(charge));
@@ -95,7 +95,7 @@ test.each([
   expect(events[1]).toMatchObject({ operation, status: null, error });
 });
 
-test('where nothing is sent there is no event', async () => {
+test('reports no event if nothing is sent', async () => {
   const { events, onEvent } = recording();
   const service = await startService((response) => json(response, 200, {}));
   const keyless = service.client({ onEvent, apiKey: () => '' });
@@ -107,7 +107,7 @@ test('where nothing is sent there is no event', async () => {
   expect(events).toEqual([]);
 });
 
-describe('a listener changes no result', () => {
+describe('changes no result', () => {
   const faults: [string, () => unknown][] = [
     [
       'throws',
@@ -129,7 +129,7 @@ describe('a listener changes no result', () => {
     ],
   ];
 
-  test.each(faults)('also where it %s', async (_how, fault) => {
+  test.each(faults)('if a listener %s', async (_how, fault) => {
     const service = await startService((response, { method }) =>
       method === 'GET' ? json(response, 404, {}) : json(response, 200, answers.initialize()),
     );
@@ -139,7 +139,7 @@ describe('a listener changes no result', () => {
     expect(await failureOf(client.verify(REFERENCE))).toMatchObject({ name: 'NotFoundError' });
   });
 
-  test('also where the logger loses its methods', async () => {
+  test('if the logger loses its methods', async () => {
     const service = await startService((response) => json(response, 200, answers.initialize()));
     const { lines, logger } = recordingLogger();
     const client = service.client({ logger });
@@ -148,7 +148,7 @@ describe('a listener changes no result', () => {
     expect(lines).toEqual([]);
   });
 
-  test('also where it changes the event', async () => {
+  test('if a listener changes the event', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
     const service = await startService((response) => json(response, 503, {}));
     const onEvent = (event: object) => {
@@ -160,7 +160,7 @@ describe('a listener changes no result', () => {
   });
 });
 
-test('the logger gets one line per event, each one string without a line break', async () => {
+test('logs one line per event, without a line break in it', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const { lines, logger } = recordingLogger();
   const service = await startService((response, _request, count) =>
@@ -185,7 +185,7 @@ test('the logger gets one line per event, each one string without a line break',
   ]);
 });
 
-test("the logger's methods are called on the logger, as pino needs it", async () => {
+test("calls the logger's methods on the logger, as pino needs it", async () => {
   class Lines implements Logger {
     readonly lines: string[] = [];
     readonly #add = (line: string) => void this.lines.push(line);

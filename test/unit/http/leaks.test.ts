@@ -9,7 +9,7 @@ const operations = [...posts, 'verify'] as const;
 
 const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length;
 
-test('many calls on one signal leave no listener on it: results, errors, retries, timeouts', async () => {
+test('leaves no listener on a signal that many calls share', async () => {
   const { signal } = new AbortController();
   const { onEvent } = skippingDelays();
   const service = await startService((response, _request, count) => {
@@ -27,7 +27,7 @@ test('many calls on one signal leave no listener on it: results, errors, retries
   expect(listeners(signal)).toBe(0);
 });
 
-test('a timeout leaves no listener on the signal, also where fetch or the apiKey function never ends', async () => {
+test('leaves no listener after a timeout, even if fetch or apiKey never ends', async () => {
   const { signal } = new AbortController();
   const hanging = () => new Promise<never>(() => {});
   const silent = await startRawService(() => {});
@@ -43,7 +43,7 @@ test('a timeout leaves no listener on the signal, also where fetch or the apiKey
   expect(listeners(signal)).toBe(0);
 });
 
-test('while a call is in flight, the signal has one listener', async () => {
+test('has one listener on the signal while a call is in flight', async () => {
   const abort = new AbortController();
   const arrived = Promise.withResolvers<void>();
   const service = await startRawService(() => arrived.resolve());
@@ -66,7 +66,7 @@ const answering = [
   },
 ];
 
-test.each(answering)('no call leaves a timer, however it ends: %s', async (fetch) => {
+test.each(answering)('leaves no timer after a call that ends with: %s', async (fetch) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const apiKey = async () => 'sk_live_4vK9qLm2Xw7RtZ';
@@ -75,7 +75,7 @@ test.each(answering)('no call leaves a timer, however it ends: %s', async (fetch
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an abort leaves no timer, also where fetch or the apiKey function never ends', async () => {
+test('leaves no timer after an abort, even if fetch or apiKey never ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   for (const hangs of ['fetch', 'apiKey', 'retry']) {
@@ -95,7 +95,7 @@ test('an abort leaves no timer, also where fetch or the apiKey function never en
   }
 });
 
-test('no call leaves a resource that keeps the process alive', async () => {
+test('leaves nothing that keeps the process alive', async () => {
   const service = await startService((response) => json(response, 200, answers.initialize()));
   const client = service.client();
   // An Immediate is over in a turn; the runner has timers of its own that come and go.

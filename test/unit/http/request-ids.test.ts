@@ -34,7 +34,7 @@ test('sends an X-Request-Id of its own with every request', async () => {
   for (const id of ids) expect(id).toMatch(UUID);
 });
 
-test('sends a new id with each attempt of a call, and says it in events', async () => {
+test('sends a new id with each attempt, and reports it in events', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const events: PaymentsEvent[] = [];
   const service = await startService((response, _, count) =>
@@ -117,16 +117,17 @@ test("shows the service's own id on an error instead, and both in events", async
   ]);
 });
 
-test("keeps a framework's cache from answering one charge with another's", async () => {
+test('prevents a cached response of one charge for another', async () => {
   const service = await startService((response, _, count) =>
     json(response, 200, answers.chargeMobileMoney({ reference: `TXN-${count}` })),
   );
   const own = globalThis.fetch;
   const cached = new Map<string, Response>();
-  // As Next.js does under `force-cache`: whatever is equal in all of it is one request.
-  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
-    const key = JSON.stringify([url, init.method, init.headers, init.body]);
-    const response = cached.get(key) ?? (await own(url, init));
+  // As Next.js does under `force-cache`: requests that are equal in all of it share a response.
+  vi.stubGlobal('fetch', async (request: Request, init: RequestInit) => {
+    const { url, method, headers } = request;
+    const key = JSON.stringify([url, method, [...headers], await request.clone().text()]);
+    const response = cached.get(key) ?? (await own(request, init));
     cached.set(key, response);
     return response.clone();
   });

@@ -18,7 +18,7 @@ import {
 
 const REFERENCE = 'TXN-8f2c61d0';
 
-/** A service that answers each operation as SPEC.md shows. */
+/** A service that responds to each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
     if (path.endsWith('/initialize')) return json(response, 200, answers.initialize());
@@ -26,7 +26,7 @@ const startWholeService = () =>
     return json(response, 200, answers.verify());
   });
 
-test('initialize posts to /transactions/initialize with exactly the fields of the input', async () => {
+test('posts initialize with exactly the fields of the input', async () => {
   const service = await startWholeService();
   await service.client().initialize({ ...payment, currency: 'ghs' });
   expect(service.requests).toMatchObject([{ method: 'POST', path: '/api/v1/transactions/initialize' }]);
@@ -37,7 +37,7 @@ test('initialize posts to /transactions/initialize with exactly the fields of th
   });
 });
 
-test('chargeMobileMoney posts to /transactions/charge-mobile-money, and leaves out a currency that was not given', async () => {
+test('posts a charge, and leaves out a currency that was not given', async () => {
   const service = await startWholeService();
   await service.client().chargeMobileMoney(charge);
   expect(service.requests).toMatchObject([
@@ -51,7 +51,7 @@ test('chargeMobileMoney posts to /transactions/charge-mobile-money, and leaves o
   });
 });
 
-test('verify gets /transactions/verify/{reference}, with no body', async () => {
+test('gets verify with no body', async () => {
   const service = await startWholeService();
   await service.client().verify(REFERENCE, { expect: { amount: '25.50' } });
   expect(service.requests).toMatchObject([
@@ -61,20 +61,20 @@ test('verify gets /transactions/verify/{reference}, with no body', async () => {
   expect(service.requests[0]?.headers).not.toHaveProperty('transfer-encoding');
 });
 
-test('a reference is percent-encoded, so that nothing in it can change the path', async () => {
+test('percent-encodes a reference, so that it cannot change the path', async () => {
   const reference = 'TXN-a..b&c=d+e@f:g;h';
   const service = await startService((response) => json(response, 200, answers.verify({ reference })));
   await service.client().verify(reference);
   expect(service.requests[0]?.path).toBe(`/api/v1/transactions/verify/${encodeURIComponent(reference)}`);
 });
 
-test('a base URL with a slash at its end gives the same path', async () => {
+test('builds the same path from a base URL that ends with a slash', async () => {
   const service = await startWholeService();
   await service.client({ baseUrl: `${service.baseUrl}/` }).initialize(payment);
   expect(service.requests[0]?.path).toBe('/api/v1/transactions/initialize');
 });
 
-test('every request carries Authorization, Accept, and a User-Agent with name and version; a body, its Content-Type', async () => {
+test("sends Authorization, Accept, User-Agent, and a body's Content-Type", async () => {
   const service = await startWholeService();
   const client = service.client();
   await client.initialize(payment);
@@ -91,7 +91,7 @@ test('every request carries Authorization, Accept, and a User-Agent with name an
   expect(contentTypes).toEqual(['application/json', 'application/json', undefined]);
 });
 
-test('extraBody is sent as it is, beside the fields of the input', async () => {
+test('sends extraBody unchanged beside the fields of the input', async () => {
   const service = await startWholeService();
   const extraBody = { callback_url: 'https://shop.example/paid', metadata: { order: 17, tags: ['a', null] } };
   await service.client().initialize(payment, { extraBody });
@@ -102,7 +102,7 @@ test('extraBody is sent as it is, beside the fields of the input', async () => {
   });
 });
 
-test('extraBody cannot replace a field of the input, given there or not', async () => {
+test('refuses an extraBody that replaces a field of the input', async () => {
   const service = await startWholeService();
   for (const extraBody of [{ amount: 1 }, { currency: 'USD' }, { phone: '1' }]) {
     const failure = await failureOf(service.client().chargeMobileMoney(charge, { extraBody }));
@@ -112,14 +112,14 @@ test('extraBody cannot replace a field of the input, given there or not', async 
   expect(service.requests).toEqual([]);
 });
 
-test('extraBody that cannot be written as JSON is InvalidInputError, and nothing is sent', async () => {
+test('refuses an extraBody that cannot be written as JSON', async () => {
   const service = await startWholeService();
   const failure = await failureOf(service.client().initialize(payment, { extraBody: { count: 1n } }));
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(service.requests).toEqual([]);
 });
 
-test("a call's headers are sent besides the client's, and win over them", async () => {
+test("sends a call's headers beside the client's, and the call's win", async () => {
   const service = await startWholeService();
   const client = service.client({ headers: { 'X-Shop': 'accra', 'X-Trace': 'client' } });
   await client.initialize(payment, { headers: { 'x-trace': 'call' } });
@@ -130,7 +130,7 @@ test("a call's headers are sent besides the client's, and win over them", async 
   ]);
 });
 
-test('headers cannot replace Authorization, whatever its case', async () => {
+test('refuses a header Authorization in any case', async () => {
   const service = await startWholeService();
   for (const headers of [{ Authorization: 'Basic abc' }, { aUTHORIZATION: '' }]) {
     expect(() => service.client({ headers })).toThrow(ConfigurationError);
@@ -141,7 +141,7 @@ test('headers cannot replace Authorization, whatever its case', async () => {
   expect(service.requests).toEqual([]);
 });
 
-test('the fetch option is used for every request, and may change it', async () => {
+test('calls the fetch option for every request', async () => {
   const service = await startWholeService();
   const ownFetch = vi.fn<typeof fetch>((input, init) => {
     const request = new Request(input, init);
@@ -155,7 +155,7 @@ test('the fetch option is used for every request, and may change it', async () =
   expect(service.requests.map(({ headers }) => headers['x-through'])).toEqual(['own fetch', 'own fetch']);
 });
 
-test("undici's own fetch may be the fetch option, though it takes no Request of the runtime", async () => {
+test("sends through undici's own fetch, which takes no runtime Request", async () => {
   const service = await startWholeService();
   const client = service.client({ fetch: undiciFetch });
   expect(await client.initialize(payment)).toMatchObject({ reference: REFERENCE });
@@ -163,7 +163,32 @@ test("undici's own fetch may be the fetch option, though it takes no Request of 
   expect(service.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
 });
 
-test('the global fetch is looked up for each request, so that it may be replaced after the client was made', async () => {
+test('gives the global fetch the Request that ky built, whole', async () => {
+  const service = await startWholeService();
+  const own = globalThis.fetch;
+  const seen: { request: Request; body: string; signal: unknown }[] = [];
+  const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const request = new Request(input);
+    seen.push({ request, body: await request.clone().text(), signal: init?.signal });
+    return await own(request, init);
+  });
+  await service.client().chargeMobileMoney(charge);
+  await service.client().verify(REFERENCE);
+  expect(spy.mock.calls.every(([input]) => input instanceof Request)).toBe(true);
+  spy.mockRestore();
+  for (const [index, { request, body, signal }] of seen.entries()) {
+    const { method, path, headers, body: received } = service.requests[index] ?? {};
+    expect(request).toMatchObject({ method, redirect: 'manual', cache: 'no-store' });
+    expect(new URL(request.url).pathname).toBe(path);
+    expect(headers).toMatchObject(Object.fromEntries(request.headers));
+    expect(request.headers.get('authorization')).toBe(`Bearer ${API_KEY}`);
+    expect(body).toBe(received);
+    expect(signal).toBeInstanceOf(AbortSignal);
+  }
+  expect(seen).toHaveLength(2);
+});
+
+test('looks up the global fetch for each request', async () => {
   const service = await startWholeService();
   const client = service.client();
   const replaced = vi
@@ -175,7 +200,7 @@ test('the global fetch is looked up for each request, so that it may be replaced
   expect(service.requests).toHaveLength(1);
 });
 
-test('MSW may be started after the client was made', async () => {
+test('is mocked by MSW that starts after the client was created', async () => {
   const baseUrl = 'https://payments.example/api/v1';
   const client = new PaymentsClient({ apiKey: API_KEY, baseUrl });
   const server = setupServer(
@@ -186,7 +211,7 @@ test('MSW may be started after the client was made', async () => {
   expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
 });
 
-test('no cache that a framework puts behind fetch may answer in place of the service', async () => {
+test('lets no framework cache respond in place of the service', async () => {
   const modes: string[] = [];
   const fetch: typeof globalThis.fetch = async (input, init) => {
     modes.push(new Request(input, init).cache);

@@ -34,12 +34,12 @@ const passing: [string, Respond][] = [
   ['a reset', (response) => response.socket?.resetAndDestroy()],
   ['a body that is no JSON', (response) => response.end('<html>')],
   ['a body that is cut short', cutShort],
-  ['a body that SPEC.md does not show', (response) => response.end('{"status":true}')],
+  ['a body without its fields', (response) => response.end('{"status":true}')],
   ['a body over 1 MiB', (response) => response.end(' '.repeat(1024 * 1024 + 1))],
   ['a timeout', () => void vi.advanceTimersByTime(TIMEOUT)],
 ];
 
-describe('verify is tried again after', () => {
+describe('retries verify after', () => {
   test.each(passing)('%s', async (_what, fault) => {
     const { onEvent } = skippingDelays();
     const service = await startService(failingOnce(fault));
@@ -49,7 +49,7 @@ describe('verify is tried again after', () => {
   });
 });
 
-describe('a POST that may have arrived is never sent again: after', () => {
+describe('never sends a POST again that might have arrived, after', () => {
   const doubtful = passing.filter(([what]) => !['425', '429'].includes(what));
   test.each(doubtful)('%s', async (_what, fault) => {
     skippingDelays();
@@ -74,7 +74,7 @@ test.each([400, 401, 402, 403, 404, 409, 422, 425])(
   },
 );
 
-test.each([400, 401, 403, 404, 409, 422])('verify is not tried again after %i', async (status) => {
+test.each([400, 401, 403, 404, 409, 422])('does not retry verify after a %i', async (status) => {
   const service = await startService(withStatus(status));
   await failureOf(service.client({ maxRetries: 5 }).verify(REFERENCE));
   expect(service.requests).toHaveLength(1);
@@ -94,7 +94,7 @@ test.each(posts)(
   },
 );
 
-test('a charge is sent again where no connection was made', async () => {
+test('retries a charge if no connection was made', async () => {
   const { delays, onEvent } = skippingDelays();
   const client = clientOf(`http://127.0.0.1:${await closedPort()}/api/v1`)({ maxRetries: 3, onEvent });
   const failure = await failureOf(client.chargeMobileMoney(charge));
@@ -102,7 +102,7 @@ test('a charge is sent again where no connection was made', async () => {
   expect(delays).toHaveLength(3);
 });
 
-test('a charge whose first try found no connection, and whose second broke, is unknown, and not sent a third time', async () => {
+test('says unknown after a refused and then a broken connection', async () => {
   const { onEvent } = skippingDelays();
   const service = await startRawService((socket) => socket.resetAndDestroy());
   let tries = 0;
@@ -129,7 +129,7 @@ test.each([
   expect(service.requests).toHaveLength(requests);
 });
 
-test("a call's maxRetries stands in for the client's", async () => {
+test("replaces the client's maxRetries with the call's", async () => {
   const { onEvent } = skippingDelays();
   const service = await startService(withStatus(503));
   const client = service.client({ maxRetries: 4, onEvent });
@@ -139,7 +139,7 @@ test("a call's maxRetries stands in for the client's", async () => {
   expect(service.requests).toHaveLength(3);
 });
 
-test('the last failure is the one that is thrown', async () => {
+test('throws the last error', async () => {
   const { onEvent } = skippingDelays();
   const service = await startService((response, _request, count) => json(response, 500 + count, {}));
   expect(await failureOf(service.client({ maxRetries: 2, onEvent }).verify(REFERENCE))).toMatchObject({
@@ -147,7 +147,7 @@ test('the last failure is the one that is thrown', async () => {
   });
 });
 
-test('check sends one request, whatever maxRetries says', async () => {
+test('sends one request for a check, whatever maxRetries is', async () => {
   const service = await startService((response) => json(response, 503, {}));
   const client = service.client({ maxRetries: 3 });
   expect(await failureOf(client.check(REFERENCE, { maxRetries: 3 }))).toMatchObject({ status: 503 });

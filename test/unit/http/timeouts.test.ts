@@ -12,7 +12,7 @@ const timeout = 60;
 
 async function expectTimeout(client: PaymentsClient) {
   const onVerify = await expectInDoubt(client, 'RequestTimeoutError');
-  expect(onVerify).toHaveProperty('message', 'verify: no whole answer came within 60 ms.');
+  expect(onVerify).toHaveProperty('message', 'verify: no complete response arrived within 60 ms.');
 }
 
 /**
@@ -25,19 +25,19 @@ function standStill() {
 }
 
 describe('timeout covers', () => {
-  test('connecting: a TLS handshake that is never answered', async () => {
+  test('connecting: a TLS handshake without a response', async () => {
     const server = createServer((socket) => socket.resume());
     await expectTimeout(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)({ timeout }));
   });
 
-  test('headers that do not come', async () => {
+  test('headers that never arrive', async () => {
     standStill();
     const service = await startRawService(() => void vi.advanceTimersByTime(timeout));
     await expectTimeout(service.client({ timeout }));
     expect(service.requests).toHaveLength(3);
   });
 
-  test('headers that dribble in', async () => {
+  test('slow headers', async () => {
     const service = await startRawService((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const dribble = setInterval(() => socket.write('x-more: x\r\n'), 10);
@@ -46,14 +46,14 @@ describe('timeout covers', () => {
     await expectTimeout(service.client({ timeout }));
   });
 
-  test('a body that does not come', async () => {
+  test('a body that never arrives', async () => {
     const service = await startRawService((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n');
     });
     await expectTimeout(service.client({ timeout }));
   });
 
-  test('a body that dribbles in, however steadily', async () => {
+  test('a slow, steady body', async () => {
     const service = await startRawService((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n');
       const dribble = setInterval(() => socket.write(' '), 5);
@@ -62,19 +62,19 @@ describe('timeout covers', () => {
     await expectTimeout(service.client({ timeout }));
   });
 
-  test('a fetch that takes no notice of its signal', async () => {
+  test('a fetch that ignores its signal', async () => {
     await expectTimeout(
       clientOf('https://payments.example')({ timeout, fetch: () => new Promise(() => {}) }),
     );
   });
 
-  test('a body that takes no notice of the signal', async () => {
+  test('a body that ignores its signal', async () => {
     const fetch = async () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
     await expectTimeout(clientOf('https://payments.example')({ timeout, fetch }));
   });
 });
 
-test('the connection of a request that timed out is closed', async () => {
+test('closes the connection of a request that timed out', async () => {
   const closed = Promise.withResolvers<void>();
   standStill();
   const service = await startRawService((socket) => {
@@ -85,7 +85,7 @@ test('the connection of a request that timed out is closed', async () => {
   await closed.promise;
 });
 
-test('shows the 401 whose body hangs, and does not call it rejected', async () => {
+test('shows a 401 whose body hangs, and does not say rejected', async () => {
   standStill();
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 10\r\n\r\n', async () => {
@@ -101,13 +101,13 @@ test('shows the 401 whose body hangs, and does not call it rejected', async () =
   });
 });
 
-test("a call's timeout stands in for the client's", async () => {
+test("replaces the client's timeout with the call's", async () => {
   const service = await startRawService(() => {});
   const failure = await failureOf(service.client({ timeout: 60_000 }).verify(REFERENCE, { timeout: 30 }));
-  expect(failure).toMatchObject({ message: 'verify: no whole answer came within 30 ms.' });
+  expect(failure).toMatchObject({ message: 'verify: no complete response arrived within 30 ms.' });
 });
 
-test('timeout is for one try: each retry has the whole of it', async () => {
+test('gives each attempt the whole timeout', async () => {
   const { onEvent } = skippingDelays();
   const service = await startService((response, _request, count) => {
     if (count === 3) json(response, 200, answers.verify());
@@ -118,7 +118,7 @@ test('timeout is for one try: each retry has the whole of it', async () => {
   expect(service.requests).toHaveLength(3);
 });
 
-test('timeout is 30 seconds where nothing else is said, and fake timers drive it', async () => {
+test('times out after 30 seconds by default, under fake timers', async () => {
   standStill();
   const arrived = Promise.withResolvers<void>();
   const service = await startRawService(() => arrived.resolve());
@@ -128,7 +128,7 @@ test('timeout is 30 seconds where nothing else is said, and fake timers drive it
   await vi.advanceTimersByTimeAsync(29_999);
   expect(ended).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
-  expect(await call).toMatchObject({ message: 'verify: no whole answer came within 30000 ms.' });
+  expect(await call).toMatchObject({ message: 'verify: no complete response arrived within 30000 ms.' });
 });
 
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
@@ -142,7 +142,7 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
   },
 );
 
-test('the longest timeout that a timer can hold does not fire at once', async () => {
+test('does not fire at once with the longest timeout of a timer', async () => {
   const service = await startService((response) => json(response, 200, answers.verify()));
   const transaction = await service.client({ timeout: 2 ** 31 - 1 }).verify(REFERENCE);
   expect(transaction).toMatchObject({ status: 'success' });

@@ -43,7 +43,7 @@ test.each<[string, () => PaymentsClientOptions]>([
   ],
   ["an Agent of the merchant's own that allows it", () => over(new Agent({ allowH2: true }))],
   ['an EnvHttpProxyAgent without a proxy', () => over(new EnvHttpProxyAgent())],
-])('never speaks HTTP/2 over %s', async (_, options) => {
+])('never uses HTTP/2 over %s', async (_, options) => {
   const { baseUrl, versions } = await startOfferingHttp2();
   const client = clientOf(baseUrl)(options());
   await client.chargeMobileMoney(charge);

@@ -24,7 +24,7 @@ import { turns } from '../../helpers/tcp-service.ts';
 
 const MiB = 1024 * 1024;
 
-/** A service that answers each operation as SPEC.md shows. */
+/** A service that answers each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
     if (path.endsWith('/initialize')) return json(response, 200, answers.initialize());
@@ -42,7 +42,7 @@ function clientOver(
   return service.client({ transport, ...others });
 }
 
-test('a request carries what one through fetch carries, and nothing that undici would add of its own', async () => {
+test('sends what fetch sends, and nothing that undici adds', async () => {
   const service = await startWholeService();
   const byFetch = await startWholeService();
   const headers = { 'x-shop': 'accra' };
@@ -63,7 +63,7 @@ test('a request carries what one through fetch carries, and nothing that undici 
   expect(service.requests).toHaveLength(3);
 });
 
-test('neither the global fetch nor MSW sees a request', async () => {
+test('sends past the global fetch and MSW', async () => {
   const service = await startWholeService();
   const seen = vi.spyOn(globalThis, 'fetch');
   const server = setupServer(http.all('*', () => HttpResponse.json(answers.verify({ status: 'failed' }))));
@@ -74,7 +74,7 @@ test('neither the global fetch nor MSW sees a request', async () => {
   expect(service.requests).toHaveLength(1);
 });
 
-test('what listens to undici:request:create, as OpenTelemetry does, sees each request', async () => {
+test('publishes undici:request:create, as OpenTelemetry needs', async () => {
   const service = await startWholeService();
   const paths: string[] = [];
   const note = (message: unknown) => {
@@ -92,7 +92,7 @@ test('what listens to undici:request:create, as OpenTelemetry does, sees each re
   ]);
 });
 
-test('a connection is used again, and no more than `connections` are open at once', async () => {
+test('reuses connections, and opens at most `connections`', async () => {
   const service = await startWholeService();
   let opened = 0;
   service.server.on('connection', () => opened++);
@@ -101,7 +101,7 @@ test('a connection is used again, and no more than `connections` are open at onc
   expect(opened).toBe(2);
 });
 
-test('a charge that waits for a connection until its time is over is never sent', async () => {
+test('never sends a charge that timed out waiting for a connection', async () => {
   const held = Promise.withResolvers<void>();
   const service = await startService(async (response, { method }) => {
     if (method === 'GET') await held.promise;
@@ -121,7 +121,7 @@ test('a charge that waits for a connection until its time is over is never sent'
 test.each([
   ['1 s, which is too short to be safe: it is not used again', 'timeout=1', 2],
   ['30 s: it is used again', 'timeout=30', 1],
-])('a service keeps an idle connection for %s', async (_what, hint, expected) => {
+])('keeps an idle connection for %s', async (_what, hint, expected) => {
   let opened = 0;
   const service = await startService((response) => {
     json(response, 200, answers.verify(), { 'keep-alive': hint });
@@ -134,7 +134,7 @@ test.each([
   expect(opened).toBe(expected);
 });
 
-test('a body that unpacks to nothing for ever is taken no faster than it is unpacked: it does not pile up, and ends by the timeout', async () => {
+test('reads an endless encoded body no faster than it is decoded', async () => {
   const stopped = Promise.withResolvers<void>();
   const nothing = Buffer.concat(Array.from({ length: 4_096 }, () => gzipSync('')));
   const before = process.memoryUsage().arrayBuffers;
@@ -156,7 +156,7 @@ test('a body that unpacks to nothing for ever is taken no faster than it is unpa
   expect(most).toBeLessThan(128 * MiB);
 });
 
-test('a dispatcher of the merchant sends the requests, and close() leaves it open', async () => {
+test("sends over the merchant's dispatcher, and close() leaves it open", async () => {
   const service = await startWholeService();
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());
@@ -169,7 +169,7 @@ test('a dispatcher of the merchant sends the requests, and close() leaves it ope
   expect(dispatched).toHaveBeenCalledTimes(2);
 });
 
-test('close() lets the requests that are under way end, closes their connections, and takes no more', async () => {
+test('lets requests in flight end on close(), and takes no more', async () => {
   const held = Promise.withResolvers<void>();
   const service = await startService(async (response, _request, count) => {
     if (count === 1) await held.promise;
@@ -205,21 +205,21 @@ test('leaves no listener on a signal that outlives its requests', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('a status 407, which fetch hides, is a refusal', async () => {
+test('says rejected after a 407, which fetch hides', async () => {
   const service = await startService((response) => json(response, 407, { message: 'Proxy' }));
   const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 407, outcome: 'rejected', retryable: false });
   expect(service.requests).toHaveLength(1);
 });
 
-test('a status 421, which fetch answers with the same charge once more, is a refusal of the first', async () => {
+test('says rejected after a 421, and sends once', async () => {
   const service = await startService((response) => json(response, 421, { message: 'Not here' }));
   const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 421, outcome: 'rejected' });
   expect(service.requests).toHaveLength(1);
 });
 
-test('a body packed in a way that nobody asked for is not taken for an answer', async () => {
+test('takes no body in an unknown encoding for a response', async () => {
   const service = await startRawService((socket) => {
     socket.end('HTTP/1.1 200 OK\r\ncontent-encoding: pack\r\ncontent-length: 4\r\n\r\n\x01\x02\x03\x04');
   });
@@ -233,14 +233,14 @@ test.each([
   ['a dispatcher that is none', { dispatcher: {} }],
   ['connections beside a dispatcher', { connections: 1, dispatcher: new Agent() }],
   ['an option that there is not', { connection: 1 }],
-])('undiciTransport refuses %s', (_what, options) => {
+])('refuses %s in undiciTransport', (_what, options) => {
   expect(() => undiciTransport(options as UndiciTransportOptions)).toThrow(ConfigurationError);
 });
 
 test.each([
   ['something else than a transport', { transport: {} }],
   ['a fetch beside a transport', { transport: undiciTransport(), fetch }],
-])('the client refuses %s', (_what, options) => {
+])('refuses %s in the client', (_what, options) => {
   const others = { apiKey: API_KEY, baseUrl: 'https://payments.example' };
   expect(() => new PaymentsClient({ ...others, ...(options as PaymentsClientOptions) })).toThrow(
     ConfigurationError,

@@ -84,7 +84,10 @@ test('holds the order for review after a lost response', async () => {
   const run = await begin();
   expect(run.result).toBe('in_review');
   expect(run.ran).toEqual(['charge: Unknown', 'holdForReview']);
-  expect(order()).toMatchObject({ state: 'in_review', note: expect.stringContaining('A charge may exist') });
+  expect(order()).toMatchObject({
+    state: 'in_review',
+    note: expect.stringContaining('A charge might exist'),
+  });
   expect(sandbox.requests).toHaveLength(1);
 });
 

@@ -6,7 +6,7 @@ import { createTally } from './tally.ts';
 
 sweepTests(verify, { maxRetries: 0 });
 
-test('verify gets its answer in the end, wherever the service goes away at first', {
+test('verify gets its result after the service went away at any byte', {
   timeout: 60_000,
 }, async () => {
   const tally = createTally();

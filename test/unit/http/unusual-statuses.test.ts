@@ -38,7 +38,7 @@ test.each([
     '206 with a part of the body',
     'HTTP/1.1 206 Partial Content\r\ncontent-length: 15\r\n\r\n{"status":true,',
   ],
-])('%s: the charge is in doubt, because nothing tells of it', async (_, answer) => {
+])('says unknown after %s', async (_, answer) => {
   const failure = await failureOf((await startRawService(answer)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(UnexpectedResponseError));
@@ -62,7 +62,7 @@ test.each([
   // RFC 9110 allows it, Node's fetch does not: nobody asked for it with an Expect header.
   ['a 100 Continue that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${sized}`],
   ['nothing but 1xx', 'HTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\n'],
-])('%s: no whole answer came, so the charge is in doubt and a read may be asked again', async (_, answer) => {
+])('says unknown, and retries a read, after %s', async (_, answer) => {
   const failure = await failureOf((await startRawService(answer)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(ConnectionError));
@@ -101,7 +101,7 @@ test.each([304, 300, 305, 399])(
   },
 );
 
-test('a 421 is a refusal: fetch itself asks once more, as RFC 9110 allows, since that server took nothing', async () => {
+test('says rejected after a 421, after which fetch itself sends once more', async () => {
   const service = await startService((response) => json(response, 421, { message: 'Not here' }));
   const failure = await failureOf(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'api_error', status: 421, outcome: 'rejected', retryable: false });

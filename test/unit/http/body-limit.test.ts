@@ -73,7 +73,7 @@ test.each([200, 400, 500] as const)(
   },
 );
 
-test('a body of 512 MiB that was packed into half a MiB is not unpacked further than it is read', async () => {
+test('does not decode 512 MiB that were compressed to half a MiB', async () => {
   const packed = await gzipped(WHOLE);
   expect(packed.byteLength).toBeLessThan(MiB);
   for (const coding of ['gzip', 'gzip, gzip']) {
@@ -103,7 +103,7 @@ async function gzipped(size: number): Promise<Buffer> {
 test.each([
   ['exactly the limit', MiB, true],
   ['one byte more', MiB + 1, false],
-])('a right answer with %s of 1 MiB is read whole or not at all', async (_, size, isRead) => {
+])('reads a valid response with %s of 1 MiB whole or not at all', async (_, size, isRead) => {
   const [start, end] = [opening('verify'), '"}'];
   const body = `${start}${'a'.repeat(size - start.length - end.length)}${end}`;
   const service = await startService((response) => response.end(body));
@@ -113,7 +113,7 @@ test.each([
     expect(ended).toMatchObject({ error: { message: expect.stringContaining('longer than any') } });
 });
 
-test.each(operationNames)('%s believes no response that goes on after its JSON', async (operation) => {
+test.each(operationNames)('%s refuses a response that continues after its JSON', async (operation) => {
   const pieces = [json(operation), 'a'.repeat(MiB)].map((text) => new TextEncoder().encode(text));
   const start = (controller: ReadableStreamDefaultController) => {
     for (const piece of pieces) controller.enqueue(piece);

@@ -31,7 +31,7 @@ test.concurrent(`a charge after ${seconds} s is not lost to a service that close
   expect(unknown.filter(({ idle }) => idle !== keepAlive)).toEqual([]);
 });
 
-test.concurrent('a charge at the moment at which its idle connection is closed is made at most once, and its outcome is true', {
+test.concurrent('charges at most once when its idle connection is being closed', {
   timeout: 30_000,
 }, async () => {
   const pauses = hints.map(

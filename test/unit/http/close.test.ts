@@ -46,7 +46,7 @@ test.each(['verify', 'charge', 'charge with a key'])(
   },
 );
 
-test('close() while the key is still asked for lets nothing be sent', async () => {
+test('sends nothing if close() comes while the key is awaited', async () => {
   const service = await busyOnce();
   const asked = Promise.withResolvers<void>();
   const key = Promise.withResolvers<string>();
@@ -64,7 +64,7 @@ test('close() while the key is still asked for lets nothing be sent', async () =
   expect(service.requests).toEqual([]);
 });
 
-test('close() by a listener of the retry starts no pause', async () => {
+test('starts no pause if a listener of the retry calls close()', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   let client: PaymentsClient | undefined;

@@ -94,7 +94,7 @@ for (const [over, options] of transports) {
   );
 }
 
-test('says unknown if a response comes before its request is sent', async () => {
+test('says unknown if a response arrives before its request is sent', async () => {
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());
   vi.spyOn(dispatcher, 'dispatch').mockImplementation((_, handler) => {

@@ -129,14 +129,14 @@ test.each(doubtful)(
 
 const temporary = doubtful.filter((status) => status === 408 || status >= 500);
 
-test.each(temporary)('%i on verify is the APIError itself, and may be retried', async (status) => {
+test.each(temporary)('throws the APIError of a %i on verify, and it is retryable', async (status) => {
   const service = await startFailing(status);
   const failure = await failureOf(service.client().verify(REFERENCE));
   expect(failure).toBeInstanceOf(status === 408 ? APIError : ServerError);
   expect(failure).toMatchObject({ operation: 'verify', outcome: null, retryable: true, status });
 });
 
-test('an initialize in doubt says that no customer was sent to a payment', async () => {
+test('says that no customer was sent to an initialize with unknown outcome', async () => {
   const service = await startFailing(503);
   const failure = await failureOf(service.client().initialize(payment));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
@@ -174,7 +174,7 @@ test.each([300, 301, 302, 303, 304, 307, 308, 399])(
   },
 );
 
-test('421, which fetch answers with the same request once more, is judged by the last answer', async () => {
+test('judges a 421, after which fetch sends again, by the last response', async () => {
   const service = await startFailing(421);
   const failure = await failureOf(service.client().chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(APIError);

@@ -53,8 +53,8 @@ function trust(...certificates: string[]) {
   onTestFinished(() => tls.setDefaultCACertificates(before));
 }
 
-describe('proven: no connection was made, so ConnectionError says not_sent', () => {
-  test('a port where nobody listens', async () => {
+describe('throws ConnectionError with not_sent, because no connection was made, for', () => {
+  test('a port where nothing listens', async () => {
     await expectNotSent(clientOf(`http://127.0.0.1:${await closedPort()}/api/v1`)(), 'ECONNREFUSED');
   });
 
@@ -64,7 +64,7 @@ describe('proven: no connection was made, so ConnectionError says not_sent', () 
     await expectNotSent(clientOf('https://nonexistent.invalid/api/v1')(), code);
   });
 
-  test('a name whose look-up fails for now', async () => {
+  test('a name whose lookup fails for now', async () => {
     vi.spyOn(dns, 'lookup').mockImplementation(((
       _name: string,
       _options: object,
@@ -86,13 +86,13 @@ describe('proven: no connection was made, so ConnectionError says not_sent', () 
     await expectNotSent(clientOf(`http://two.localhost:${port}/api/v1`)(), 'ECONNREFUSED');
   });
 
-  test('a certificate that is signed by itself', async () => {
+  test('a self-signed certificate', async () => {
     const service = await startTls(selfSigned());
     await expectNotSent(service.client, 'DEPTH_ZERO_SELF_SIGNED_CERT');
     expect(service.requests).toEqual([]);
   });
 
-  test('a certificate that has expired', async () => {
+  test('an expired certificate', async () => {
     const pair = selfSigned({ from: -2, until: -1 });
     trust(pair.cert);
     const service = await startTls(pair);
@@ -108,7 +108,7 @@ describe('proven: no connection was made, so ConnectionError says not_sent', () 
     expect(service.requests).toEqual([]);
   });
 
-  test('a port that fetch refuses to use', async () => {
+  test('a port that fetch refuses', async () => {
     const client = clientOf('http://127.0.0.1:9/api/v1')();
     const failure = await failureOf(client.chargeMobileMoney(charge));
     expect(failure).toBeInstanceOf(ConnectionError);
@@ -116,14 +116,14 @@ describe('proven: no connection was made, so ConnectionError says not_sent', () 
   });
 });
 
-test('a certificate that is trusted is no obstacle', async () => {
+test('accepts a trusted certificate', async () => {
   const pair = selfSigned();
   trust(pair.cert);
   const service = await startTls(pair);
   expect(await service.client.chargeMobileMoney(charge)).toMatchObject({ status: 'processing' });
 });
 
-describe('nothing is proven: OutcomeUnknownError on a POST, ConnectionError on verify', () => {
+describe('proves nothing by', () => {
   test('a reset in the TLS handshake', async () => {
     const server = createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
     await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
@@ -134,7 +134,7 @@ describe('nothing is proven: OutcomeUnknownError on a POST, ConnectionError on v
     await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
   });
 
-  test('a server that speaks no TLS', async () => {
+  test('a server without TLS', async () => {
     const server = createTcpServer((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n')),
     );
@@ -155,12 +155,12 @@ describe('nothing is proven: OutcomeUnknownError on a POST, ConnectionError on v
     expect(ended.requests).toHaveLength(3);
   });
 
-  test('an answer that is no HTTP', async () => {
+  test('a response that is not HTTP', async () => {
     const service = await startRawService((socket) => socket.end('220 smtp.example ready\r\n'));
     await expectInDoubt(service.client(), 'ConnectionError');
   });
 
-  test('a reset amid the headers, or amid the body', async () => {
+  test('a reset within the headers, or within the body', async () => {
     for (const part of [
       'HTTP/1.1 200 OK\r\nconte',
       'HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"status":',
@@ -220,12 +220,12 @@ test.each<[string, unknown]>([
       { code: 'ECONNREFUSED' },
     ),
   ],
-])('a fetch that rejects with %s proves nothing', async (_what, thrown) => {
+])('proves nothing by a fetch that rejects with %s', async (_what, thrown) => {
   const fetch = () => Promise.reject(thrown);
   await expectInDoubt(clientOf('https://payments.example/api/v1')({ fetch }), 'ConnectionError');
 });
 
-test('an answer whose body breaks off with a connection error was answered: it is not said that nothing was sent', async () => {
+test('does not say not_sent if a body breaks off with a connection error', async () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), {
     code: 'ECONNREFUSED',
     syscall: 'connect',

@@ -59,7 +59,7 @@ const clientWith = (fetch: () => unknown) =>
   new PaymentsClient(Object({ apiKey: API_KEY, baseUrl: 'https://payments.example', maxRetries: 0, fetch }));
 
 describe.each(operationNames)('%s', (operation) => {
-  test.each(odd)('a fetch that gives %s ends in an error that claims nothing', async (_, answer) => {
+  test.each(odd)('claims nothing if fetch returns %s', async (_, answer) => {
     const end = await callOf(
       clientWith(async () => answer),
       operation,
@@ -68,7 +68,7 @@ describe.each(operationNames)('%s', (operation) => {
     expect(end).toMatchObject({ error: { outcome: operation === 'verify' ? null : 'unknown', operation } });
   });
 
-  test('a fetch that throws before it gives a promise ends in an error that claims nothing', async () => {
+  test('claims nothing if fetch throws before it returns a promise', async () => {
     const broken = clientWith(() => {
       throw new TypeError('not a function');
     });
@@ -78,14 +78,14 @@ describe.each(operationNames)('%s', (operation) => {
   });
 });
 
-test('headers that cannot be read do not hide what the status says', async () => {
+test('judges by the status if the headers cannot be read', async () => {
   const refused = clientWith(async () => ({ status: 422, headers: undefined, body: null }));
   expect(await callOf(refused, 'chargeMobileMoney')).toMatchObject({
     error: { name: 'InvalidRequestError', outcome: 'rejected' },
   });
 });
 
-test('a fault of the runtime while an answer is read does not hide that a charge may exist', async () => {
+test('says unknown if the runtime fails while a response is read', async () => {
   const client = clientWith(async () => ({
     status: 200,
     headers,
@@ -95,7 +95,7 @@ test('a fault of the runtime while an answer is read does not hide that a charge
     throw new RangeError(`no memory for ${API_KEY}`);
   });
   const end = await callOf(client, 'chargeMobileMoney');
-  const message = expect.stringMatching(/the client itself failed.* A charge may exist/);
+  const message = expect.stringMatching(/the client itself failed.* A charge might exist/);
   expect(end).toMatchObject({ error: { name: 'OutcomeUnknownError', outcome: 'unknown', message } });
   expect(inspect(end, { depth: 9 })).not.toContain(API_KEY);
   expect(await callOf(client, 'verify')).toMatchObject({ error: { outcome: null, retryable: true } });

@@ -46,7 +46,7 @@ const traps: [what: string, thrown: () => unknown][] = [
   ['an error with a message of a megabyte', () => new Error('x'.repeat(2 ** 20))],
 ];
 
-test.each(traps)('a fetch that throws %s leaves a charge in doubt, and shows no key', async (_, thrown) => {
+test.each(traps)('says unknown if fetch throws %s, and shows no key', async (_, thrown) => {
   const client = new PaymentsClient({
     ...options,
     fetch: () => {
@@ -93,7 +93,7 @@ test.each([
   ['a big number', 5n],
   ['a circle', Object.assign([], { self: null }).concat([])],
   ['an error with a circle', circular()],
-])('an error that an abort with %s caused can be written as JSON', async (_, reason) => {
+])('can be written as JSON after an abort with %s', async (_, reason) => {
   const controller = new AbortController();
   const client = new PaymentsClient({
     ...options,
@@ -113,7 +113,7 @@ function circular(): Error {
   return error;
 }
 
-test('an abort by a listener of the request itself is no doubt: nothing was sent', async () => {
+test('sends nothing if a listener of the request event aborts', async () => {
   const controller = new AbortController();
   let sent = 0;
   const client = new PaymentsClient({

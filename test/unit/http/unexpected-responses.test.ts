@@ -26,10 +26,10 @@ describe.each<[string, string]>([
   ['an amount that is no decimal', JSON.stringify(answers.chargeMobileMoney({ amount: 'a lot' }))],
   ['an amount with more behind it', JSON.stringify(answers.chargeMobileMoney({ amount: '25.50 GHS' }))],
   ['an amount in thousands', JSON.stringify(answers.chargeMobileMoney({ amount: '25,500.00' }))],
-])('a 2xx answer with %s', (_what, body) => {
+])('a 2xx with %s', (_what, body) => {
   const start = (status = 200) => startService((response) => response.writeHead(status).end(body));
 
-  test.each(posts)('to %s is OutcomeUnknownError, never sent again', async (operation) => {
+  test.each(posts)('to %s is OutcomeUnknownError, and is not retried', async (operation) => {
     const service = await start(201);
     const failure = await failureOf(calls[operation](service.client({ maxRetries: 3 })));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
@@ -42,7 +42,7 @@ describe.each<[string, string]>([
     expect(service.requests).toHaveLength(1);
   });
 
-  test('to verify is UnexpectedResponseError, which may be retried', async () => {
+  test('to verify is UnexpectedResponseError, and is retryable', async () => {
     const service = await start();
     const failure = await failureOf(service.client().verify(REFERENCE));
     expect(failure).toBeInstanceOf(UnexpectedResponseError);
@@ -57,13 +57,13 @@ describe.each<[string, string]>([
   });
 });
 
-test.each([204, 205])('%i, which has no body, is OutcomeUnknownError on a charge', async (status) => {
+test.each([204, 205])('says unknown after a %i, which has no body', async (status) => {
   const service = await startService((response) => response.writeHead(status).end());
   const failure = await failureOf(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { status } });
 });
 
-test('an unusable answer that still names a transaction gives its reference, to be verified', async () => {
+test('keeps the reference that an unexpected response names', async () => {
   const body = { status: true, data: { reference: REFERENCE } };
   const service = await startService((response) => json(response, 200, body));
   const failure = await failureOf(service.client().chargeMobileMoney(charge));
@@ -71,7 +71,7 @@ test('an unusable answer that still names a transaction gives its reference, to 
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
 
-test('an answer shorter than its content-length is OutcomeUnknownError on a charge, also where the JSON is whole', async () => {
+test('says unknown after a body shorter than its content-length', async () => {
   const service = await startRawService((socket) => {
     socket.end(
       `HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n${JSON.stringify(answers.chargeMobileMoney())}`,
@@ -81,7 +81,7 @@ test('an answer shorter than its content-length is OutcomeUnknownError on a char
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
 });
 
-test('a body over 1 MiB is cut off there: the connection is closed, and it is OutcomeUnknownError on a charge', async () => {
+test('cuts off a body at 1 MiB, and closes the connection', async () => {
   const chunk = `${' '.repeat(0xffff)}\n`;
   let sent = 0;
   let closed: () => void;
@@ -104,7 +104,7 @@ test('a body over 1 MiB is cut off there: the connection is closed, and it is Ou
   expect(sent).toBeLessThan(64 * 1024 * 1024);
 });
 
-test('a body of just 1 MiB is read', async () => {
+test('reads a body of exactly 1 MiB', async () => {
   const text = JSON.stringify(answers.chargeMobileMoney());
   const service = await startService((response) => response.end(text.padEnd(1024 * 1024)));
   expect(await service.client().chargeMobileMoney(charge)).toMatchObject({ reference: REFERENCE });
@@ -165,7 +165,7 @@ test.each<[string, object, Expectation, string[]]>([
   },
 );
 
-test('amounts are compared as decimals and currencies without regard to case: 25.5 is 25.500', async () => {
+test('compares amounts as decimals, and currencies without case', async () => {
   const service = await startService((response, { method }) =>
     json(
       response,

@@ -5,7 +5,7 @@ import { answers, charge, failureOf, json, startService } from '../../helpers/se
 
 /** What a service says and fetch does not show. `../node` shows the same over a transport that does. */
 
-test('407, which fetch does not show, is OutcomeUnknownError on a charge and ConnectionError on verify', async () => {
+test('throws OutcomeUnknownError after a 407, which fetch hides', async () => {
   const service = await startService((response) => json(response, 407, { message: 'Proxy' }));
   const client = service.client({ maxRetries: 2 });
   const failure = await failureOf(client.chargeMobileMoney(charge));
@@ -17,7 +17,7 @@ test('407, which fetch does not show, is OutcomeUnknownError on a charge and Con
   expect(onVerify).toMatchObject({ outcome: null });
 });
 
-test('the body of a 205, which fetch does not show, leaves the charge in doubt and a read to be asked again', async () => {
+test('says unknown after a 205, whose body fetch hides', async () => {
   const service = await startService((response) => {
     response.socket?.end(rawAnswer);
   });

@@ -101,7 +101,7 @@ test.each(unreadable)(
   },
 );
 
-test('status false on a 2xx is a refusal, with no charge made', async () => {
+test('says rejected after a 2xx with status: false', async () => {
   const { client } = await answeredWith('{"status":false,"message":"Insufficient balance."}');
   const failure = await failureOf(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(APIError);
@@ -118,7 +118,7 @@ test('status false on a 2xx is a refusal, with no charge made', async () => {
   });
 });
 
-test('status false that names a transaction all the same is no proof that none exists', async () => {
+test('says unknown after status: false that names a transaction', async () => {
   const { client } = await answeredWith(JSON.stringify({ ...answers.chargeMobileMoney(), status: false }));
   const failure = await failureOf(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
@@ -126,7 +126,7 @@ test('status false that names a transaction all the same is no proof that none e
   expect(failure).toHaveProperty('message', expect.stringContaining(`verify ${REFERENCE}`));
 });
 
-test('an answer that lacks a field still tells the reference, so that the charge can be verified', async () => {
+test('keeps the reference of a response that lacks a field', async () => {
   const { client } = await answeredWith(JSON.stringify(answers.chargeMobileMoney({ amount: 25.5 })));
   const failure = await failureOf(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'outcome_unknown', reference: REFERENCE });
@@ -136,7 +136,7 @@ test('an answer that lacks a field still tells the reference, so that the charge
   );
 });
 
-test('an answer about another transaction, amount or currency is a mismatch, and never asked for again', async () => {
+test('never retries after another transaction, amount or currency', async () => {
   const other = await answeredWith(JSON.stringify(answers.verify({ reference: 'TXN-other' })));
   expect(await failureOf(other.service.client({ maxRetries: 2 }).verify(REFERENCE))).toMatchObject({
     code: 'transaction_mismatch',

@@ -63,7 +63,7 @@ test.each([
   expect(own).toEqual({ lost: 0, made: TRIALS, onOpenConnection: 0 });
 });
 
-test('a charge goes out where there is no MessageChannel', async () => {
+test('sends a charge if there is no MessageChannel', async () => {
   const { baseUrls, ...service } = await startKeepAliveServices([{ keepAlive: 5_000, hint: true }]);
   vi.stubGlobal('MessageChannel', undefined);
   await byClient(baseUrls[0] ?? '', 'only').finally(() => vi.unstubAllGlobals());

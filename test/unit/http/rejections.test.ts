@@ -31,14 +31,14 @@ test.each(posts)(
   },
 );
 
-test('status: false in a 2xx answer to verify is APIError, not retried', async () => {
+test('throws APIError after a 2xx with status: false on verify', async () => {
   const service = await startAnswering(200, '{"status":false}');
   const failure = await failureOf(service.client({ maxRetries: 2 }).verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'APIError', outcome: null, retryable: false, status: 200 });
   expect(service.requests).toHaveLength(1);
 });
 
-test('status: false that names a transaction all the same proves nothing: OutcomeUnknownError with its reference', async () => {
+test('says unknown after status: false with a reference', async () => {
   const service = await startService((response) =>
     json(response, 200, { ...answers.chargeMobileMoney(), status: false }),
   );
@@ -52,7 +52,7 @@ test('status: false that names a transaction all the same proves nothing: Outcom
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
 
-describe('a charge with a test key is sent all the same; any error that comes back adds that charging is for live mode', () => {
+describe('a charge with a test key is sent, and its error says live mode only', () => {
   const hint = 'charging works in live mode only';
   test.each([
     [403, '{"message":"Not in test mode"}'],
@@ -72,7 +72,7 @@ describe('a charge with a test key is sent all the same; any error that comes ba
   });
 });
 
-test('shows the 401 whose body breaks off, and does not call it rejected', async () => {
+test('shows a 401 whose body breaks off, and does not say rejected', async () => {
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro');
     setImmediate(() => socket.resetAndDestroy());
@@ -83,7 +83,7 @@ test('shows the 401 whose body breaks off, and does not call it rejected', async
   expect(failure).toHaveProperty('cause', expect.any(AuthenticationError));
 });
 
-test('RateLimitError says in milliseconds how long the service asked to wait', async () => {
+test('has the Retry-After of a 429 in milliseconds', async () => {
   const failure = await chargeFailure(await startAnswering(429, '', { 'retry-after': '7' }));
   expect(failure).toBeInstanceOf(RateLimitError);
   expect(failure).toMatchObject({ retryAfter: 7_000, retryable: true, outcome: 'rejected' });

@@ -3,5 +3,5 @@ import { testOver } from '../../helpers/transport-under-test.ts';
 
 testOver(undiciTransport());
 
-await import('../http/closed-while-busy.test.ts');
-await import('../http/idle-connection.test.ts');
+await import('../http/socket-closes.test.ts');
+await import('../http/idle-connections.test.ts');

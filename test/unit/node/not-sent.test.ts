@@ -67,8 +67,8 @@ function trust(...certificates: string[]) {
   onTestFinished(() => tls.setDefaultCACertificates(before));
 }
 
-describe('proven: no connection was made, so ConnectionError says not_sent', () => {
-  test('a port where nobody listens', async () => {
+describe('throws ConnectionError with not_sent, because no connection was made, for', () => {
+  test('a port where nothing listens', async () => {
     await expectNotSent(over(`http://127.0.0.1:${await closedPort()}`), { code: 'ECONNREFUSED' });
   });
 
@@ -97,7 +97,7 @@ describe('proven: no connection was made, so ConnectionError says not_sent', () 
   });
 });
 
-test('a certificate that is trusted is no obstacle, and HTTP/1.1 is spoken with who offers HTTP/2 too', async () => {
+test('uses HTTP/1.1 with a trusted service that offers HTTP/2 too', async () => {
   const pair = selfSigned();
   trust(pair.cert);
   const { baseUrl, requests } = await startTls({ ...pair, ALPNProtocols: ['h2', 'http/1.1'] });
@@ -105,7 +105,7 @@ test('a certificate that is trusted is no obstacle, and HTTP/1.1 is spoken with 
   expect(requests.join('')).toMatch(/^POST .* HTTP\/1\.1\r\n/);
 });
 
-describe('nothing is proven: OutcomeUnknownError on a POST, ConnectionError on verify', () => {
+describe('proves nothing by', () => {
   test.each<[string, (socket: import('node:net').Socket) => void]>([
     ['a reset in the TLS handshake', (socket) => socket.resetAndDestroy()],
     ['an end in the TLS handshake', (socket) => socket.end()],
@@ -126,7 +126,7 @@ describe('nothing is proven: OutcomeUnknownError on a POST, ConnectionError on v
     expect(service.requests).toHaveLength(3);
   });
 
-  test("a connect timeout of the merchant's own dispatcher, whose error names no host", async () => {
+  test("a connect timeout of a merchant's dispatcher, which names no host", async () => {
     const { baseUrl, fill, kill } = await startHungListener(1);
     onTestFinished(kill);
     await fill();
@@ -135,7 +135,7 @@ describe('nothing is proven: OutcomeUnknownError on a POST, ConnectionError on v
     await expectInDoubt(clientOf(baseUrl)({ transport: undiciTransport({ dispatcher }) }));
   });
 
-  test('a dispatcher that is destroyed while the charge is under way', async () => {
+  test('a dispatcher that is destroyed during the charge', async () => {
     const service = await startRawService(() => void dispatcher.destroy());
     const dispatcher = new Client(new URL(service.baseUrl).origin);
     const client = service.client({ transport: undiciTransport({ dispatcher }) });

@@ -1,0 +1,48 @@
+import type { ResponseHeaders } from './response.ts';
+
+/** The header that names one request, in lower case. */
+export const REQUEST_ID = 'x-request-id';
+
+/** A response to a request older than this many is not recognised as late. */
+const MAX_REMEMBERED = 1_000;
+
+/** Makes the ids of a client's requests, and remembers the latest of them. */
+export class RequestIds {
+  // A ring: an id is added to it for each request, and looked up only if a response has another id than its request.
+  readonly #latest: string[] = [];
+  #next = 0;
+
+  create(): string {
+    const id = randomUUID();
+    this.#latest[this.#next] = id;
+    this.#next = (this.#next + 1) % MAX_REMEMBERED;
+    return id;
+  }
+
+  has(id: string): boolean {
+    return this.#latest.includes(id);
+  }
+}
+
+/** Some runtimes have no `crypto.randomUUID`, such as a browser on a page over http. The id is not a secret. */
+function randomUUID(): string {
+  if (typeof crypto !== 'undefined' && typeof crypto.randomUUID === 'function') return crypto.randomUUID();
+  const digits = Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16));
+  digits[12] = '4';
+  digits[16] = '8';
+  return digits.join('').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+const MAX_SERVICE_ID_LENGTH = 200;
+
+/** The headers in which services commonly return the id of a request. */
+const SERVICE_ID_HEADERS = [REQUEST_ID, 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
+
+/** Returns the id under which the service's logs know a request, if the response has one. */
+export function readServiceRequestId(
+  headers: ResponseHeaders,
+  redactId: (id: string) => string,
+): string | undefined {
+  const found = SERVICE_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
+  return found ? redactId(found).slice(0, MAX_SERVICE_ID_LENGTH) : undefined;
+}

@@ -1,0 +1,13 @@
+import { undiciTransport } from '../../../src/node/index.ts';
+import { testOver } from '../../helpers/transport-under-test.ts';
+
+testOver(undiciTransport());
+
+await import('../http/error-bodies.test.ts');
+await import('../http/error-mapping.test.ts');
+await import('../../property/odd-responses.test.ts');
+await import('../http/malformed-bodies.test.ts');
+await import('../http/unusual-statuses.test.ts');
+await import('../http/rejections.test.ts');
+await import('../http/unexpected-responses.test.ts');
+await import('../http/body-limit.test.ts');
