@@ -42,10 +42,18 @@ import { parseStoredResult, toStoredResult } from './stored-result.ts';
  *
  * @example
  * ```ts
- * class TracedJournal implements Journal {
- *   readonly protocol = protocol;
- *   // lease, claim, renew, complete, read and resolve
- * }
+ * import { type Journal, memoryJournal, protocol } from 'payment-collection-client/journal';
+ *
+ * const inner = memoryJournal();
+ * const journal: Journal = {
+ *   ...inner,
+ *   protocol,
+ *   async claim(key, intent) {
+ *     const result = await inner.claim(key, intent);
+ *     console.log(key, result.state);
+ *     return result;
+ *   },
+ * };
  * ```
  */
 export const protocol: Protocol = { version: 1, send: sendIdempotent };

@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema } from '../api/input.ts';
 import type { Operation, OperationName } from '../api/operations.ts';
 import { chargeMobileMoney, initialize, verify } from '../api/operations.ts';
-import { parseJson } from '../untrusted.ts';
+import { orUndefined, parseJson } from '../untrusted.ts';
 
 /** The operation at a path, with the reference that the path names. */
 export interface Route {
