@@ -5,17 +5,8 @@ import { parseArgs, promisify } from 'node:util';
 import { conditions } from '../conditions.ts';
 import { median, spread } from '../median.ts';
 import { printTable, ratio } from '../table.ts';
-import type { Cost } from './child.ts';
+import type { Cost, Row } from './child.ts';
 import { contenders, type Name, names } from './contenders.ts';
-
-/** What one contender's calls cost, one after the other and {@link MANY} at once: a figure for each round. */
-export interface Row {
-  name: Name;
-  label: string;
-  beside: string;
-  alone: Cost[];
-  many: Cost[];
-}
 
 const MANY = 32;
 

@@ -6,6 +6,15 @@ export interface Cost {
   wall: number;
 }
 
+/** What one contender's calls cost, one after the other and many at once: a figure for each round. */
+export interface Row {
+  name: Name;
+  label: string;
+  beside: string;
+  alone: Cost[];
+  many: Cost[];
+}
+
 /** One measurement in a process of its own; the figures go to stdout as JSON. */
 const [name = '', baseUrl = '', atOnce, calls] = process.argv.slice(2);
 if (!isName(name)) throw new Error(`There is no contender ${name}.`);

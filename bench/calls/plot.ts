@@ -1,7 +1,7 @@
 import { median } from '../median.ts';
 import { bars } from '../plots/bars.ts';
 import { writePicture } from '../plots/svg.ts';
-import type { Row } from './bench.ts';
+import type { Row } from './child.ts';
 
 export function plotCalls(rows: readonly Row[], many: number): void {
   const cpu = (costs: Row['many']) => median(costs.map((cost) => cost.cpu));

@@ -3,11 +3,7 @@ import { printTable, ratio } from '../table.ts';
 import { defaultModel, drawPayments, type Model, otherModels } from './model.ts';
 import { findOptimum } from './optimum.ts';
 import { candidates, fixed, others, ours, type Policy, predecessor } from './policies.ts';
-import { type Figures, simulate } from './simulate.ts';
-
-export interface Row extends Figures {
-  name: string;
-}
+import { type Row, simulate } from './simulate.ts';
 
 /** Simulates customers and prints the requests and the detection delay of each schedule. */
 export async function benchSchedule(args: string[]): Promise<void> {

@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import { OTHERS, OURS, writePicture } from '../plots/svg.ts';
-import type { Row } from './bench.ts';
+import type { Row } from './simulate.ts';
 
 interface Dot {
   label: string;

@@ -13,6 +13,11 @@ export interface Figures {
   missed: number;
 }
 
+/** The figures of one schedule. */
+export interface Row extends Figures {
+  name: string;
+}
+
 export function simulate({ first, next }: Policy, payments: readonly Payment[], seed: number): Figures {
   const random = createRandom(seed);
   const all: Wait[] = [];

@@ -2,8 +2,7 @@ import { printableStatus } from '../api/transaction.ts';
 import { PaymentsError, WaitTimeoutError } from '../errors.ts';
 import { ignoringErrors, type PollEvent, type WaitEvent } from '../events.ts';
 import type { PollResult } from './check.ts';
-import type { PollGroup } from './poll-group.ts';
-import { cloneTransaction, countAttempts, getElapsed, type Waiter } from './waiter.ts';
+import { cloneTransaction, countAttempts, getElapsed, type PollGroup, type Waiter } from './waiter.ts';
 
 export function createPollEvent(
   { reference, attempts }: PollGroup,

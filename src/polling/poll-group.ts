@@ -1,32 +1,8 @@
-import type { Transaction } from '../api/transaction.ts';
 import { NotFoundError, PaymentsError } from '../errors.ts';
 import { nextDelay } from '../schedule.ts';
 import { getRequestedPause, type PollResult } from './check.ts';
-import type { HeapItem } from './heap.ts';
 import type { ResolvedWait } from './resolve-wait.ts';
-import { getFinalPollTime, type Waiter } from './waiter.ts';
-
-/** All waits on one reference: they share each poll. `dueAt` is when the next poll is due. */
-export interface PollGroup extends HeapItem {
-  readonly reference: string;
-  /** The headers of the first wait. The schedule counts from its start too, on the monotonic clock. */
-  readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly startedMono: number;
-  waiters: Waiter[];
-  attempts: number;
-  lastTransaction: Transaction | undefined;
-  lastError: PaymentsError | undefined;
-  /** The time of the first 404 in a row. */
-  notFoundSince: number | undefined;
-  /** When the last poll ended, and until when the service asked to wait then. */
-  lastPollAt: number;
-  notBefore: number;
-  /** When `notify` last brought a poll forward, and whether it was called during the poll in flight. */
-  notifiedAt: number;
-  isNotified: boolean;
-  /** Aborts the request in flight. */
-  inFlight: AbortController | undefined;
-}
+import { getFinalPollTime, type PollGroup, type Waiter } from './waiter.ts';
 
 /** `notify` brings a poll of one reference forward at most this often, in milliseconds. */
 export const NOTIFY_INTERVAL = 1_000;

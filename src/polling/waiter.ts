@@ -1,11 +1,10 @@
 import { verify } from '../api/operations.ts';
 import type { Transaction } from '../api/transaction.ts';
-import { TransactionMismatchError } from '../errors.ts';
+import { type PaymentsError, TransactionMismatchError } from '../errors.ts';
 import { isFinal } from '../schedule.ts';
 import type { Abortable } from './abort-listeners.ts';
 import type { PollResult } from './check.ts';
 import type { HeapItem } from './heap.ts';
-import type { PollGroup } from './poll-group.ts';
 import type { ResolvedWait } from './resolve-wait.ts';
 
 /**
@@ -27,6 +26,28 @@ export interface Waiter
   /** The polls of the group that ended before this wait joined. */
   readonly attemptsBefore: number;
   readonly resolve: ResolveWaiter;
+}
+
+/** All waits on one reference: they share each poll. `dueAt` is when the next poll is due. */
+export interface PollGroup extends HeapItem {
+  readonly reference: string;
+  /** The headers of the first wait. The schedule counts from its start too, on the monotonic clock. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly startedMono: number;
+  waiters: Waiter[];
+  attempts: number;
+  lastTransaction: Transaction | undefined;
+  lastError: PaymentsError | undefined;
+  /** The time of the first 404 in a row. */
+  notFoundSince: number | undefined;
+  /** When the last poll ended, and until when the service asked to wait then. */
+  lastPollAt: number;
+  notBefore: number;
+  /** When `notify` last brought a poll forward, and whether it was called during the poll in flight. */
+  notifiedAt: number;
+  isNotified: boolean;
+  /** Aborts the request in flight. */
+  inFlight: AbortController | undefined;
 }
 
 /**

@@ -1,13 +1,13 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 /** A key and a self-signed certificate, as PEM. */
-export interface SelfSigned {
+export interface Certificate {
   key: string;
   cert: string;
 }
 
 /** Creates a certificate with `node:crypto` alone, by default for `127.0.0.1`. `from` and `until` are in days from now. */
-export function selfSigned({ address = [127, 0, 0, 1], from = -1, until = 1 } = {}): SelfSigned {
+export function createCertificate({ address = [127, 0, 0, 1], from = -1, until = 1 } = {}): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
   const name = sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from('test')))));

@@ -27,7 +27,7 @@ export interface DatabaseServer {
  * Returns a free port below those that the system assigns to connections: a connection could take one of these before the
  * server uses it.
  */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
     const server = createServer().listen(port, '127.0.0.1');
@@ -44,7 +44,7 @@ export async function freePort(): Promise<number> {
 
 /** Starts PostgreSQL, from npm. It does not run as root, so root starts it as the user nobody. */
 export async function startPostgres(): Promise<DatabaseServer> {
-  const port = await freePort();
+  const port = await findFreePort();
   const user = process.getuid?.() === 0 ? readNobody() : undefined;
   const folder = mkdtempSync(join(user && !canBeEntered(tmpdir()) ? '/tmp' : tmpdir(), 'payments-postgres-'));
   const data = join(folder, 'data');
@@ -129,7 +129,7 @@ export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Starts Redis, from Debian. By default it writes everything to disk at once. `settings` come after that. */
 export async function startRedis(settings: string[] = []): Promise<DatabaseServer> {
-  const port = await freePort();
+  const port = await findFreePort();
   const folder = mkdtempSync(join(tmpdir(), 'payments-redis-'));
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
   const server = spawn('redis-server', [

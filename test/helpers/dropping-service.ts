@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { formatSuccess, isWholeRequest } from './http-messages.ts';
-import { listening } from './listen.ts';
-import { answers } from './service.ts';
+import { listenForTest } from './listen.ts';
+import { successBodies } from './service.ts';
 
 const points = ['accept', 'first byte', 'headers', 'request', 'response headers', 'response body'] as const;
 const manners = ['FIN', 'RST', 'silence'] as const;
@@ -32,7 +32,7 @@ export const everyStatus: readonly OnlyStatus[] = [307, 308, 401, 408, 421, 425,
 }));
 
 /** The counts of a service, without the requests before the tested charge. */
-export interface Seen {
+export interface ChargeCounts {
   /** Charges of which at least one byte came in. */
   charges: number;
   /** Charges with a success response. */
@@ -48,8 +48,8 @@ export interface Seen {
  */
 export async function startDroppingService(
   fault: Drop | OnlyStatus,
-): Promise<{ baseUrl: string; seen: Seen }> {
-  const seen: Seen = { charges: 0, charged: 0, connections: 0, hasFaulted: false };
+): Promise<{ baseUrl: string; seen: ChargeCounts }> {
+  const seen: ChargeCounts = { charges: 0, charged: 0, connections: 0, hasFaulted: false };
   const isFresh = fault.connection === 'fresh';
   let chargesBefore = fault.connection === 'reused after a charge' ? 1 : 0;
 
@@ -99,7 +99,7 @@ export async function startDroppingService(
   };
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
-  const port = await listening(server);
+  const port = await listenForTest(server);
   return { baseUrl: `http://127.0.0.1:${port}/api/v1`, seen };
 }
 
@@ -130,8 +130,8 @@ function findLastBytes(fault: Drop | OnlyStatus, text: string): string | undefin
   }
 }
 
-const CHARGED = formatSuccess(answers.chargeMobileMoney());
-const VERIFIED = formatSuccess(answers.verify());
+const CHARGED = formatSuccess(successBodies.chargeMobileMoney());
+const VERIFIED = formatSuccess(successBodies.verify());
 
 const formatStatus = (status: number) =>
   `HTTP/1.1 ${status} Test\r\nlocation: /api/v1/elsewhere\r\nretry-after: 0\r\nwww-authenticate: Bearer\r\ncontent-length: 2\r\n\r\n{}`;

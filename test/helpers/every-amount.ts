@@ -10,7 +10,7 @@ export interface Range {
   step: number;
 }
 
-export interface Swept {
+export interface SweepResult {
   amounts: number;
   /** How many of them also went through the operation's schemas. */
   throughOperation: number;
@@ -24,7 +24,7 @@ const hundredths = Array.from({ length: 100 }, (_, cents) => String(cents).padSt
 const shortest = hundredths.map((digits) => (digits === '00' ? '' : `.${digits.replace(/0$/, '')}`));
 
 /** Compares each amount of a range with texts made from whole numbers only, so that no float checks itself. */
-export function sweep({ from, to, step }: Range): Swept {
+export function sweep({ from, to, step }: Range): SweepResult {
   const broken: string[] = [];
   let amounts = 0;
   let throughOperation = 0;

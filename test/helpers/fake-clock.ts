@@ -15,14 +15,14 @@ export function useFakeClock(): void {
 }
 
 /** Advances the clock by `time`, by default 20 minutes, and returns the promise. */
-export async function settled<T>(promise: Promise<T>, time = 20 * MINUTE): Promise<T> {
+export async function runToEnd<T>(promise: Promise<T>, time = 20 * MINUTE): Promise<T> {
   promise.catch(() => {});
   await vi.advanceTimersByTimeAsync(time);
   return promise;
 }
 
 /** Returns when a promise settles, in milliseconds from now, and its value or error. */
-export function timed<T>(promise: Promise<T>) {
+export function timeSettlement<T>(promise: Promise<T>) {
   const startedAt = performance.now();
   const elapsed = () => performance.now() - startedAt;
   return promise.then(
@@ -32,7 +32,7 @@ export function timed<T>(promise: Promise<T>) {
 }
 
 /** Advances the clock without firing timers, as after a machine's sleep or in a busy thread. */
-export function clockJumps(milliseconds: number): void {
+export function jumpClock(milliseconds: number): void {
   const jumped = vi.isMockFunction(performance.now)
     ? vi.mocked(performance.now).getMockImplementation()
     : undefined;
@@ -41,6 +41,6 @@ export function clockJumps(milliseconds: number): void {
 }
 
 /** Runs every promise that needs no timer. */
-export async function microtasks(): Promise<void> {
+export async function flushMicrotasks(): Promise<void> {
   for (let turn = 0; turn < 100; turn++) await null;
 }

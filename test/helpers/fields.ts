@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
 /** Returns an object's own field, or `undefined` if it inherits it. */
-export function ownField(object: unknown, name: string): unknown {
+export function readOwnField(object: unknown, name: string): unknown {
   return Object.getOwnPropertyDescriptor(Object(object), name)?.value;
 }
 
@@ -10,6 +10,6 @@ export function expectFields(found: unknown, expected: object): void {
   expect(Object.getPrototypeOf(found)).toBe(Object.prototype);
   for (const [name, value] of Object.entries(expected)) {
     expect(Object.keys(Object(found))).toContain(name);
-    expect(JSON.stringify(ownField(found, name)), name).toBe(JSON.stringify(value));
+    expect(JSON.stringify(readOwnField(found, name)), name).toBe(JSON.stringify(value));
   }
 }

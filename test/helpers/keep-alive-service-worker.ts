@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Charged, KeepAlive, WorkerData } from './keep-alive-service.ts';
+import type { KeepAlive, RecordedCharge, WorkerData } from './keep-alive-service.ts';
 
 const { services, verified, taken, goAhead, closed }: WorkerData = workerData;
-const charged: Charged[] = [];
+const charged: RecordedCharge[] = [];
 const used = new WeakSet<Socket>();
 
 async function respond(request: IncomingMessage, response: ServerResponse) {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { answers } from './service.ts';
+import { successBodies } from './service.ts';
 
 /** A node:http server that closes an idle connection after `keepAlive` ms. With `hint` its Keep-Alive header says so. */
 export interface KeepAlive {
@@ -9,15 +9,15 @@ export interface KeepAlive {
 }
 
 /** A charge: its order, and whether its connection had an earlier request. */
-export interface Charged {
+export interface RecordedCharge {
   order: string;
   onOpenConnection: boolean;
 }
 
 export interface WorkerData {
   services: KeepAlive[];
-  verified: ReturnType<typeof answers.verify>;
-  taken: ReturnType<typeof answers.chargeMobileMoney>;
+  verified: ReturnType<typeof successBodies.verify>;
+  taken: ReturnType<typeof successBodies.chargeMobileMoney>;
   goAhead: Int32Array<SharedArrayBuffer>;
   closed: Int32Array<SharedArrayBuffer>;
 }
@@ -25,7 +25,7 @@ export interface WorkerData {
 export interface KeepAliveServices {
   baseUrls: string[];
   /** Returns every charge of these services. */
-  charged(): Promise<Charged[]>;
+  charged(): Promise<RecordedCharge[]>;
   /**
    * Keeps this thread busy until the service has closed the connection over which `TXN-close-FIN` or `TXN-close-RST`
    * was verified last.
@@ -40,8 +40,8 @@ export async function startKeepAliveServices(services: KeepAlive[]): Promise<Kee
   const closed = new Int32Array(new SharedArrayBuffer(4));
   const workerData: WorkerData = {
     services,
-    verified: answers.verify(),
-    taken: answers.chargeMobileMoney(),
+    verified: successBodies.verify(),
+    taken: successBodies.chargeMobileMoney(),
     goAhead,
     closed,
   };
@@ -51,7 +51,7 @@ export async function startKeepAliveServices(services: KeepAlive[]): Promise<Kee
     baseUrls: (ports ?? []).map((port) => `http://127.0.0.1:${port}/api/v1`),
     async charged() {
       worker.postMessage('charged?');
-      const [charged]: Charged[][] = await once(worker, 'message');
+      const [charged]: RecordedCharge[][] = await once(worker, 'message');
       return charged ?? [];
     },
     beBusyWhileItCloses() {

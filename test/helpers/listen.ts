@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { onTestFinished } from 'vitest';
 
 /** Starts a server on loopback and returns its port. When the test ends, it is stopped with all its connections. */
-export async function listening(server: Server): Promise<number> {
+export async function listenForTest(server: Server): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -18,7 +18,7 @@ export async function listening(server: Server): Promise<number> {
 }
 
 /** Returns a port on loopback on which no process listens. */
-export async function closedPort(): Promise<number> {
+export async function findClosedPort(): Promise<number> {
   const server = createServer();
   const port = await listen(server);
   await new Promise((resolve) => server.close(resolve));

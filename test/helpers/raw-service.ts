@@ -1,11 +1,11 @@
 import { createServer, type Socket } from 'node:net';
 import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
 import { isWholeRequest } from './http-messages.ts';
-import { listening } from './listen.ts';
+import { listenForTest } from './listen.ts';
 import { API_KEY } from './service.ts';
 import { transportFor } from './transport-under-test.ts';
 
-export { closedPort, listening } from './listen.ts';
+export { findClosedPort as closedPort, listenForTest as listening } from './listen.ts';
 
 /**
  * Starts a service that responds on the socket itself. `respond` gets the socket after each whole request, and can write any
@@ -25,16 +25,16 @@ export async function startRawService(respond: (socket: Socket, count: number) =
       respond(socket, requests.length);
     });
   });
-  const port = await listening(server);
+  const port = await listenForTest(server);
   const baseUrl = `http://127.0.0.1:${port}/api/v1`;
   const end = () => {
     for (const socket of sockets) socket.destroy();
   };
-  return { baseUrl, requests, client: clientOf(baseUrl), end };
+  return { baseUrl, requests, client: createClientFor(baseUrl), end };
 }
 
 /** Returns a function that creates clients of the service at an address. By default they make no retries. */
-export function clientOf(baseUrl: string) {
+export function createClientFor(baseUrl: string) {
   return (options: PaymentsClientOptions = {}) =>
     new PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0, ...transportFor(options), ...options });
 }

@@ -1,8 +1,8 @@
 import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
-import { API_KEY, answers } from './service.ts';
+import { API_KEY, successBodies } from './service.ts';
 
 /** How the service responds to one verify: with a status, with a whole response, or with a connection error. */
-export type Said = string | Response | Error;
+export type ScriptedResponse = string | Response | Error;
 
 export interface ScriptedService {
   client: PaymentsClient;
@@ -14,8 +14,8 @@ export interface ScriptedService {
  * Creates a service that is a `fetch`, without a socket, for tests with a fake clock. It responds at once, or after
  * `latency` milliseconds of that clock.
  */
-export function scriptedService(
-  respond: (reference: string, count: number) => Said | Promise<Said>,
+export function createScriptedService(
+  respond: (reference: string, count: number) => ScriptedResponse | Promise<ScriptedResponse>,
   options: PaymentsClientOptions & { latency?: number } = {},
 ): ScriptedService {
   const { latency = 0, ...rest } = options;
@@ -36,7 +36,7 @@ export function scriptedService(
     if (response instanceof Error) throw response;
     if (response instanceof Response) return response;
     return Response.json(
-      answers.verify({
+      successBodies.verify({
         reference,
         status: response,
         paid_at: response === 'success' ? '2026-11-21T10:15:00+00:00' : null,
@@ -53,7 +53,9 @@ export function scriptedService(
 }
 
 /** Responds with each item of a list in turn, and then always with the last one. */
-export function inTurn(...list: Said[]): (reference: string, count: number) => Said {
+export function respondInTurn(
+  ...list: ScriptedResponse[]
+): (reference: string, count: number) => ScriptedResponse {
   return (_, count) => {
     const response = list[Math.min(count, list.length) - 1] ?? 'pending';
     return response instanceof Response ? response.clone() : response;
@@ -61,7 +63,7 @@ export function inTurn(...list: Said[]): (reference: string, count: number) => S
 }
 
 /** Creates the error of a reset connection, as undici throws it. */
-export function brokenConnection(): Error {
+export function createResetError(): Error {
   return new TypeError('fetch failed', {
     cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
   });

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
-import { listening } from './listen.ts';
+import { listenForTest } from './listen.ts';
 import { transportFor } from './transport-under-test.ts';
 
 export const API_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
@@ -17,7 +17,7 @@ export const payment = { amount: '25.50', customer_email: EMAIL } as const;
 export const charge = { ...payment, phone: PHONE, network: 'mtn' } as const;
 
 /** The success bodies of docs/reference/service.md, with changes to their `data`. */
-export const answers = {
+export const successBodies = {
   initialize: (data = {}) => ({
     status: true,
     data: {
@@ -83,7 +83,7 @@ export async function startService(respond: Respond): Promise<Service> {
   const server = createServer((request, response) => {
     Promise.resolve(listener(request, response)).catch(() => response.destroy());
   });
-  const port = await listening(server);
+  const port = await listenForTest(server);
   const baseUrl = `http://127.0.0.1:${port}/api/v1`;
   return {
     baseUrl,
@@ -95,7 +95,7 @@ export async function startService(respond: Respond): Promise<Service> {
 }
 
 /** Responds with JSON. */
-export function json(
+export function sendJson(
   response: ServerResponse,
   status: number,
   body: unknown,
@@ -106,7 +106,7 @@ export function json(
 }
 
 /** Returns the error of a promise. A promise that resolves fails the test. */
-export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+export async function catchError(promise: Promise<unknown>): Promise<unknown> {
   const result = await promise.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),

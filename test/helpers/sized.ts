@@ -2,6 +2,6 @@
 export const isExhaustive = process.env.TEST_SIZE === 'exhaustive';
 
 /** Returns the first size in `npm test`, and the second in `npm run test:exhaustive`. */
-export function sized<Size>(short: Size, whole: Size): Size {
+export function chooseSize<Size>(short: Size, whole: Size): Size {
   return isExhaustive ? whole : short;
 }

@@ -5,18 +5,18 @@ import { measureRequest } from './http-messages.ts';
 import { listen } from './listen.ts';
 
 /** How the service ends a connection: it closes, it resets, or it stays open and sends nothing more. */
-export const manners = ['FIN', 'RST', 'silence'] as const;
-export type Manner = (typeof manners)[number];
+export const closeKinds = ['FIN', 'RST', 'silence'] as const;
+export type CloseKind = (typeof closeKinds)[number];
 
 /** Where the service ends a connection: after this many bytes of the request are read, or of the response written. */
 export interface Cut {
-  manner: Manner;
+  manner: CloseKind;
   side: 'request' | 'answer';
   bytes: number;
 }
 
 /** A response as it is on the wire, and whether the service creates something for it. */
-export interface RawAnswer {
+export interface RawResponse {
   status: number;
   bytes: Buffer;
   headLength: number;
@@ -26,7 +26,12 @@ export interface RawAnswer {
 
 export type Framing = 'content-length' | 'chunked' | 'gzip' | 'until-close';
 
-export function rawAnswer(status: number, body: unknown, framing: Framing, creates: boolean): RawAnswer {
+export function createRawResponse(
+  status: number,
+  body: unknown,
+  framing: Framing,
+  creates: boolean,
+): RawResponse {
   const text = Buffer.from(JSON.stringify(body));
   const content = framing === 'gzip' ? gzipSync(text) : text;
   const fields = {
@@ -72,9 +77,9 @@ export interface TcpService {
   readonly created: number;
   readonly arrivals: readonly Arrival[];
   /** Sets the response of the next request, and where its connection ends. Later requests get the usual response. */
-  plan(cut: Cut, answer: RawAnswer): void;
+  plan(cut: Cut, answer: RawResponse): void;
   /** Ends every connection. */
-  leave(manner: Manner): void;
+  leave(manner: CloseKind): void;
   /** Ends every connection and resets the counts. */
   renew(): Promise<void>;
   /** Accepts no more connections. Open ones stay. The port stays in use, so that no other process can listen on it. */
@@ -84,7 +89,7 @@ export interface TcpService {
 
 interface Plan {
   cut: Cut;
-  answer: RawAnswer;
+  answer: RawResponse;
 }
 
 /** Whether the connection ends before a request of that length is whole. */
@@ -94,8 +99,8 @@ const isInside = ({ side, bytes }: Cut, length: number) => side === 'request' &&
  * Starts a service that can end a connection at any byte of a request or a response. `usual` gives the response of requests
  * without a plan. The caller stops the service.
  */
-export async function startTcpService(usual: (head: string) => RawAnswer): Promise<TcpService> {
-  const open = new Map<Socket, (manner: Manner) => void>();
+export async function startTcpService(usual: (head: string) => RawResponse): Promise<TcpService> {
+  const open = new Map<Socket, (manner: CloseKind) => void>();
   const arrivals: Arrival[] = [];
   let planned: Plan | undefined;
   const holding: Socket[] = [];
@@ -120,7 +125,7 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
     let plan: Plan | undefined;
     let gone = false;
 
-    const leave = (manner: Manner) => {
+    const leave = (manner: CloseKind) => {
       gone = true;
       if (manner === 'FIN') socket.end();
       if (manner === 'RST') socket.resetAndDestroy();
@@ -131,7 +136,7 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
       arrivals.push(arrival);
       return arrival;
     };
-    const answer = ({ bytes, creates }: RawAnswer, cut: Cut | undefined) => {
+    const answer = ({ bytes, creates }: RawResponse, cut: Cut | undefined) => {
       if (creates) created++;
       read = Buffer.alloc(0);
       arrival = undefined;
@@ -158,7 +163,7 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
     if (planned && isInside(planned.cut, 1)) leave(takePlan()?.cut.manner ?? 'silence');
   };
 
-  const leave = (manner: Manner) => {
+  const leave = (manner: CloseKind) => {
     for (const leaveOne of open.values()) leaveOne(manner);
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
@@ -176,7 +181,7 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
     async renew() {
       leave('RST');
       planned = undefined;
-      await turns();
+      await flushEventLoop();
       arrivals.length = 0;
       connections = 0;
       created = 0;
@@ -196,6 +201,6 @@ export async function startTcpService(usual: (head: string) => RawAnswer): Promi
 }
 
 /** Lets the event loop notice what happened to the connections, on this side and on fetch's. */
-export async function turns(): Promise<void> {
+export async function flushEventLoop(): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

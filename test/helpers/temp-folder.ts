@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Creates a folder for a test. `remove` deletes it with its contents. */
-export function tempFolder(): { path: string; remove(): void } {
+export function createTempFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'payments-journal-'));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }

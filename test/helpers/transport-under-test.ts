@@ -3,7 +3,7 @@ import type { PaymentsClientOptions, Transport } from '../../src/index.ts';
 let underTest: Transport | undefined;
 
 /** Makes the clients of this test file use this transport, unless they have their own `fetch`. */
-export function testOver(transport: Transport): void {
+export function testWithTransport(transport: Transport): void {
   underTest = transport;
 }
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findAmountIssue, isSameAmount, MAX_AMOUNT } from '../../src/api/money.ts';
 import { TransactionMismatchError } from '../../src/index.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../helpers/service.ts';
-import { sized } from '../helpers/sized.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../helpers/service.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 /** Decimal text from whole hundredths, without a float. */
 const text = (cents: number | bigint) => {
@@ -20,8 +20,8 @@ const anyCents = fc.oneof(
 test('sends an amount as the JSON number that was meant (property)', async () => {
   let returned = '';
   const service = await startService((response, { path }) => {
-    const body = path.endsWith('/initialize') ? answers.initialize : answers.chargeMobileMoney;
-    json(response, 200, body({ amount: returned }));
+    const body = path.endsWith('/initialize') ? successBodies.initialize : successBodies.chargeMobileMoney;
+    sendJson(response, 200, body({ amount: returned }));
   });
   const client = service.client();
   await fc.assert(
@@ -35,30 +35,30 @@ test('sends an amount as the JSON number that was meant (property)', async () =>
       const sent = service.requests.at(-1)?.body;
       expect(sent).toMatch(`"amount":${withoutEndZeros(returned)},`);
     }),
-    { numRuns: sized(100, 500) },
+    { numRuns: chooseSize(100, 500) },
   );
 });
 
 test('refuses a response that is one hundredth off (property)', async () => {
   let returned = '';
   const service = await startService((response) =>
-    json(response, 200, answers.initialize({ amount: returned })),
+    sendJson(response, 200, successBodies.initialize({ amount: returned })),
   );
   const client = service.client();
   await fc.assert(
     fc.asyncProperty(anyCents, fc.constantFrom(-1, 1), async (cents, off) => {
       returned = text(cents + off);
-      const failure = await failureOf(client.initialize({ ...payment, amount: text(cents) }));
+      const failure = await catchError(client.initialize({ ...payment, amount: text(cents) }));
       expect(failure).toBeInstanceOf(TransactionMismatchError);
       expect(failure).toMatchObject({
         outcome: 'unknown',
         retryable: false,
         reference: 'TXN-8f2c61d0',
         mismatches: [{ field: 'amount', expected: text(cents), actual: returned }],
-        transaction: answers.initialize({ amount: returned }).data,
+        transaction: successBodies.initialize({ amount: returned }).data,
       });
     }),
-    { numRuns: sized(50, 200) },
+    { numRuns: chooseSize(50, 200) },
   );
 });
 

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { REFERENCE } from '../helpers/calls.ts';
 import { expectFields } from '../helpers/fields.ts';
-import { answers, charge, json, payment, startService } from '../helpers/service.ts';
-import { sized } from '../helpers/sized.ts';
+import { charge, payment, sendJson, startService, successBodies } from '../helpers/service.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 test('keeps any extra field of a response on the result (property)', async () => {
-  const own = Object.keys({ ...answers.verify().data, ...answers.initialize().data });
+  const own = Object.keys({ ...successBodies.verify().data, ...successBodies.initialize().data });
   const extras = fc.dictionary(
     fc.oneof(
       fc.string(),
@@ -24,28 +24,28 @@ test('keeps any extra field of a response on the result (property)', async () =>
     fc.jsonValue(),
   );
   let body: unknown;
-  const service = await startService((response) => json(response, 200, body));
+  const service = await startService((response) => sendJson(response, 200, body));
   const client = service.client();
   await fc.assert(
     fc.asyncProperty(extras, async (all) => {
       const extra = Object.fromEntries(Object.entries(all).filter(([name]) => !own.includes(name)));
-      body = answers.verify(extra);
+      body = successBodies.verify(extra);
       expectFields(await client.verify(REFERENCE), extra);
-      body = answers.initialize(extra);
+      body = successBodies.initialize(extra);
       expectFields(await client.initialize(payment), extra);
-      body = answers.chargeMobileMoney(extra);
+      body = successBodies.chargeMobileMoney(extra);
       const { message: _, ...others } = extra;
       expectFields(await client.chargeMobileMoney(charge), {
         ...others,
-        ...answers.chargeMobileMoney().data,
+        ...successBodies.chargeMobileMoney().data,
       });
     }),
-    { numRuns: sized(30, 100) },
+    { numRuns: chooseSize(30, 100) },
   );
 });
 
 test('sends any field of extraBody beside those of the input (property)', async () => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client();
   const inputFields = ['amount', 'customer_email', 'currency'];
   const name = fc.string({ maxLength: 12 }).filter((text) => !inputFields.includes(text));

@@ -8,11 +8,13 @@ import {
   initializeInputSchema,
   networks,
 } from '../../src/index.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../helpers/service.ts';
-import { sized } from '../helpers/sized.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../helpers/service.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 test('sends any phone number as it was given (property)', async () => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const client = service.client();
   const form = fc
     .string({ unit: 'binary', maxLength: 30 })
@@ -23,12 +25,12 @@ test('sends any phone number as it was given (property)', async () => {
       await client.chargeMobileMoney({ ...charge, phone });
       expect(JSON.parse(service.requests.at(-1)?.body ?? 'null')).toEqual({ ...charge, amount: 25.5, phone });
     }),
-    { numRuns: sized(30, 100) },
+    { numRuns: chooseSize(30, 100) },
   );
 });
 
 test('refuses any unknown field, so that none is ignored (property)', async () => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client();
   const misspelt = fc.oneof(
     fc.constantFrom(
@@ -48,7 +50,7 @@ test('refuses any unknown field, so that none is ignored (property)', async () =
       misspelt.filter((key) => !['amount', 'customer_email', 'currency'].includes(key)),
       async (key) => {
         const input = Object.fromEntries([...Object.entries(payment), [key, 'USD']]);
-        const failure = await failureOf(Reflect.apply(client.initialize, client, [input]));
+        const failure = await catchError(Reflect.apply(client.initialize, client, [input]));
         expect(failure).toBeInstanceOf(InvalidInputError);
         expect(failure).toMatchObject({ outcome: 'not_sent', retryable: false, code: 'invalid_input' });
         // A name that is no plain word could be a key or a phone number.

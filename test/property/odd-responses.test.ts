@@ -1,9 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { callOf, judge, type OperationName, operationNames, REFERENCE } from '../helpers/judge.ts';
-import { answers, startService } from '../helpers/service.ts';
-import { sized } from '../helpers/sized.ts';
+import {
+  callOperation,
+  expectAllowedEnd,
+  type OperationName,
+  operationNames,
+  REFERENCE,
+} from '../helpers/allowed-ends.ts';
+import { startService, successBodies } from '../helpers/service.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 /** Values for a field of a response: odd ones, and those that nearly fit. */
 const fieldValue = fc.oneof(
@@ -47,7 +53,7 @@ const nearlyRight = (operation: OperationName) =>
       }),
     })
     .map(({ put, drop, outer }) => {
-      const whole = answers[operation]();
+      const whole = successBodies[operation]();
       const kept = Object.entries(whole.data).filter(([name]) => name !== drop);
       const data = Object.fromEntries([...kept, ...put]);
       return JSON.stringify(
@@ -90,7 +96,7 @@ const answerTo = (operation: OperationName) =>
 
 /** One of each kind, so that a short run meets them all. */
 function examplesFor(operation: OperationName) {
-  const { data, ...envelope } = answers[operation]();
+  const { data, ...envelope } = successBodies[operation]();
   const bodies = [
     [200, { ...envelope, data }],
     [200, { ...envelope, data: { ...data, amount: '25.51', reference: 'TXN-other' } }],
@@ -117,12 +123,18 @@ test.each(operationNames)('%s ends in a typed result or a true error (property)'
         response.writeHead(status).end(body);
       };
       const before = service.requests.length;
-      const end = await callOf(client, operation);
+      const end = await callOperation(client, operation);
       const text = new TextDecoder().decode(body);
-      kinds.add(judge(operation, { status, body: text, breaksFetch: coding !== '' || status === 407 }, end));
+      kinds.add(
+        expectAllowedEnd(
+          operation,
+          { status, body: text, breaksFetch: coding !== '' || status === 407 },
+          end,
+        ),
+      );
       expect(service.requests.length - before).toBe(1);
     }),
-    { numRuns: sized(100, 1000), examples: examplesFor(operation) },
+    { numRuns: chooseSize(100, 1000), examples: examplesFor(operation) },
   );
   const doubt = operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
   const expected = ['result', 'TransactionMismatchError', 'APIError', 'InvalidRequestError', ...doubt];

@@ -2,9 +2,13 @@ import { getEventListeners } from 'node:events';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { WaitTimeoutError } from '../../src/index.ts';
-import { MINUTE, timed, useFakeClock } from '../helpers/fake-clock.ts';
-import { brokenConnection, type Said, scriptedService } from '../helpers/scripted-service.ts';
-import { sized } from '../helpers/sized.ts';
+import { MINUTE, timeSettlement, useFakeClock } from '../helpers/fake-clock.ts';
+import {
+  createResetError,
+  createScriptedService,
+  type ScriptedResponse,
+} from '../helpers/scripted-service.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 useFakeClock();
 
@@ -15,12 +19,12 @@ const FINAL_CHECK_TIMEOUT = 10_000;
 const LIMITS = { concurrency: 2, perSecond: 10 };
 
 /** How the service responds to a check of one reference, until a step changes that. */
-const responses: Record<string, () => Said | Promise<Said>> = {
+const responses: Record<string, () => ScriptedResponse | Promise<ScriptedResponse>> = {
   pending: () => 'pending',
   success: () => 'success',
   abandoned: () => 'abandoned',
   hanging: () => new Promise(() => {}),
-  broken: () => brokenConnection(),
+  broken: () => createResetError(),
   missing: () => new Response('', { status: 404 }),
   busy: () => new Response('', { status: 503, headers: { 'retry-after': '4' } }),
   refusing: () => new Response('', { status: 429, headers: { 'retry-after': '2' } }),
@@ -65,7 +69,7 @@ function createWorld() {
   const violations: string[] = [];
   const ends: Promise<void>[] = [];
   const inFlight = new Set<string | undefined>();
-  const { client, seen } = scriptedService(
+  const { client, seen } = createScriptedService(
     (name) => responses[answers.get(name) ?? 'pending']?.() ?? 'pending',
     {
       latency: LATENCY,
@@ -106,7 +110,7 @@ function createWorld() {
       ...(abort ? { signal: abort.signal } : {}),
       ...(waitsThroughAbandoned ? { finalStatuses: ['success', 'failed'] as const } : {}),
     });
-    const end = timed(promise).then(({ at, value, error }) => {
+    const end = timeSettlement(promise).then(({ at, value, error }) => {
       openWaits.delete(wait);
       const late = now + at - wait.deadline;
       if (late > wait.grace) violations.push(`${name} ended ${late} ms after its deadline`);
@@ -155,7 +159,7 @@ test('keeps limits, deadlines and cleanup in any order of steps (property)', asy
       }
       client.close();
     }),
-    { numRuns: sized(40, 100) },
+    { numRuns: chooseSize(40, 100) },
   );
-  expect(total).toBeGreaterThan(sized(200, 500));
+  expect(total).toBeGreaterThan(chooseSize(200, 500));
 });

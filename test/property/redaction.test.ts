@@ -7,15 +7,15 @@ import { REFERENCE } from '../helpers/calls.ts';
 import { expectNoSecrets } from '../helpers/secrets.ts';
 import {
   API_KEY,
-  answers,
+  catchError,
   charge,
   EMAIL,
-  failureOf,
-  json,
   type Service,
+  sendJson,
   startService,
+  successBodies,
 } from '../helpers/service.ts';
-import { sized } from '../helpers/sized.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 const letters = [...'abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'];
 const signs = [...'/+=&"<>\'~#%.\\-_'];
@@ -115,7 +115,7 @@ async function startEcho() {
     const reported: unknown[] = [];
     const report = (...what: unknown[]) => void reported.push(...what);
     const logger = { debug: report, info: report, warn: report, error: report };
-    const failure = await failureOf(call(service.client({ apiKey, onEvent: report, logger })));
+    const failure = await catchError(call(service.client({ apiKey, onEvent: report, logger })));
     return { failure, reported };
   };
 }
@@ -147,7 +147,7 @@ describe('a secret that the service echoes (property)', () => {
           expectNoSecrets(failure, { key, phone, email });
         },
       ),
-      { numRuns: sized(60, 200) },
+      { numRuns: chooseSize(60, 200) },
     );
   });
 
@@ -175,7 +175,7 @@ describe('a secret that the service echoes (property)', () => {
           expectNoSecrets(failure, { key: API_KEY, phone: `0${subscriber}`, email });
         },
       ),
-      { numRuns: sized(60, 200) },
+      { numRuns: chooseSize(60, 200) },
     );
   });
 
@@ -265,8 +265,8 @@ describe('a text that is no secret is shown as it is (property)', () => {
   test('a request id', async () => {
     const ids = ['0244123456', '233244123456', '7f1c8e52-0a7b-4b9e-8d6f-0123456789ab', 'req_0123456789'];
     for (const id of ids) {
-      const service = await startService((response) => json(response, 503, {}, { 'x-request-id': id }));
-      expect(await failureOf(service.client().verify(REFERENCE))).toMatchObject({ requestId: id });
+      const service = await startService((response) => sendJson(response, 503, {}, { 'x-request-id': id }));
+      expect(await catchError(service.client().verify(REFERENCE))).toMatchObject({ requestId: id });
     }
   });
 });
@@ -301,9 +301,9 @@ describe('shows a name that a caller gives only if it is plain', () => {
   };
 
   test.each(Object.entries(given))('%s', async (_, call) => {
-    const service = await startService((response) => json(response, 200, answers.verify()));
+    const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
     for (const name of names) {
-      const failure = await failureOf(call(service, name));
+      const failure = await catchError(call(service, name));
       expect(failure).toMatchObject({ name: expect.stringMatching(/^(?:Configuration|InvalidInput)Error$/) });
       expectNoSecrets(failure, people);
       expectNoSecrets(failure, { key: lettersOnly });
@@ -323,9 +323,11 @@ describe('shows a name that a caller gives only if it is plain', () => {
   });
 
   test('names a misspelt idempotencyKey', async () => {
-    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const service = await startService((response) =>
+      sendJson(response, 200, successBodies.chargeMobileMoney()),
+    );
     const options = { idempotencykey: 'order-17' } as object;
-    const failure = await failureOf(service.client().chargeMobileMoney(charge, options));
+    const failure = await catchError(service.client().chargeMobileMoney(charge, options));
     expect(failure).toMatchObject({
       message: 'Unknown option "idempotencykey". Did you mean idempotencyKey?',
     });
@@ -346,12 +348,12 @@ describe('a secret in a reference is data, and is not printed', () => {
     const reported: unknown[] = [];
     const report = (...what: unknown[]) => void reported.push(...what);
     const service = await startService((response, { method }) =>
-      json(
+      sendJson(
         response,
         200,
         method === 'GET'
-          ? answers.verify({ reference, ...data })
-          : answers.chargeMobileMoney({ reference, ...data }),
+          ? successBodies.verify({ reference, ...data })
+          : successBodies.chargeMobileMoney({ reference, ...data }),
       ),
     );
     const client = service.client({
@@ -360,7 +362,7 @@ describe('a secret in a reference is data, and is not printed', () => {
       onEvent: report,
       logger: { debug: report, info: report, warn: report, error: report },
     });
-    const failure = await failureOf(call(client));
+    const failure = await catchError(call(client));
     expect(reported.length).toBeGreaterThan(1);
     return { failure, reported };
   }

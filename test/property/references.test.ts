@@ -1,14 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InvalidInputError, referenceSchema } from '../../src/index.ts';
-import { answers, failureOf, json, startService } from '../helpers/service.ts';
-import { sized } from '../helpers/sized.ts';
+import { catchError, sendJson, startService, successBodies } from '../helpers/service.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 const VERIFY_PATH = '/api/v1/transactions/verify/';
 
 test('refuses a reference, or sends it as one path segment (property)', async () => {
   const service = await startService((response, { path }) => {
-    json(response, 200, answers.verify({ reference: decodeURIComponent(path.slice(VERIFY_PATH.length)) }));
+    sendJson(
+      response,
+      200,
+      successBodies.verify({ reference: decodeURIComponent(path.slice(VERIFY_PATH.length)) }),
+    );
   });
   const client = service.client();
   const hostile = fc.constantFrom(
@@ -39,7 +43,7 @@ test('refuses a reference, or sends it as one path segment (property)', async ()
       const reference = start + rest;
       const before = service.requests.length;
       if (!referenceSchema.safeParse(reference).success) {
-        expect(await failureOf(client.verify(reference))).toBeInstanceOf(InvalidInputError);
+        expect(await catchError(client.verify(reference))).toBeInstanceOf(InvalidInputError);
         expect(service.requests).toHaveLength(before);
         return;
       }
@@ -50,7 +54,7 @@ test('refuses a reference, or sends it as one path segment (property)', async ()
       expect(segment).not.toMatch(/[/\\?#]/);
       expect(decodeURIComponent(segment)).toBe(reference);
     }),
-    { numRuns: sized(200, 1000) },
+    { numRuns: chooseSize(200, 1000) },
   );
-  expect(service.requests.length).toBeGreaterThan(sized(5, 50));
+  expect(service.requests.length).toBeGreaterThan(chooseSize(5, 50));
 });

@@ -1,7 +1,7 @@
 import { PaymentsClient, PaymentsError } from '../../src/index.ts';
 import { createJournal, type Journal, type JournalStore, type Resolution } from '../../src/journal/index.ts';
 import { sharedStore } from '../helpers/journals.ts';
-import { answers, charge } from '../helpers/service.ts';
+import { charge, successBodies } from '../helpers/service.ts';
 import type { Command, ServiceResponse } from './interleavings.ts';
 
 type Call = Command & { does: 'call' };
@@ -25,11 +25,11 @@ const connectionRefused = Object.assign(fault('ECONNREFUSED'), { hostname: 'paym
 
 /** What fetch returns for a request once its response is due. */
 const responses: Record<ServiceResponse, (reference: string) => Response | Promise<Response>> = {
-  made: (reference) => Response.json(answers.chargeMobileMoney({ reference })),
+  made: (reference) => Response.json(successBodies.chargeMobileMoney({ reference })),
   'made, response lost': () => Promise.reject(new TypeError('fetch failed', { cause: fault('ECONNRESET') })),
   'made, 500': () => Response.json({}, { status: 500 }),
   'made, another amount': (reference) =>
-    Response.json(answers.chargeMobileMoney({ reference, amount: '2.55' })),
+    Response.json(successBodies.chargeMobileMoney({ reference, amount: '2.55' })),
   'made, no response': never,
   rejected: () => Response.json({}, { status: 422 }),
   'rate limited': () => Response.json({}, { status: 429 }),

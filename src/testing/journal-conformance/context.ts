@@ -2,7 +2,15 @@ import { JournalError } from '../../errors.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
-import type { OpenJournal } from './index.ts';
+
+/** A handle on the storage, alone or with a function that closes it. */
+export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
+
+/**
+ * Opens a new handle on one and the same storage, as another process would, with the given `lease` and `retention`. Each
+ * case calls it several times.
+ */
+export type OpenJournal = (options: JournalOptions) => OpenedJournal | Promise<OpenedJournal>;
 
 /** A case that still needs a storage. */
 export interface ConformanceTest {

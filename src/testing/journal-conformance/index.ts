@@ -1,19 +1,10 @@
-import type { JournalOptions } from '../../journal/create-journal.ts';
-import type { Journal } from '../../journal/journal.ts';
 import { claimCases } from './claims.ts';
 import { completionCases } from './completions.ts';
-import { ConformanceContext } from './context.ts';
+import { ConformanceContext, type OpenJournal } from './context.ts';
 import { recordCases } from './records.ts';
 import { resolutionCases } from './resolutions.ts';
 
-/** A handle on the storage, alone or with a function that closes it. */
-export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
-
-/**
- * Opens a new handle on one and the same storage, as another process would, with the given `lease` and `retention`. Each
- * case calls it several times.
- */
-export type OpenJournal = (options: JournalOptions) => OpenedJournal | Promise<OpenedJournal>;
+export type { OpenedJournal, OpenJournal } from './context.ts';
 
 /** One promise of a journal. */
 export interface JournalCase {

@@ -1,12 +1,15 @@
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { hasRedis } from '../../helpers/databases.ts';
-import { isExhaustive, sized } from '../../helpers/sized.ts';
+import { chooseSize, isExhaustive } from '../../helpers/sized.ts';
 import { withFile, withPostgres, withRedis } from './databases.ts';
 import { type RunOptions, type RunResult, runCrashProof } from './harness.ts';
 import { printResults } from './report.ts';
 
 // The short form runs one journal, and none. For thousands of keys: npm run crashproof.
-const few = sized({ keys: 80, workers: 3, kills: 8, seed: 1 }, { keys: 200, workers: 3, kills: 16, seed: 1 });
+const few = chooseSize(
+  { keys: 80, workers: 3, kills: 8, seed: 1 },
+  { keys: 200, workers: 3, kills: 16, seed: 1 },
+);
 const fewer = { keys: 80, workers: 3, kills: 8, seed: 1 };
 vi.setConfig({ testTimeout: 180_000 });
 

@@ -7,7 +7,7 @@ import { createMockPayments } from 'payment-collection-client/testing';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startPostgres } from '../../helpers/databases.ts';
-import { sized } from '../../helpers/sized.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 import { type Block, blocksOf, isTestFile } from './blocks.ts';
 import { faultsOf } from './compile.ts';
 import { pages } from './pages.ts';
@@ -18,7 +18,7 @@ import { nothingHappens, type Story, stories } from './stories.ts';
 
 const blocks = pages.flatMap(blocksOf);
 // The short run covers only the README.
-const tried = sized(
+const tried = chooseSize(
   blocks.filter(({ page }) => page === 'README.md'),
   blocks,
 );

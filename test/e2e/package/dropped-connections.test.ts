@@ -2,11 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
+  type ChargeCounts,
   type Drop,
   everyDrop,
   everyStatus,
   type OnlyStatus,
-  type Seen,
   startDroppingService,
 } from '../../helpers/dropping-service.ts';
 import { API_KEY } from '../../helpers/service.ts';
@@ -97,7 +97,7 @@ type Fault = Drop | OnlyStatus | Refused;
 
 interface CaseResult {
   fault: Fault;
-  seen: Seen;
+  seen: ChargeCounts;
   outcomes: [first: string, replay: string];
 }
 
@@ -139,7 +139,7 @@ function findWrong({ fault, seen, outcomes }: CaseResult): object[] {
   return isRight ? [] : [{ fault, seen, outcomes, allowed }];
 }
 
-function allowedOutcomes(fault: Fault, { charges, charged }: Seen): string[] {
+function allowedOutcomes(fault: Fault, { charges, charged }: ChargeCounts): string[] {
   const ended = charged > 0 ? 'charged' : 'unknown';
   // A busy machine might end a short timeout before anything arrives, or before the response does.
   if (timeoutOf(fault) < PATIENT) return [ended, 'unknown'];

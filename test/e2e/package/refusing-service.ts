@@ -1,18 +1,18 @@
 import { constants, createSecureServer, type Http2ServerRequest } from 'node:http2';
-import { selfSigned } from '../../helpers/certificate.ts';
-import type { Seen } from '../../helpers/dropping-service.ts';
-import { listening } from '../../helpers/listen.ts';
-import { answers } from '../../helpers/service.ts';
+import { createCertificate } from '../../helpers/certificate.ts';
+import type { ChargeCounts } from '../../helpers/dropping-service.ts';
+import { listenForTest } from '../../helpers/listen.ts';
+import { successBodies } from '../../helpers/service.ts';
 
 export const refusals = ['REFUSED_STREAM', 'GOAWAY'] as const;
 
-export const certificate = selfSigned();
+export const certificate = createCertificate();
 
 /** Starts a service that refuses the first charge over HTTP/2. Over HTTP/1.1 it responds as usual. */
 export async function startRefusingService(
   refusal: (typeof refusals)[number],
-): Promise<{ baseUrl: string; seen: Seen }> {
-  const seen: Seen = { charges: 0, charged: 0, connections: 0, hasFaulted: false };
+): Promise<{ baseUrl: string; seen: ChargeCounts }> {
+  const seen: ChargeCounts = { charges: 0, charged: 0, connections: 0, hasFaulted: false };
   const refuse = ({ stream }: Http2ServerRequest) => {
     seen.hasFaulted = true;
     if (refusal === 'GOAWAY') stream.session?.goaway(constants.NGHTTP2_NO_ERROR, 0);
@@ -26,7 +26,7 @@ export async function startRefusingService(
       if (isCharge && request.httpVersion === '2.0' && !seen.hasFaulted) return refuse(request);
       if (isCharge) seen.charged++;
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(isCharge ? answers.chargeMobileMoney() : answers.verify()));
+      response.end(JSON.stringify(isCharge ? successBodies.chargeMobileMoney() : successBodies.verify()));
     });
   });
   server.on('secureConnection', (socket) => {
@@ -35,6 +35,6 @@ export async function startRefusingService(
   });
   server.on('session', (session) => session.on('error', () => {}));
   server.on('sessionError', () => {});
-  const port = await listening(server);
+  const port = await listenForTest(server);
   return { baseUrl: `https://127.0.0.1:${port}/api/v1`, seen };
 }

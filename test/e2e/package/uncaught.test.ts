@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { closedPort } from '../../helpers/raw-service.ts';
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { fileNames, loading, type ModuleSystem, moduleSystems } from './loading.ts';
 import { project, tool } from './project.ts';
 import { run } from './run.ts';
@@ -16,10 +16,10 @@ function startOddService() {
   return startService((response, { path }) => {
     if (path.endsWith('/charge-mobile-money')) return response.destroy();
     if (path.endsWith('/TXN-page')) return response.writeHead(401).end(PAGE);
-    if (path.endsWith('/TXN-odd')) return json(response, 200, { rows: PAGE.split(' ') });
+    if (path.endsWith('/TXN-odd')) return sendJson(response, 200, { rows: PAGE.split(' ') });
     if (path.endsWith('/TXN-pending'))
-      return json(response, 200, answers.verify({ reference: 'TXN-pending', status: 'pending' }));
-    return json(response, 200, answers.verify({ reference: 'TXN-other' }));
+      return sendJson(response, 200, successBodies.verify({ reference: 'TXN-pending', status: 'pending' }));
+    return sendJson(response, 200, successBodies.verify({ reference: 'TXN-other' }));
   });
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import { freePort } from '../../helpers/databases.ts';
+import { findFreePort } from '../../helpers/databases.ts';
 import type { RunningEngine, WorkflowExample } from './example.ts';
 import { until } from './shop.ts';
 
@@ -45,7 +45,7 @@ export class RestateServer implements RunningEngine {
     folder: string,
     settings: Readonly<Record<string, string>> = {},
   ): Promise<RestateServer> {
-    const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
+    const ports = await Promise.all([findFreePort(), findFreePort(), findFreePort(), findFreePort()]);
     const server = new RestateServer(folder, ports, settings);
     await server.#waitUntilHealthy();
     return server;

@@ -1,17 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import type { Range, Swept } from '../../helpers/every-amount.ts';
-import { sized } from '../../helpers/sized.ts';
+import type { Range, SweepResult } from '../../helpers/every-amount.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
 const FIRST = 1_00;
 const LAST = 1_000_000_00;
 /** Small enough that no thread is left with the last big piece. */
 const PIECE = 2_500_000;
 /** Coprime to 100 and to the stride of the operations, so that each kind of fraction is met in the short form too. */
-const STEP = sized(101, 1);
+const STEP = chooseSize(101, 1);
 
-function inThread(range: Range): Promise<Swept> {
+function inThread(range: Range): Promise<SweepResult> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('../../helpers/every-amount.ts', import.meta.url), {
       workerData: range,
@@ -21,8 +21,8 @@ function inThread(range: Range): Promise<Swept> {
   });
 }
 
-async function sweepAll(): Promise<Swept[]> {
-  const done: Swept[] = [];
+async function sweepAll(): Promise<SweepResult[]> {
+  const done: SweepResult[] = [];
   let next = FIRST;
   const thread = async () => {
     while (next <= LAST && done.every(({ broken }) => broken.length === 0)) {
@@ -48,6 +48,6 @@ test('sends and compares every amount to 1,000,000.00 exactly', {
 }, async () => {
   const swept = await sweepAll();
   expect(swept.flatMap(({ broken }) => broken)).toEqual([]);
-  expect(total(swept.map(({ amounts }) => amounts))).toBe(sized(990_099, 99_999_901));
-  expect(total(swept.map(({ throughOperation }) => throughOperation))).toBe(sized(993, 100_300));
+  expect(total(swept.map(({ amounts }) => amounts))).toBe(chooseSize(990_099, 99_999_901));
+  expect(total(swept.map(({ throughOperation }) => throughOperation))).toBe(chooseSize(993, 100_300));
 });

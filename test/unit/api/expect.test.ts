@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InvalidInputError, type PaymentsClient } from '../../../src/index.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const REFERENCE = 'TXN-8f2c61d0';
 
@@ -51,8 +51,8 @@ const calls: [name: string, call: Call][] = [
 
 for (const [name, call] of calls) {
   test.each(checksNothing)(`${name} refuses an expect that is %s`, async (_, given) => {
-    const service = await startService((response) => json(response, 200, answers.verify()));
-    const failure = await failureOf(call(service.client(), given as never));
+    const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+    const failure = await catchError(call(service.client(), given as never));
     expect(failure).toBeInstanceOf(InvalidInputError);
     expect(failure).toHaveProperty('issues.0.path', expect.stringMatching(/^expect(?:\.|$)/));
     expect(service.requests).toEqual([]);
@@ -60,9 +60,9 @@ for (const [name, call] of calls) {
 }
 
 test('names what an expect must be', async () => {
-  const service = await startService((response) => json(response, 200, answers.verify()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
   const given: object = { expect: new Order() };
-  expect(await failureOf(service.client().verify(REFERENCE, given))).toMatchObject({
+  expect(await catchError(service.client().verify(REFERENCE, given))).toMatchObject({
     issues: [
       {
         path: 'expect',
@@ -79,7 +79,7 @@ test.each([
   { amount: 25.5, currency: undefined },
   { __proto__: null, amount: 25.5 },
 ])('accepts an expect of %o', async (expected) => {
-  const service = await startService((response) => json(response, 200, answers.verify()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
   const client = service.client();
   expect(await client.verify(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });
   expect(await client.waitForFinalStatus(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/index.ts';
-import { answers, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const fieldsOfInput = ['amount', 'customer_email', 'currency'];
-const start = () => startService((response) => json(response, 200, answers.initialize()));
+const start = () => startService((response) => sendJson(response, 200, successBodies.initialize()));
 
 test.each(fieldsOfInput)('refuses an extraBody that replaces %s', async (name) => {
   const service = await start();
-  const failure = await failureOf(service.client().initialize(payment, { extraBody: { [name]: '1' } }));
+  const failure = await catchError(service.client().initialize(payment, { extraBody: { [name]: '1' } }));
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({
     outcome: 'not_sent',
@@ -28,7 +28,7 @@ test.each([
 ])('refuses an extraBody that is %s, and sends nothing', async (_, extraBody) => {
   const service = await start();
   const options = { extraBody: extraBody as Record<string, unknown> };
-  const failure = await failureOf(service.client().initialize(payment, options));
+  const failure = await catchError(service.client().initialize(payment, options));
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({ outcome: 'not_sent', issues: [{ path: 'extraBody', code: 'extra_body' }] });
   expect(service.requests).toEqual([]);

@@ -6,21 +6,23 @@ import {
   initializeInputSchema,
 } from '../../../src/index.ts';
 import {
-  answers,
+  catchError,
   charge,
-  failureOf,
-  json,
   payment,
   type Service,
+  sendJson,
   startService,
+  successBodies,
 } from '../../helpers/service.ts';
 
 /** Responds to every POST, with the requested currency. */
 function startPostService(): Promise<Service> {
   return startService((response, { path, body }) => {
     const { currency = 'GHS' } = JSON.parse(body);
-    const createBody = path.endsWith('/initialize') ? answers.initialize : answers.chargeMobileMoney;
-    json(response, 200, createBody({ currency }));
+    const createBody = path.endsWith('/initialize')
+      ? successBodies.initialize
+      : successBodies.chargeMobileMoney;
+    sendJson(response, 200, createBody({ currency }));
   });
 }
 
@@ -31,7 +33,7 @@ const charging = (input: unknown) => input as ChargeMobileMoneyInput;
 const sentBy = (service: Service): unknown => JSON.parse(service.requests.at(-1)?.body ?? 'null');
 
 async function issuesOf(call: Promise<unknown>) {
-  const failure = await failureOf(call);
+  const failure = await catchError(call);
   if (!(failure instanceof InvalidInputError)) throw failure;
   expect(failure).toMatchObject({ outcome: 'not_sent', retryable: false, code: 'invalid_input' });
   return failure.issues;
@@ -123,7 +125,7 @@ test('reports all issues at once, in the message too', async () => {
     network: 'vodafone',
     curency: 'USD',
   });
-  const failure = await failureOf(service.client().chargeMobileMoney(input));
+  const failure = await catchError(service.client().chargeMobileMoney(input));
   expect(failure).toMatchObject({
     issues: [
       { path: 'amount', code: 'not_a_decimal' },

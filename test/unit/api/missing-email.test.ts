@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { transactionSchema } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const { customer_email: _, ...others } = answers.verify().data;
+const { customer_email: _, ...others } = successBodies.verify().data;
 
 test.each([
   ['no customer_email', {}],
@@ -12,7 +12,7 @@ test.each([
   ['a number', { customer_email: 5 }],
 ])('reads %s as a customer_email of null', async (_, field) => {
   const data = { ...others, ...field };
-  const service = await startService((response) => json(response, 200, { status: true, data }));
+  const service = await startService((response) => sendJson(response, 200, { status: true, data }));
   const client = service.client();
   const paid = { reference: REFERENCE, status: 'success', customer_email: null };
   expect(await client.verify(REFERENCE)).toMatchObject(paid);

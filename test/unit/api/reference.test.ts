@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/index.ts';
-import { answers, failureOf, json, type Service, startService } from '../../helpers/service.ts';
+import { catchError, type Service, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const HERE = '/api/v1/transactions/verify/';
 
 /** Responds with the reference of the path. */
 function startVerifyService(): Promise<Service> {
   return startService((response, { path }) => {
-    json(response, 200, answers.verify({ reference: decodeURIComponent(path.slice(HERE.length)) }));
+    sendJson(response, 200, successBodies.verify({ reference: decodeURIComponent(path.slice(HERE.length)) }));
   });
 }
 
@@ -68,7 +68,7 @@ const bad: [string, unknown][] = [
 
 test.each(bad)('refuses a reference that is %s, and sends nothing', async (_, reference) => {
   const service = await startVerifyService();
-  const failure = await failureOf(service.client().verify(reference as string));
+  const failure = await catchError(service.client().verify(reference as string));
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({
     operation: 'verify',

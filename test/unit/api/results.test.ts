@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { type Transaction, transactionSchema, transactionStatuses } from '../../../src/index.ts';
 import { expectFields } from '../../helpers/fields.ts';
-import { answers, charge, json, payment, startService } from '../../helpers/service.ts';
+import { charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const REFERENCE = 'TXN-8f2c61d0';
 
 /** A client whose service responds to everything with the same body. */
 async function answeredWith(body: unknown) {
-  const service = await startService((response) => json(response, 200, body));
+  const service = await startService((response) => sendJson(response, 200, body));
   return service.client();
 }
 
@@ -21,24 +21,28 @@ async function answeredWithText(text: string) {
 }
 
 const verifyWith = async (data: object): Promise<Transaction> =>
-  (await answeredWith(answers.verify(data))).verify(REFERENCE);
+  (await answeredWith(successBodies.verify(data))).verify(REFERENCE);
 
 test('initialize returns the data, and nothing of the envelope', async () => {
-  const client = await answeredWith({ ...answers.initialize(), message: 'Created', meta: { version: 1 } });
+  const client = await answeredWith({
+    ...successBodies.initialize(),
+    message: 'Created',
+    meta: { version: 1 },
+  });
   const started = await client.initialize(payment);
-  expect(started).toStrictEqual({ ...answers.initialize().data, replayed: false });
+  expect(started).toStrictEqual({ ...successBodies.initialize().data, replayed: false });
   expect('status' in started).toBe(false);
 });
 
 test('verify returns the status of the payment, not of the envelope', async () => {
-  const client = await answeredWith({ ...answers.verify({ status: 'failed' }), message: 'Retrieved' });
+  const client = await answeredWith({ ...successBodies.verify({ status: 'failed' }), message: 'Retrieved' });
   const transaction = await client.verify(REFERENCE);
-  expect(transaction).toStrictEqual(answers.verify({ status: 'failed' }).data);
+  expect(transaction).toStrictEqual(successBodies.verify({ status: 'failed' }).data);
 });
 
 test("chargeMobileMoney returns the data and the envelope's message", async () => {
-  const client = await answeredWith(answers.chargeMobileMoney());
-  const { data, message } = answers.chargeMobileMoney();
+  const client = await answeredWith(successBodies.chargeMobileMoney());
+  const { data, message } = successBodies.chargeMobileMoney();
   await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
     ...data,
     message,
@@ -49,7 +53,7 @@ test("chargeMobileMoney returns the data and the envelope's message", async () =
 test.each([[{}], [{ message: null }], [{ message: 5 }], [{ message: { text: 'sent' } }]])(
   'returns an accepted charge whatever its message is: %j',
   async (message) => {
-    const { status, data } = answers.chargeMobileMoney();
+    const { status, data } = successBodies.chargeMobileMoney();
     const client = await answeredWith({ status, data, ...message });
     await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
       ...data,
@@ -67,11 +71,13 @@ test('keeps undocumented fields on every result', async () => {
     raw_status: 'x',
     constructor: 'y',
   };
-  const started = await (await answeredWith(answers.initialize(extra))).initialize(payment);
-  expect(started).toEqual({ ...answers.initialize().data, ...extra, replayed: false });
-  const charged = await (await answeredWith(answers.chargeMobileMoney(extra))).chargeMobileMoney(charge);
-  expect(charged).toMatchObject({ ...answers.chargeMobileMoney().data, ...extra });
-  expect(await verifyWith(extra)).toEqual({ ...answers.verify().data, ...extra });
+  const started = await (await answeredWith(successBodies.initialize(extra))).initialize(payment);
+  expect(started).toEqual({ ...successBodies.initialize().data, ...extra, replayed: false });
+  const charged = await (await answeredWith(successBodies.chargeMobileMoney(extra))).chargeMobileMoney(
+    charge,
+  );
+  expect(charged).toMatchObject({ ...successBodies.chargeMobileMoney().data, ...extra });
+  expect(await verifyWith(extra)).toEqual({ ...successBodies.verify().data, ...extra });
 });
 
 test.each(transactionStatuses)('reads a transaction that is %s', async (status) => {
@@ -93,12 +99,12 @@ test.each([
   '__proto__',
 ])('reads the undocumented status %j as unrecognised, and keeps it', async (status) => {
   expect(await verifyWith({ status })).toMatchObject({ status: 'unrecognised', raw_status: status });
-  const client = await answeredWith(answers.chargeMobileMoney({ status }));
+  const client = await answeredWith(successBodies.chargeMobileMoney({ status }));
   const charged = await client.chargeMobileMoney(charge);
   expect(charged).toMatchObject({ status: 'unrecognised', raw_status: status, reference: REFERENCE });
 });
 
-const withoutTime = answers.verify().data as Record<string, unknown>;
+const withoutTime = successBodies.verify().data as Record<string, unknown>;
 
 test.each([undefined, null, '', 0, 1795256100, true, [], {}, ['2026-11-21T10:15:00+00:00']])(
   'reads a success whose paid_at is %j with a paid_at of null',
@@ -123,7 +129,7 @@ test('keeps the paid_at of the service, whatever the status', async () => {
 });
 
 test('keeps amount and currency of a response as they were written', async () => {
-  const client = await answeredWith(answers.initialize({ amount: '25.5', currency: 'ghs' }));
+  const client = await answeredWith(successBodies.initialize({ amount: '25.5', currency: 'ghs' }));
   await expect(client.initialize(payment)).resolves.toMatchObject({ amount: '25.5', currency: 'ghs' });
 });
 
@@ -132,12 +138,12 @@ test('reads __proto__ in a response as a field, and pollutes nothing', async () 
   const envelope = (data: string) => `{${proto},"status":true,"data":{${proto},${data}}}`;
   const inner = (data: object) => JSON.stringify(data).slice(1, -1);
   const results = [
-    await (await answeredWithText(envelope(inner(answers.initialize().data)))).initialize(payment),
-    await (await answeredWithText(envelope(inner(answers.chargeMobileMoney().data)))).chargeMobileMoney(
+    await (await answeredWithText(envelope(inner(successBodies.initialize().data)))).initialize(payment),
+    await (await answeredWithText(envelope(inner(successBodies.chargeMobileMoney().data)))).chargeMobileMoney(
       charge,
     ),
-    await (await answeredWithText(envelope(inner(answers.verify().data)))).verify(REFERENCE),
-    await (await answeredWithText(envelope(inner(answers.verify({ status: 'reversed' }).data)))).verify(
+    await (await answeredWithText(envelope(inner(successBodies.verify().data)))).verify(REFERENCE),
+    await (await answeredWithText(envelope(inner(successBodies.verify({ status: 'reversed' }).data)))).verify(
       REFERENCE,
     ),
   ];
@@ -150,7 +156,10 @@ test('reads __proto__ in a response as a field, and pollutes nothing', async () 
 });
 
 test('reads the last of two JSON keys, in the result and its check', async () => {
-  const data = JSON.stringify(answers.verify().data).replace('{', '{"status":"failed","amount":"1.00",');
+  const data = JSON.stringify(successBodies.verify().data).replace(
+    '{',
+    '{"status":"failed","amount":"1.00",',
+  );
   const client = await answeredWithText(`{"status":false,"status":true,"data":${data}}`);
   const expected = { amount: '25.50', currency: 'GHS' };
   await expect(client.verify(REFERENCE, { expect: expected })).resolves.toMatchObject({

@@ -9,8 +9,8 @@ import {
 import { createJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { expectFields, ownField } from '../../helpers/fields.ts';
-import { answers, charge, failureOf, payment, startService } from '../../helpers/service.ts';
+import { expectFields, readOwnField } from '../../helpers/fields.ts';
+import { catchError, charge, payment, startService, successBodies } from '../../helpers/service.ts';
 import { startMock } from '../testing/start-mock.ts';
 
 /** Names that an object has already, or that JavaScript reads something else from. */
@@ -44,14 +44,14 @@ const answering = (text: string, status = 200) =>
 function expectExtraFields(found: unknown, name: string, value: string) {
   const expected = JSON.parse(`{${extraFields(name, value)}}`);
   expectFields(found, expected);
-  expectFields(ownField(found, 'inner'), expected.inner);
+  expectFields(readOwnField(found, 'inner'), expected.inner);
   expect({}).not.toHaveProperty('paid');
 }
 
 describe('a response field named', () => {
   test.each(fields)('%s is kept on each result: %s', async (name, value) => {
     for (const operation of [...posts, 'verify'] as const) {
-      const service = await answering(withExtra(answers[operation](), extraFields(name, value)));
+      const service = await answering(withExtra(successBodies[operation](), extraFields(name, value)));
       const result = await calls[operation](service.client());
       expectExtraFields(result, name, value);
       expect(result).toMatchObject({ reference: REFERENCE, amount: '25.50' });
@@ -61,7 +61,7 @@ describe('a response field named', () => {
   test.each(names)('%s is kept beside an unrecognised status', async (name) => {
     const value = '{"status":"success"}';
     for (const operation of ['chargeMobileMoney', 'verify'] as const) {
-      const text = withExtra(answers[operation]({ status: 'reversed' }), extraFields(name, value));
+      const text = withExtra(successBodies[operation]({ status: 'reversed' }), extraFields(name, value));
       const result = await calls[operation]((await answering(text)).client());
       expectExtraFields(result, name, value);
       expect(result).toMatchObject({ status: 'unrecognised', raw_status: 'reversed' });
@@ -70,14 +70,14 @@ describe('a response field named', () => {
 
   test.each(names)('%s is kept by waits, watch, reconcile and check', async (name) => {
     const value = '{"status":"failed"}';
-    const service = await answering(withExtra(answers.verify(), extraFields(name, value)));
+    const service = await answering(withExtra(successBodies.verify(), extraFields(name, value)));
     const client = service.client();
     const seen: unknown[] = [];
     const onPoll = ({ transaction }: Poll) => seen.push(transaction);
     seen.push(await client.waitForFinalStatus(REFERENCE, { onPoll }));
     for await (const transaction of client.watch(REFERENCE)) seen.push(transaction);
     for await (const reconciled of client.reconcile([REFERENCE]))
-      seen.push(ownField(reconciled, 'transaction'));
+      seen.push(readOwnField(reconciled, 'transaction'));
     seen.push((await client.check(REFERENCE)).transaction);
     expect(seen).toHaveLength(5);
     for (const found of seen) expectExtraFields(found, name, value);
@@ -85,7 +85,7 @@ describe('a response field named', () => {
 
   test.each(names)('%s survives JSON and the exported schema', async (name) => {
     const value = '{"status":"failed"}';
-    const service = await answering(withExtra(answers.verify(), extraFields(name, value)));
+    const service = await answering(withExtra(successBodies.verify(), extraFields(name, value)));
     const transaction = await service.client().verify(REFERENCE);
     expectExtraFields(transactionSchema.parse(JSON.parse(JSON.stringify(transaction))), name, value);
     expectExtraFields(transactionSchema.parse(transaction), name, value);
@@ -95,7 +95,7 @@ describe('a response field named', () => {
   test.each(names)('%s is stored in the journal and replayed from it', async (name) => {
     const value = '{"status":"failed"}';
     for (const operation of posts) {
-      const service = await answering(withExtra(answers[operation](), extraFields(name, value)));
+      const service = await answering(withExtra(successBodies[operation](), extraFields(name, value)));
       const store = memoryStore();
       const client = () => service.client({ journal: createJournal(store) });
       const options = { idempotencyKey: 'order-17' };
@@ -106,14 +106,14 @@ describe('a response field named', () => {
       expectExtraFields(await send(), name, value);
       expectExtraFields(await send(), name, value);
       expect(service.requests).toHaveLength(1);
-      expectExtraFields(ownField(await createJournal(store).read('order-17'), 'result'), name, value);
+      expectExtraFields(readOwnField(await createJournal(store).read('order-17'), 'result'), name, value);
     }
   });
 
   test.each(names)('%s is kept on the transaction of a mismatch', async (name) => {
     const value = '{"amount":"99.00"}';
-    const service = await answering(withExtra(answers.verify(), extraFields(name, value)));
-    const failure = await failureOf(service.client().verify(REFERENCE, { expect: { amount: '99.00' } }));
+    const service = await answering(withExtra(successBodies.verify(), extraFields(name, value)));
+    const failure = await catchError(service.client().verify(REFERENCE, { expect: { amount: '99.00' } }));
     if (!(failure instanceof TransactionMismatchError)) throw failure;
     expectExtraFields(failure.transaction, name, value);
   });
@@ -122,10 +122,10 @@ describe('a response field named', () => {
     const text = `{${extraFields(name, value)},"message":"No such network","errors":{"${name}":"is wrong"}}`;
     for (const operation of [...posts, 'verify'] as const) {
       const service = await answering(text, 422);
-      const failure = await failureOf(calls[operation](service.client()));
+      const failure = await catchError(calls[operation](service.client()));
       if (!(failure instanceof APIError)) throw failure;
       expectExtraFields(failure.body, name, value);
-      expectExtraFields(ownField(JSON.parse(JSON.stringify(failure)), 'body'), name, value);
+      expectExtraFields(readOwnField(JSON.parse(JSON.stringify(failure)), 'body'), name, value);
       expect(failure).toMatchObject({
         serviceMessage: 'No such network',
         fieldErrors: [{ field: name, message: 'is wrong' }],
@@ -136,7 +136,7 @@ describe('a response field named', () => {
   test.each(names)('%s never replaces a field that is missing', async (name) => {
     const value = '{"reference":"TXN-1","status":"success","amount":"25.50","currency":"GHS"}';
     const text = `{"${name}":{"status":true},"status":true,"data":{"${name}":${value}}}`;
-    const failure = await failureOf((await answering(text)).client().verify(REFERENCE));
+    const failure = await catchError((await answering(text)).client().verify(REFERENCE));
     expect(failure).toMatchObject({ name: 'UnexpectedResponseError', outcome: null });
   });
 });
@@ -145,7 +145,7 @@ describe('an extraBody field named', () => {
   test.each(fields)('%s is sent unchanged: %s', async (name, value) => {
     const extraBody = JSON.parse(`{${extraFields(name, value)}}`);
     for (const operation of posts) {
-      const service = await answering(JSON.stringify(answers[operation]()));
+      const service = await answering(JSON.stringify(successBodies[operation]()));
       const client = service.client();
       await (operation === 'initialize'
         ? client.initialize(payment, { extraBody })
@@ -157,7 +157,7 @@ describe('an extraBody field named', () => {
   });
 
   test.each(names)('%s is other input under the same idempotencyKey', async (name) => {
-    const service = await answering(JSON.stringify(answers.chargeMobileMoney()));
+    const service = await answering(JSON.stringify(successBodies.chargeMobileMoney()));
     const client = service.client({ journal: createJournal(memoryStore()) });
     const send = (value: string) =>
       client.chargeMobileMoney(charge, {
@@ -166,7 +166,7 @@ describe('an extraBody field named', () => {
       });
     await send('1');
     await send('1');
-    const failure = await failureOf(send('2'));
+    const failure = await catchError(send('2'));
     expect(failure).toMatchObject({ code: 'idempotency_conflict' });
     expect(service.requests).toHaveLength(1);
   });
@@ -179,9 +179,9 @@ describe('an extraBody field named', () => {
 });
 
 test.each(names)('refuses an input field named %s, and sends nothing', async (name) => {
-  const service = await answering(JSON.stringify(answers.initialize()));
+  const service = await answering(JSON.stringify(successBodies.initialize()));
   const input = JSON.parse(JSON.stringify(payment).replace('{', `{"${name}":"x",`));
-  const failure = await failureOf(service.client().initialize(input));
+  const failure = await catchError(service.client().initialize(input));
   if (!(failure instanceof PaymentsError)) throw failure;
   expect(failure).toMatchObject({ issues: [{ path: name, code: 'unknown_field' }] });
   expect(service.requests).toEqual([]);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import * as source from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { closedPort } from '../../helpers/raw-service.ts';
-import { API_KEY, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, payment, sendJson, startService } from '../../helpers/service.ts';
 
 const require = createRequire(import.meta.url);
 const built = (name: string) => new URL(`../../../dist/${name}`, import.meta.url);
@@ -101,14 +101,14 @@ describe.each([
 });
 
 test('catches an error of one build by the classes of the other', async () => {
-  const service = await startService((response) => json(response, 503, {}));
+  const service = await startService((response) => sendJson(response, 503, {}));
   const { baseUrl } = service;
   for (const [thrower, catcher] of [
     [esm, cjs],
     [cjs, esm],
   ] as const) {
     const client = new thrower.PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0 });
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toBeInstanceOf(catcher.OutcomeUnknownError);
     expect(failure instanceof Error && failure.cause).toBeInstanceOf(catcher.ServerError);
   }
@@ -139,8 +139,8 @@ test.each([
 });
 
 test('writes an error and its causes as JSON', async () => {
-  const service = await startService((response) => json(response, 503, { message: 'Busy.' }));
-  const failure = await failureOf(service.client().initialize(payment));
+  const service = await startService((response) => sendJson(response, 503, { message: 'Busy.' }));
+  const failure = await catchError(service.client().initialize(payment));
   expect(JSON.parse(JSON.stringify(failure))).toMatchObject({
     name: 'OutcomeUnknownError',
     code: 'outcome_unknown',
@@ -164,7 +164,7 @@ test('recognises the errors of fetch inside a Jest sandbox', async () => {
 
   const baseUrl = `http://127.0.0.1:${await closedPort()}`;
   const client = new inSandbox.PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0 });
-  expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({
+  expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({
     name: 'ConnectionError',
     outcome: 'not_sent',
     cause: { message: 'fetch failed', cause: { code: 'ECONNREFUSED' } },

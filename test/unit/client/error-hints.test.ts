@@ -2,12 +2,12 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { API_KEY, failureOf, json, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, sendJson, startService } from '../../helpers/service.ts';
 
 test.each(posts)('names the path and the version prefix after a 404 of %s', async (operation) => {
-  const service = await startService((response) => json(response, 404, {}));
+  const service = await startService((response) => sendJson(response, 404, {}));
   const client = service.client({ baseUrl: `${service.baseUrl.replace('/api/v1', '')}/shop` });
-  const failure = await failureOf(calls[operation](client));
+  const failure = await catchError(calls[operation](client));
   const path = service.requests[0]?.path;
   expect(path).toMatch(/^\/shop\/transactions\//);
   expect(failure).toMatchObject({
@@ -18,8 +18,8 @@ test.each(posts)('names the path and the version prefix after a 404 of %s', asyn
 });
 
 test('names another account or mode after a 404 of verify', async () => {
-  const service = await startService((response) => json(response, 404, {}));
-  const failure = await failureOf(service.client().verify(REFERENCE));
+  const service = await startService((response) => sendJson(response, 404, {}));
+  const failure = await catchError(service.client().verify(REFERENCE));
   expect(failure).toMatchObject({
     outcome: null,
     message: expect.stringContaining('another account or mode?'),
@@ -38,8 +38,8 @@ test.each(quoted)('names the quotation marks around the key %j, but not the key'
   const message = /quotation marks/;
   const make = () => new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' });
   expect(make).toThrow(message);
-  const service = await startService((response) => json(response, 200, {}));
-  const failure = await failureOf(service.client({ apiKey: () => apiKey }).verify(REFERENCE));
+  const service = await startService((response) => sendJson(response, 200, {}));
+  const failure = await catchError(service.client({ apiKey: () => apiKey }).verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(message) });
   expect(inspect(failure, { depth: 9 })).not.toContain(API_KEY);
   expect(service.requests).toEqual([]);
@@ -48,7 +48,7 @@ test.each(quoted)('names the quotation marks around the key %j, but not the key'
 test.each(["sk'live", '"', "'a", 'a"b"'])(
   'accepts the key %j with quotation marks inside',
   async (apiKey) => {
-    const service = await startService((response) => json(response, 401, {}));
-    expect(await failureOf(service.client({ apiKey }).verify(REFERENCE))).toMatchObject({ status: 401 });
+    const service = await startService((response) => sendJson(response, 401, {}));
+    expect(await catchError(service.client({ apiKey }).verify(REFERENCE))).toMatchObject({ status: 401 });
   },
 );

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigurationError, InvalidInputError, PaymentsClient } from '../../../src/index.ts';
-import { API_KEY, answers, charge, failureOf } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, successBodies } from '../../helpers/service.ts';
 
 function shop() {
-  const fetch = vi.fn(async () => Response.json(answers.chargeMobileMoney()));
+  const fetch = vi.fn(async () => Response.json(successBodies.chargeMobileMoney()));
   return {
     fetch,
     payments: new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', fetch }),
@@ -18,7 +18,7 @@ test.each<[string, object]>([
   ['no aborted', { throwIfAborted() {}, addEventListener() {}, removeEventListener() {} }],
 ])('refuses a signal with %s, and sends nothing', async (_, signal) => {
   const { fetch, payments } = shop();
-  const failure = await failureOf(payments.chargeMobileMoney(charge, Object({ signal })));
+  const failure = await catchError(payments.chargeMobileMoney(charge, Object({ signal })));
   expect(failure).toBeInstanceOf(ConfigurationError);
   expect(failure).toMatchObject({ outcome: 'not_sent', operation: 'chargeMobileMoney' });
   expect(fetch).not.toHaveBeenCalled();
@@ -32,7 +32,7 @@ test('refuses inherited options: only some of them would be read', async () => {
   }
   const { fetch, payments } = shop();
   for (const options of [new Options(), Object.create({ signal: AbortSignal.abort() })]) {
-    expect(await failureOf(payments.chargeMobileMoney(charge, options))).toBeInstanceOf(ConfigurationError);
+    expect(await catchError(payments.chargeMobileMoney(charge, options))).toBeInstanceOf(ConfigurationError);
   }
   expect(() => new PaymentsClient(Object.create({ apiKey: API_KEY }))).toThrow(ConfigurationError);
   expect(fetch).not.toHaveBeenCalled();
@@ -44,7 +44,7 @@ test('refuses inherited options: only some of them would be read', async () => {
 test('refuses an extraBody that replaces the checked body', async () => {
   const { fetch, payments } = shop();
   const toJSON = () => ({ amount: 999 });
-  const failure = await failureOf(payments.chargeMobileMoney(charge, { extraBody: { toJSON } }));
+  const failure = await catchError(payments.chargeMobileMoney(charge, { extraBody: { toJSON } }));
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({ issues: [{ path: 'extraBody.toJSON' }] });
 
@@ -69,7 +69,7 @@ test('shortens a message about unknown fields, and keeps it one line', async () 
   const { payments } = shop();
   const forged = 'x\nERROR paid by ama@example.com 0244123456';
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field-${index}`, 1]));
-  const failure = await failureOf(payments.chargeMobileMoney(Object({ [forged]: 1, ...many, ...charge })));
+  const failure = await catchError(payments.chargeMobileMoney(Object({ [forged]: 1, ...many, ...charge })));
   expect(failure).toBeInstanceOf(InvalidInputError);
   const { message } = Object(failure);
   expect(message).not.toMatch(/\n|ama@example\.com|0244123456/);

@@ -1,7 +1,15 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { API_KEY, answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import {
+  API_KEY,
+  catchError,
+  charge,
+  payment,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 const baseUrl = 'https://payments.example/api/v1';
 const good = { apiKey: API_KEY, baseUrl };
@@ -168,7 +176,7 @@ const refusedInCalls: typeof refusedInBoth = [
 ];
 
 test.each(refusedInCalls)('a call refuses %s, and sends nothing', async (_, options, message) => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client();
   const calls = {
     initialize: () => client.initialize(payment, options),
@@ -176,7 +184,7 @@ test.each(refusedInCalls)('a call refuses %s, and sends nothing', async (_, opti
     verify: () => client.verify('TXN-8f2c61d0', options),
   };
   for (const [operation, call] of Object.entries(calls)) {
-    const error = await failureOf(call());
+    const error = await catchError(call());
     expect(error).toBeInstanceOf(ConfigurationError);
     const outcome = operation === 'verify' ? null : 'not_sent';
     expect(error).toMatchObject({ operation, outcome, message: expect.stringMatching(message) });
@@ -190,8 +198,8 @@ test.each([
   ['nothing', '', /Pass apiKey/],
   ['no string', 5, /must be a string/],
 ])('fails the call if apiKey returns a key with %s', async (_, key, message) => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
-  const error = await failureOf(service.client({ apiKey: () => key as string }).initialize(payment));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const error = await catchError(service.client({ apiKey: () => key as string }).initialize(payment));
   expect(error).toBeInstanceOf(ConfigurationError);
   expect(error).toMatchObject({
     operation: 'initialize',
@@ -203,8 +211,10 @@ test.each([
 });
 
 test('refuses an idempotencyKey if the client has no journal', async () => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
-  const error = await failureOf(service.client().chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
+  const error = await catchError(service.client().chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
   expect(error).toMatchObject({
     code: 'configuration_error',
     outcome: 'not_sent',

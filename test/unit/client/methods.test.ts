@@ -1,19 +1,27 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ClosedError, ConfigurationError, PaymentsClient } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { API_KEY, answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import {
+  API_KEY,
+  catchError,
+  charge,
+  payment,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 const operations = [...posts, 'verify'] as const;
 
-const answering = (body: unknown) => startService((response) => json(response, 200, body));
+const answering = (body: unknown) => startService((response) => sendJson(response, 200, body));
 
 const verifying = async (data: object) => {
-  const service = await answering(answers.verify(data));
+  const service = await answering(successBodies.verify(data));
   return service.client().verify(REFERENCE);
 };
 
 test('returns the data under the names of the wire', async () => {
-  const initialized = await (await answering(answers.initialize())).client().initialize(payment);
+  const initialized = await (await answering(successBodies.initialize())).client().initialize(payment);
   expect(initialized).toEqual({
     reference: REFERENCE,
     checkout_url: `https://pay.example/checkout/${REFERENCE}`,
@@ -21,11 +29,11 @@ test('returns the data under the names of the wire', async () => {
     currency: 'GHS',
     replayed: false,
   });
-  expect(await verifying({})).toEqual(answers.verify().data);
+  expect(await verifying({})).toEqual(successBodies.verify().data);
 });
 
 test('chargeMobileMoney returns the message, or an empty one', async () => {
-  const { message, data } = answers.chargeMobileMoney();
+  const { message, data } = successBodies.chargeMobileMoney();
   const charged = await (await answering({ status: true, message, data })).client().chargeMobileMoney(charge);
   expect(charged).toEqual({ ...data, message, replayed: false });
   const silent = await (await answering({ status: true, data })).client().chargeMobileMoney(charge);
@@ -33,7 +41,7 @@ test('chargeMobileMoney returns the message, or an empty one', async () => {
 });
 
 test.each(posts)('%s ignores a field replayed of the service', async (operation) => {
-  const service = await answering(answers[operation]({ replayed: true }));
+  const service = await answering(successBodies[operation]({ replayed: true }));
   expect(await calls[operation](service.client())).toMatchObject({ replayed: false });
 });
 
@@ -63,8 +71,8 @@ describe('a transaction', () => {
 
   test('keeps unknown extra fields', async () => {
     const extra = { channel: 'momo', fees: { amount: '0.25' }, tags: [null] };
-    expect(await verifying(extra)).toEqual({ ...answers.verify().data, ...extra });
-    const service = await answering(answers.initialize(extra));
+    expect(await verifying(extra)).toEqual({ ...successBodies.verify().data, ...extra });
+    const service = await answering(successBodies.initialize(extra));
     expect(await service.client().initialize(payment)).toMatchObject(extra);
   });
 });
@@ -80,7 +88,7 @@ test.each([
 });
 
 test('reads PAYMENTS_API_KEY and PAYMENTS_BASE_URL by default', async () => {
-  const service = await answering(answers.initialize());
+  const service = await answering(successBodies.initialize());
   vi.stubEnv('PAYMENTS_API_KEY', 'sk_test_environment');
   vi.stubEnv('PAYMENTS_BASE_URL', service.baseUrl);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -94,7 +102,7 @@ test('reads PAYMENTS_API_KEY and PAYMENTS_BASE_URL by default', async () => {
 
 test.each(operations)('%s accepts signal, timeout, maxRetries and headers', async (operation) => {
   const service = await startService((response, _request, count) =>
-    json(response, count === 1 ? 429 : 200, count === 1 ? {} : answers[operation]()),
+    sendJson(response, count === 1 ? 429 : 200, count === 1 ? {} : successBodies[operation]()),
   );
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const { signal } = new AbortController();
@@ -107,9 +115,9 @@ test.each(operations)('%s accepts signal, timeout, maxRetries and headers', asyn
 });
 
 test.each(operations)('%s refuses an unknown option, and sends nothing', async (operation) => {
-  const service = await answering(answers[operation]());
+  const service = await answering(successBodies[operation]());
   const options = { retries: 3 } as object;
-  const failure = await failureOf(calls[operation](service.client(), options));
+  const failure = await catchError(calls[operation](service.client(), options));
   expect(failure).toBeInstanceOf(ConfigurationError);
   const outcome = operation === 'verify' ? null : 'not_sent';
   expect(failure).toMatchObject({
@@ -121,10 +129,10 @@ test.each(operations)('%s refuses an unknown option, and sends nothing', async (
 });
 
 test('refuses an idempotencyKey without a journal', async () => {
-  const service = await answering(answers.chargeMobileMoney());
+  const service = await answering(successBodies.chargeMobileMoney());
   for (const operation of posts) {
     const options = { idempotencyKey: 'order-17' } as object;
-    const failure = await failureOf(calls[operation](service.client(), options));
+    const failure = await catchError(calls[operation](service.client(), options));
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
   }
@@ -132,10 +140,10 @@ test('refuses an idempotencyKey without a journal', async () => {
 });
 
 test.each(operations)('after close(), %s throws ClosedError and sends nothing', async (operation) => {
-  const service = await answering(answers[operation]());
+  const service = await answering(successBodies[operation]());
   const client = service.client();
   client.close();
-  const failure = await failureOf(calls[operation](client));
+  const failure = await catchError(calls[operation](client));
   expect(failure).toBeInstanceOf(ClosedError);
   expect(failure).toMatchObject({
     name: 'ClosedError',
@@ -148,12 +156,12 @@ test.each(operations)('after close(), %s throws ClosedError and sends nothing', 
 });
 
 test('closes a client that is disposed of', async () => {
-  const service = await answering(answers.verify());
+  const service = await answering(successBodies.verify());
   let kept: PaymentsClient;
   {
     using client = service.client();
     kept = client;
     await client.verify(REFERENCE);
   }
-  expect(await failureOf(kept.verify(REFERENCE))).toBeInstanceOf(ClosedError);
+  expect(await catchError(kept.verify(REFERENCE))).toBeInstanceOf(ClosedError);
 });

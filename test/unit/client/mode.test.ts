@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 const LIVE_KEY = 'sk_live_4vK9qLm2Xw7RtZ';
@@ -34,7 +34,7 @@ test('mode refuses a key of the environment', () => {
 });
 
 test.each(wrong)('mode %s refuses %s of a function, and sends nothing', async (mode, key) => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   for (const journal of [undefined, memoryJournal()]) {
     const client = service.client({ apiKey: async () => key, mode, journal });
     const calls = [
@@ -42,7 +42,7 @@ test.each(wrong)('mode %s refuses %s of a function, and sends nothing', async (m
       client.chargeMobileMoney(charge, { idempotencyKey: journal ? 'order-17' : null }),
       client.verify('TXN-8f2c61d0'),
     ];
-    for (const failure of await Promise.all(calls.map(failureOf))) {
+    for (const failure of await Promise.all(calls.map(catchError))) {
       expect(failure).toBeInstanceOf(ConfigurationError);
       expect(String(failure)).toContain(`mode is '${mode}'`);
       expect(String(failure)).not.toContain(key);
@@ -53,16 +53,16 @@ test.each(wrong)('mode %s refuses %s of a function, and sends nothing', async (m
 });
 
 test('mode refuses a function that changes to the other mode', async () => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const keys = [LIVE_KEY, TEST_KEY];
   const client = service.client({ apiKey: () => keys.shift() ?? '', mode: 'live' });
   await client.initialize(payment);
-  expect(await failureOf(client.initialize(payment))).toBeInstanceOf(ConfigurationError);
+  expect(await catchError(client.initialize(payment))).toBeInstanceOf(ConfigurationError);
   expect(service.requests).toHaveLength(1);
 });
 
 test.each(right)('mode %s accepts the key %s', async (mode, key) => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   for (const apiKey of [key, () => key]) await service.client({ apiKey, mode }).initialize(payment);
   expect(service.requests).toHaveLength(2);
 });

@@ -1,12 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
-import { API_KEY, answers, json, payment, startService } from '../../helpers/service.ts';
+import { API_KEY, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const start = () => startService((response) => json(response, 200, answers.initialize()));
+const start = () => startService((response) => sendJson(response, 200, successBodies.initialize()));
 
 test('reads key and base URL from the environment', async () => {
   const service = await start();

@@ -2,8 +2,8 @@ import { createServer } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { clientOf, listening, startRawService } from '../../helpers/raw-service.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const operations = [...posts, 'verify'] as const;
 
@@ -17,19 +17,19 @@ const reasons: [string, unknown][] = [
 test.each(reasons)(
   'a signal that is aborted already: nothing is sent, and the call rejects with its reason, %s',
   async (_what, reason) => {
-    const service = await startService((response) => json(response, 200, {}));
+    const service = await startService((response) => sendJson(response, 200, {}));
     for (const operation of operations) {
       const signal = AbortSignal.abort(reason);
-      expect(await failureOf(calls[operation](service.client(), { signal }))).toBe(reason);
+      expect(await catchError(calls[operation](service.client(), { signal }))).toBe(reason);
     }
     expect(service.requests).toEqual([]);
   },
 );
 
 test("rejects with the platform's AbortError if an abort has no reason", async () => {
-  const client = clientOf('https://payments.example')();
+  const client = createClientFor('https://payments.example')();
   const signal = AbortSignal.abort();
-  const failure = await failureOf(client.verify(REFERENCE, { signal }));
+  const failure = await catchError(client.verify(REFERENCE, { signal }));
   expect(failure).toBe(signal.reason);
   expect(failure).toMatchObject({ name: 'AbortError' });
 });
@@ -50,7 +50,7 @@ describe('an abort in flight', () => {
           setTimeout(() => abort.abort(reason), 20);
         });
         const call = service.client({ maxRetries: 3 }).verify(REFERENCE, { signal: abort.signal });
-        expect(await failureOf(call)).toBe(reason);
+        expect(await catchError(call)).toBe(reason);
         expect(service.requests).toHaveLength(1);
       }
     },
@@ -67,7 +67,7 @@ describe('an abort in flight', () => {
             setTimeout(() => abort.abort(reason), 20);
           });
           const call = calls[operation](service.client({ maxRetries: 3 }), { signal: abort.signal });
-          const failure = await failureOf(call);
+          const failure = await catchError(call);
           expect(failure).toBeInstanceOf(OutcomeUnknownError);
           expect(failure).toMatchObject({ operation, outcome: 'unknown', retryable: false });
           expect(failure instanceof Error && failure.cause).toBe(reason);
@@ -82,8 +82,8 @@ describe('an abort in flight', () => {
       const reason = new Error('the customer left');
       const abort = new AbortController();
       const server = createServer((socket) => socket.once('data', () => abort.abort(reason)));
-      const client = clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)();
-      const failure = await failureOf(calls[operation](client, { signal: abort.signal }));
+      const client = createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)();
+      const failure = await catchError(calls[operation](client, { signal: abort.signal }));
       if (operation === 'verify') expect(failure).toBe(reason);
       else expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', cause: reason });
     }
@@ -97,8 +97,8 @@ describe('an abort in flight', () => {
         setImmediate(() => abort.abort(reason));
         return new Promise<Response>(() => {});
       };
-      const client = clientOf('https://payments.example')({ fetch });
-      const failure = await failureOf(calls[operation](client, { signal: abort.signal }));
+      const client = createClientFor('https://payments.example')({ fetch });
+      const failure = await catchError(calls[operation](client, { signal: abort.signal }));
       expect(operation === 'verify' ? failure : failure instanceof Error && failure.cause).toBe(reason);
     }
   });
@@ -110,7 +110,7 @@ describe('an abort in flight', () => {
       socket.on('close', () => closed.resolve());
       abort.abort();
     });
-    await failureOf(service.client().verify(REFERENCE, { signal: abort.signal }));
+    await catchError(service.client().verify(REFERENCE, { signal: abort.signal }));
     await closed.promise;
   });
 });
@@ -120,12 +120,12 @@ test.each(operations)(
   async (operation) => {
     const reason = new Error('the customer left');
     const abort = new AbortController();
-    const service = await startService((response) => json(response, 429, {}, { 'retry-after': '25' }));
+    const service = await startService((response) => sendJson(response, 429, {}, { 'retry-after': '25' }));
     const onEvent = ({ type }: PaymentsEvent) => {
       if (type === 'retry') setTimeout(() => abort.abort(reason), 20);
     };
     const client = service.client({ maxRetries: 3, onEvent });
-    expect(await failureOf(calls[operation](client, { signal: abort.signal }))).toBe(reason);
+    expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
     expect(service.requests).toHaveLength(1);
   },
 );
@@ -135,13 +135,13 @@ test.each(operations)(
   async (operation) => {
     const reason = new Error('the customer left');
     const abort = new AbortController();
-    const service = await startService((response) => json(response, 200, {}));
+    const service = await startService((response) => sendJson(response, 200, {}));
     const apiKey = () => {
       setTimeout(() => abort.abort(reason), 20);
       return new Promise<string>(() => {});
     };
     const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
-    expect(await failureOf(call)).toBe(reason);
+    expect(await catchError(call)).toBe(reason);
     expect(service.requests).toEqual([]);
   },
 );
@@ -151,13 +151,13 @@ test.each(operations)(
   async (operation) => {
     const reason = new Error('the customer left');
     const abort = new AbortController();
-    const service = await startService((response) => json(response, 200, {}));
+    const service = await startService((response) => sendJson(response, 200, {}));
     const apiKey = async () => {
       queueMicrotask(() => abort.abort(reason));
       return 'sk_live_4vK9qLm2Xw7RtZ';
     };
     const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
-    expect(await failureOf(call)).toBe(reason);
+    expect(await catchError(call)).toBe(reason);
     expect(service.requests).toEqual([]);
   },
 );
@@ -167,8 +167,8 @@ test.each(operations)(
   async (operation) => {
     const reason = new Error('the customer left');
     const abort = new AbortController();
-    const service = await startService((response) => json(response, 200, {}));
-    const call = failureOf(calls[operation](service.client(), { signal: abort.signal }));
+    const service = await startService((response) => sendJson(response, 200, {}));
+    const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
     if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
     else abort.abort(reason);
     expect(await call).toBe(reason);
@@ -178,7 +178,7 @@ test.each(operations)(
 
 test('ignores an abort after the result', async () => {
   const abort = new AbortController();
-  const service = await startService((response) => json(response, 200, answers.verify()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
   const transaction = await service.client().verify(REFERENCE, { signal: abort.signal });
   abort.abort();
   expect(transaction).toMatchObject({ status: 'success' });
@@ -187,7 +187,7 @@ test('ignores an abort after the result', async () => {
 test("takes AbortSignal.timeout for the caller's abort, not for a timeout", async () => {
   const service = await startRawService(() => {});
   const signal = AbortSignal.timeout(30);
-  expect(await failureOf(service.client().verify(REFERENCE, { signal }))).toBe(signal.reason);
+  expect(await catchError(service.client().verify(REFERENCE, { signal }))).toBe(signal.reason);
 });
 
 test('aborts one call and no other of the client', async () => {
@@ -196,10 +196,10 @@ test('aborts one call and no other of the client', async () => {
     if (count === 1) return;
     abort.abort();
     await vi.waitFor(() => expect(abort.signal.aborted).toBe(true));
-    json(response, 200, answers.verify());
+    sendJson(response, 200, successBodies.verify());
   });
   const client = service.client();
-  const aborted = failureOf(client.verify(REFERENCE, { signal: abort.signal }));
+  const aborted = catchError(client.verify(REFERENCE, { signal: abort.signal }));
   await vi.waitFor(() => expect(service.requests).toHaveLength(1));
   expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
   expect(await aborted).toBe(abort.signal.reason);

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
-import { skippingDelays } from '../../helpers/delays.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { skipRetryDelays } from '../../helpers/retry-delays.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const startWholeService = () =>
   startService((response, { method }) =>
-    json(response, 200, method === 'GET' ? answers.verify() : answers.initialize()),
+    sendJson(response, 200, method === 'GET' ? successBodies.verify() : successBodies.initialize()),
   );
 
 const authorizations = ({ requests }: Awaited<ReturnType<typeof startService>>) =>
@@ -26,7 +26,7 @@ test.each([
 
 test('calls the apiKey function again for each retry', async () => {
   const service = await startService((response, _request, count) =>
-    count === 1 ? json(response, 429, {}) : json(response, 200, answers.initialize()),
+    count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies.initialize()),
   );
   vi.spyOn(Math, 'random').mockReturnValue(0);
   let asked = 0;
@@ -49,7 +49,7 @@ test.each<[string, () => unknown]>([
   async (_what, give) => {
     const service = await startWholeService();
     const client = service.client({ apiKey: give as () => string });
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({
       code: 'configuration_error',
@@ -73,7 +73,7 @@ test.each<[string, () => string | Promise<string>]>([
   'an apiKey function that %s is ConfigurationError with that as its cause, and nothing is sent',
   async (_how, apiKey) => {
     const service = await startWholeService();
-    const failure = await failureOf(service.client({ apiKey }).verify('TXN-8f2c61d0'));
+    const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({
       operation: 'verify',
@@ -96,7 +96,7 @@ test.each([
   const apiKey = () => {
     throw thrown;
   };
-  const failure = await failureOf(service.client({ apiKey }).initialize(payment));
+  const failure = await catchError(service.client({ apiKey }).initialize(payment));
   expect(failure).toBeInstanceOf(ConfigurationError);
   expect(service.requests).toEqual([]);
 });
@@ -104,7 +104,7 @@ test.each([
 test('throws ConfigurationError if the apiKey function hangs', async () => {
   const service = await startWholeService();
   const client = service.client({ apiKey: () => new Promise(() => {}), timeout: 30 });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(ConfigurationError);
   expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
   expect(String(failure)).toContain('no key within 30 ms');
@@ -117,7 +117,7 @@ test('does not use a key that comes after the timeout', async () => {
   const late = new Promise<string>((resolve) => {
     give = resolve;
   });
-  await failureOf(service.client({ apiKey: () => late, timeout: 30 }).initialize(payment));
+  await catchError(service.client({ apiKey: () => late, timeout: 30 }).initialize(payment));
   give('sk_live_late');
   await late;
   await new Promise((resolve) => setImmediate(resolve));
@@ -129,7 +129,7 @@ test('gives the request its whole timeout after a slow key', async () => {
   onTestFinished(() => void vi.useRealTimers());
   const service = await startService((response) => {
     vi.advanceTimersByTime(20_000);
-    json(response, 200, answers.initialize());
+    sendJson(response, 200, successBodies.initialize());
   });
   const apiKey = async () => {
     vi.advanceTimersByTime(20_000);
@@ -140,7 +140,7 @@ test('gives the request its whole timeout after a slow key', async () => {
 });
 
 test('retries an apiKey function that fails, up to maxRetries', async () => {
-  const { delays, onEvent } = skippingDelays();
+  const { delays, onEvent } = skipRetryDelays();
   const service = await startWholeService();
   let asked = 0;
   const apiKey = () => {
@@ -158,6 +158,6 @@ test("throws the apiKey function's own ConfigurationError", async () => {
   const apiKey = () => {
     throw new ConfigurationError('No key for this shop.');
   };
-  const failure = await failureOf(service.client({ apiKey }).initialize(payment));
+  const failure = await catchError(service.client({ apiKey }).initialize(payment));
   expect(failure).toMatchObject({ message: 'No key for this shop.', operation: 'initialize' });
 });

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { skippingDelays } from '../../helpers/delays.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { skipRetryDelays } from '../../helpers/retry-delays.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const startBusy = (status: number, headers: () => Record<string, string> = () => ({})) =>
   startService((response, _request, count) =>
-    count === 1 ? json(response, status, {}, headers()) : json(response, 200, answers.verify()),
+    count === 1 ? sendJson(response, status, {}, headers()) : sendJson(response, 200, successBodies.verify()),
   );
 
 /** The delay that the first retry of a verify announces; the call is then aborted. */
@@ -18,7 +18,7 @@ async function announcedDelay(service: Awaited<ReturnType<typeof startBusy>>): P
     delay = event.delay;
     abort.abort();
   };
-  await failureOf(service.client({ maxRetries: 1, onEvent }).verify(REFERENCE, { signal: abort.signal }));
+  await catchError(service.client({ maxRetries: 1, onEvent }).verify(REFERENCE, { signal: abort.signal }));
   return delay;
 }
 
@@ -28,9 +28,9 @@ test.each([
   [1 - 2 ** -53, [500, 1000, 2000, 4000, 8000, 8000]],
 ])('doubles the backoff up to a cap, with full jitter: at random %d', async (random, expected) => {
   vi.spyOn(Math, 'random').mockReturnValue(random);
-  const { delays, onEvent } = skippingDelays();
-  const service = await startService((response) => json(response, 503, {}));
-  await failureOf(service.client({ maxRetries: 6, onEvent }).verify(REFERENCE));
+  const { delays, onEvent } = skipRetryDelays();
+  const service = await startService((response) => sendJson(response, 503, {}));
+  await catchError(service.client({ maxRetries: 6, onEvent }).verify(REFERENCE));
   expect(delays).toEqual(expected);
 });
 
@@ -81,10 +81,10 @@ test.each([
 ])(
   'a Retry-After over 30 seconds (%s) ends the call at once, with retryAfter on the error',
   async (header, retryAfter) => {
-    const service = await startService((response) => json(response, 429, {}, { 'retry-after': header }));
+    const service = await startService((response) => sendJson(response, 429, {}, { 'retry-after': header }));
     const client = service.client({ maxRetries: 5 });
     for (const call of [client.verify(REFERENCE), client.chargeMobileMoney(charge)]) {
-      expect(await failureOf(call)).toMatchObject({ name: 'RateLimitError', retryAfter, retryable: true });
+      expect(await catchError(call)).toMatchObject({ name: 'RateLimitError', retryAfter, retryable: true });
     }
     expect(service.requests).toHaveLength(2);
   },

@@ -3,9 +3,9 @@ import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { callOf, type OperationName, operationNames } from '../../helpers/judge.ts';
-import { clientOf } from '../../helpers/raw-service.ts';
-import { answers, startService } from '../../helpers/service.ts';
+import { callOperation, type OperationName, operationNames } from '../../helpers/allowed-ends.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
+import { startService, successBodies } from '../../helpers/service.ts';
 
 const MiB = 1024 * 1024;
 const WHOLE = 512 * MiB;
@@ -39,7 +39,7 @@ async function growthDuring(work: () => Promise<unknown>): Promise<number> {
   return most;
 }
 
-const json = (operation: OperationName) => JSON.stringify(answers[operation]());
+const json = (operation: OperationName) => JSON.stringify(successBodies[operation]());
 /** A right answer, were it not for the text that never ends. */
 const opening = (operation: OperationName) => `${json(operation).slice(0, -1)},"more":"`;
 
@@ -61,7 +61,7 @@ test.each([200, 400, 500] as const)(
       });
       const client = service.client();
       const growth = await growthDuring(async () => {
-        const end = await callOf(client, operation);
+        const end = await callOperation(client, operation);
         expect(end).toMatchObject({ error: { code: expected[status][operation] } });
         expect(JSON.stringify(end).length).toBeLessThan(100_000);
       });
@@ -85,7 +85,9 @@ test('does not decode 512 MiB that were compressed to half a MiB', async () => {
     for (const operation of operationNames) {
       const client = service.client();
       const growth = await growthDuring(async () => {
-        expect(await callOf(client, operation)).toMatchObject({ error: { code: expected[200][operation] } });
+        expect(await callOperation(client, operation)).toMatchObject({
+          error: { code: expected[200][operation] },
+        });
       });
       expect(growth).toBeLessThan(64 * MiB);
     }
@@ -107,7 +109,7 @@ test.each([
   const [start, end] = [opening('verify'), '"}'];
   const body = `${start}${'a'.repeat(size - start.length - end.length)}${end}`;
   const service = await startService((response) => response.end(body));
-  const ended = await callOf(service.client(), 'verify');
+  const ended = await callOperation(service.client(), 'verify');
   expect('value' in ended).toBe(isRead);
   if (!isRead)
     expect(ended).toMatchObject({ error: { message: expect.stringContaining('longer than any') } });
@@ -120,6 +122,6 @@ test.each(operationNames)('%s refuses a response that continues after its JSON',
     controller.close();
   };
   const fetch = async () => new Response(new ReadableStream({ start }));
-  const client = clientOf('https://payments.example')({ fetch });
-  expect(await callOf(client, operation)).toMatchObject({ error: { code: expected[200][operation] } });
+  const client = createClientFor('https://payments.example')({ fetch });
+  expect(await callOperation(client, operation)).toMatchObject({ error: { code: expected[200][operation] } });
 });

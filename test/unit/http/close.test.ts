@@ -2,15 +2,16 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { ClosedError, type PaymentsClient, type PaymentsEvent } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { clientOf } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
-import { turns } from '../../helpers/tcp-service.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 /** A service that asks for patience once, and takes what comes then. */
 const busyOnce = () =>
   startService((response, { method }, count) => {
-    if (count === 1) json(response, 429, {}, { 'retry-after': '25' });
-    else json(response, 200, method === 'GET' ? answers.verify() : answers.chargeMobileMoney());
+    if (count === 1) sendJson(response, 429, {}, { 'retry-after': '25' });
+    else
+      sendJson(response, 200, method === 'GET' ? successBodies.verify() : successBodies.chargeMobileMoney());
   });
 
 /** Resolves once the client says that it will try again. */
@@ -30,7 +31,7 @@ test.each(['verify', 'charge', 'charge with a key'])(
     const journal = memoryJournal();
     const client = service.client({ onEvent, journal, maxRetries: 1 });
     const idempotencyKey = what === 'charge with a key' ? 'order-17' : null;
-    const failing = failureOf(
+    const failing = catchError(
       what === 'verify'
         ? client.verify('TXN-8f2c61d0')
         : client.chargeMobileMoney(charge, { idempotencyKey }),
@@ -56,7 +57,7 @@ test('sends nothing if close() comes while the key is awaited', async () => {
       return key.promise;
     },
   });
-  const failing = failureOf(client.chargeMobileMoney(charge));
+  const failing = catchError(client.chargeMobileMoney(charge));
   await asked.promise;
   client.close();
   key.resolve('sk_live_late');
@@ -69,7 +70,7 @@ test('starts no pause if a listener of the retry calls close()', async () => {
   onTestFinished(() => void vi.useRealTimers());
   let client: PaymentsClient | undefined;
   const ended = vi.fn();
-  client = clientOf('https://payments.example')({
+  client = createClientFor('https://payments.example')({
     fetch: async () => Response.json({}, { status: 429, headers: { 'retry-after': '25' } }),
     maxRetries: 1,
     onEvent: ({ type }) => {
@@ -78,7 +79,7 @@ test('starts no pause if a listener of the retry calls close()', async () => {
   });
   client.verify(REFERENCE).catch(ended);
   // Several, since a response's body takes turns of its own. No timer fires in them.
-  for (let count = 0; count < 10; count++) await turns();
+  for (let count = 0; count < 10; count++) await flushEventLoop();
   expect(ended).toHaveBeenCalledExactlyOnceWith(expect.any(ClosedError));
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -9,8 +9,8 @@ import {
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { type Drop, everyDrop, startDroppingService } from '../../helpers/dropping-service.ts';
-import { clientOf } from '../../helpers/raw-service.ts';
-import { API_KEY, answers, charge, failureOf } from '../../helpers/service.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
+import { API_KEY, catchError, charge, successBodies } from '../../helpers/service.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
@@ -19,10 +19,10 @@ test.each(everyDrop.filter(({ point }) => point !== 'accept'))(
   'sends one charge when a connection ($connection) ends at $point: $manner',
   async (drop) => {
     const { baseUrl, seen } = await startDroppingService(drop);
-    const client = clientOf(baseUrl)({ maxRetries: 2 });
+    const client = createClientFor(baseUrl)({ maxRetries: 2 });
     await prepareConnection(client, drop);
     const controller = new AbortController();
-    const charging = failureOf(client.chargeMobileMoney(charge, { signal: controller.signal }));
+    const charging = catchError(client.chargeMobileMoney(charge, { signal: controller.signal }));
     if (drop.manner === 'silence') {
       await vi.waitUntil(() => seen.hasFaulted, { timeout: 10_000, interval: 5 });
       controller.abort();
@@ -47,7 +47,7 @@ function seenClient(options: PaymentsClientOptions = {}) {
     fetch: async (url, init) => {
       inits.push(init);
       const operation = url.endsWith('initialize') ? 'initialize' : 'chargeMobileMoney';
-      return Response.json(init.method === 'GET' ? answers.verify() : answers[operation]());
+      return Response.json(init.method === 'GET' ? successBodies.verify() : successBodies[operation]());
     },
   });
   return { client, inits };
@@ -66,7 +66,7 @@ describe('runtimes whose fetch might send a charge twice', () => {
     vi.stubGlobal(name, runtime);
     const { client, inits } = seenClient();
     for (const operation of posts) {
-      const failure = await failureOf(calls[operation](client));
+      const failure = await catchError(calls[operation](client));
       expect(failure).toBeInstanceOf(ConfigurationError);
       expect(failure).toMatchObject({ operation, outcome: 'not_sent' });
     }
@@ -78,7 +78,7 @@ describe('runtimes whose fetch might send a charge twice', () => {
     const { client } = seenClient({ journal: memoryJournal() });
     vi.stubGlobal('Bun', { version: '1.0.0' });
     const key = { idempotencyKey: 'order-17' };
-    expect(await failureOf(client.chargeMobileMoney(charge, key))).toBeInstanceOf(ConfigurationError);
+    expect(await catchError(client.chargeMobileMoney(charge, key))).toBeInstanceOf(ConfigurationError);
     vi.stubGlobal('Bun', { version: '1.1.0-canary.1' });
     expect(await client.chargeMobileMoney(charge, key)).toMatchObject({ status: 'processing' });
   });
@@ -123,7 +123,7 @@ describe('runtimes whose fetch might send a charge twice', () => {
     vi.stubGlobal('Deno', { version: { deno: '2.9.6' }, createHttpClient: () => ({ close }) });
     const fetch = () => Promise.reject(new TypeError('reset'));
     const client = new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', fetch });
-    expect(await failureOf(client.chargeMobileMoney(charge))).toBeInstanceOf(OutcomeUnknownError);
+    expect(await catchError(client.chargeMobileMoney(charge))).toBeInstanceOf(OutcomeUnknownError);
     expect(close).toHaveBeenCalledTimes(1);
   });
 });

@@ -9,8 +9,8 @@ import {
   RateLimitError,
   ServerError,
 } from '../../../src/index.ts';
-import { REFERENCE } from '../../helpers/judge.ts';
-import { charge, failureOf, payment, startService } from '../../helpers/service.ts';
+import { REFERENCE } from '../../helpers/allowed-ends.ts';
+import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 
 /** What `initialize` fails with when the service answers so. */
 async function errorFrom(body: unknown, status = 422, headers = {}): Promise<APIError> {
@@ -18,7 +18,7 @@ async function errorFrom(body: unknown, status = 422, headers = {}): Promise<API
     response.writeHead(status, headers);
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   });
-  const failure = await failureOf(service.client().initialize(payment));
+  const failure = await catchError(service.client().initialize(payment));
   if (!(failure instanceof APIError)) throw failure;
   return failure;
 }
@@ -117,10 +117,10 @@ test.each([500, 501, 502, 503, 504, 520, 599])(
   async (status) => {
     const service = await startService((response) => response.writeHead(status).end('<h1>Bad gateway</h1>'));
     const client = service.client();
-    const read = await failureOf(client.verify(REFERENCE));
+    const read = await catchError(client.verify(REFERENCE));
     expect(read).toBeInstanceOf(ServerError);
     expect(read).toMatchObject({ status, outcome: null, retryable: true, body: '<h1>Bad gateway</h1>' });
-    expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({
+    expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({
       code: 'outcome_unknown',
       outcome: 'unknown',
       cause: { name: 'ServerError', status, outcome: 'unknown', retryable: false },
@@ -133,11 +133,11 @@ test('adds to errors of a test key that charging works in live mode only', async
     response.writeHead(400).end('{"message":"Not available"}'),
   );
   const hint = /live mode only/;
-  const charged = await failureOf(service.client().chargeMobileMoney(charge));
+  const charged = await catchError(service.client().chargeMobileMoney(charge));
   expect(charged).toHaveProperty('message', expect.stringMatching(hint));
-  const live = await failureOf(service.client({ apiKey: 'other-key' }).chargeMobileMoney(charge));
+  const live = await catchError(service.client({ apiKey: 'other-key' }).chargeMobileMoney(charge));
   expect(live).toHaveProperty('message', expect.not.stringMatching(hint));
-  const started = await failureOf(service.client().initialize(payment));
+  const started = await catchError(service.client().initialize(payment));
   expect(started).toHaveProperty('message', expect.not.stringMatching(hint));
 });
 

@@ -12,9 +12,9 @@ import {
   ServerError,
   UnexpectedResponseError,
 } from '../../../src/index.ts';
+import { registeredRejections } from '../../helpers/allowed-ends.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { registeredRefusals } from '../../helpers/judge.ts';
-import { charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService } from '../../helpers/service.ts';
 
 const named = [
   [400, InvalidRequestError, 'InvalidRequestError', 'invalid_request'],
@@ -31,12 +31,12 @@ const named = [
 ] as const;
 
 const startFailing = (status: number) =>
-  startService((response) => json(response, status, { message: 'No.' }, { 'x-request-id': 'req-7' }));
+  startService((response) => sendJson(response, status, { message: 'No.' }, { 'x-request-id': 'req-7' }));
 
 describe.each(named)('%i', (status, errorClass, name, code) => {
   test.each(posts)(`on %s is ${name} with outcome rejected`, async (operation) => {
     const service = await startFailing(status);
-    const failure = await failureOf(calls[operation](service.client()));
+    const failure = await catchError(calls[operation](service.client()));
     expect(failure).toBeInstanceOf(errorClass);
     expect(failure).toBeInstanceOf(APIError);
     expect(failure).toBeInstanceOf(PaymentsError);
@@ -57,7 +57,7 @@ describe.each(named)('%i', (status, errorClass, name, code) => {
 
   test(`on verify is ${name}, with no outcome`, async () => {
     const service = await startFailing(status);
-    const failure = await failureOf(service.client().verify(REFERENCE));
+    const failure = await catchError(service.client().verify(REFERENCE));
     expect(failure).toBeInstanceOf(errorClass);
     expect(failure).toMatchObject({
       name,
@@ -80,10 +80,10 @@ const client4xx = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
 
 test('says rejected on a POST after a registered 4xx, unknown after others', async () => {
   let status = 400;
-  const service = await startService((response) => json(response, status, {}));
+  const service = await startService((response) => sendJson(response, status, {}));
   for (status of client4xx) {
-    const failure = await failureOf(service.client().chargeMobileMoney(charge));
-    if (registeredRefusals.includes(status)) {
+    const failure = await catchError(service.client().chargeMobileMoney(charge));
+    if (registeredRejections.includes(status)) {
       expect(failure).toBeInstanceOf(APIError);
       expect(failure).toMatchObject({ status, outcome: 'rejected', retryable: status === 429 });
     } else {
@@ -104,7 +104,7 @@ test.each(doubtful)(
   '%i on a charge is OutcomeUnknownError, with the APIError as its cause',
   async (status) => {
     const service = await startFailing(status);
-    const failure = await failureOf(service.client().chargeMobileMoney(charge));
+    const failure = await catchError(service.client().chargeMobileMoney(charge));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({
       name: 'OutcomeUnknownError',
@@ -131,14 +131,14 @@ const temporary = doubtful.filter((status) => status === 408 || status >= 500);
 
 test.each(temporary)('throws the APIError of a %i on verify, and it is retryable', async (status) => {
   const service = await startFailing(status);
-  const failure = await failureOf(service.client().verify(REFERENCE));
+  const failure = await catchError(service.client().verify(REFERENCE));
   expect(failure).toBeInstanceOf(status === 408 ? APIError : ServerError);
   expect(failure).toMatchObject({ operation: 'verify', outcome: null, retryable: true, status });
 });
 
 test('says that no customer was sent to an initialize with unknown outcome', async () => {
   const service = await startFailing(503);
-  const failure = await failureOf(service.client().initialize(payment));
+  const failure = await catchError(service.client().initialize(payment));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ operation: 'initialize', outcome: 'unknown', cause: { status: 503 } });
   expect(String(failure)).toContain('no customer was sent to it');
@@ -147,18 +147,18 @@ test('says that no customer was sent to an initialize with unknown outcome', asy
 test.each([300, 301, 302, 303, 304, 307, 308, 399])(
   '%i is never followed: OutcomeUnknownError on a charge',
   async (status) => {
-    const elsewhere = await startService((response) => json(response, 200, {}));
+    const elsewhere = await startService((response) => sendJson(response, 200, {}));
     const service = await startService((response, { method }) => {
       response.writeHead(status, { location: elsewhere.baseUrl }).end(method);
     });
-    const onCharge = await failureOf(service.client().chargeMobileMoney(charge));
+    const onCharge = await catchError(service.client().chargeMobileMoney(charge));
     expect(onCharge).toBeInstanceOf(OutcomeUnknownError);
     expect(onCharge).toMatchObject({
       outcome: 'unknown',
       cause: { name: 'UnexpectedResponseError', status },
     });
 
-    const onVerify = await failureOf(service.client({ maxRetries: 2 }).verify(REFERENCE));
+    const onVerify = await catchError(service.client({ maxRetries: 2 }).verify(REFERENCE));
     expect(onVerify).toBeInstanceOf(UnexpectedResponseError);
     expect(onVerify).toMatchObject({
       name: 'UnexpectedResponseError',
@@ -176,7 +176,7 @@ test.each([300, 301, 302, 303, 304, 307, 308, 399])(
 
 test('judges a 421, after which fetch sends again, by the last response', async () => {
   const service = await startFailing(421);
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(APIError);
   expect(failure).toMatchObject({ status: 421, outcome: 'rejected', retryable: false });
 });

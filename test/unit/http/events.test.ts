@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Logger, PaymentsEvent } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const recording = () => {
   const events: PaymentsEvent[] = [];
@@ -25,7 +25,7 @@ const duration = expect.toSatisfy((value) => typeof value === 'number' && value 
 test('reports one event per request and one per response', async () => {
   const { events, onEvent } = recording();
   const service = await startService((response) =>
-    json(response, 201, answers.initialize(), { 'x-request-id': 'req-7' }),
+    sendJson(response, 201, successBodies.initialize(), { 'x-request-id': 'req-7' }),
   );
   await service.client({ onEvent }).initialize(payment);
   expect(events).toEqual([
@@ -46,7 +46,7 @@ test("names the reference of a read in every event, and a retry's delay", async 
   vi.spyOn(Math, 'random').mockReturnValue(0.01);
   const { events, onEvent } = recording();
   const service = await startService((response, _request, count) =>
-    count === 1 ? json(response, 503, {}) : json(response, 200, answers.verify()),
+    count === 1 ? sendJson(response, 503, {}) : sendJson(response, 200, successBodies.verify()),
   );
   await service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE);
   const subject = { operation: 'verify', reference: REFERENCE };
@@ -62,7 +62,7 @@ test("names the reference of a read in every event, and a retry's delay", async 
 test('reports a response event without a status if no response arrived', async () => {
   const { events, onEvent } = recording();
   const service = await startRawService((socket) => socket.resetAndDestroy());
-  await failureOf(service.client({ onEvent }).chargeMobileMoney(charge));
+  await catchError(service.client({ onEvent }).chargeMobileMoney(charge));
   expect(events).toEqual([
     { type: 'request', operation: 'chargeMobileMoney', attempt: 1, requestId },
     {
@@ -86,7 +86,7 @@ test.each([
   const service = await startRawService(() => abort.abort());
   const client = service.client({ onEvent });
   const { signal } = abort;
-  await failureOf(
+  await catchError(
     operation === 'verify'
       ? client.verify(REFERENCE, { signal })
       : client.chargeMobileMoney(charge, { signal }),
@@ -97,13 +97,13 @@ test.each([
 
 test('reports no event if nothing is sent', async () => {
   const { events, onEvent } = recording();
-  const service = await startService((response) => json(response, 200, {}));
+  const service = await startService((response) => sendJson(response, 200, {}));
   const keyless = service.client({ onEvent, apiKey: () => '' });
-  await failureOf(keyless.initialize(payment));
+  await catchError(keyless.initialize(payment));
   const client = service.client({ onEvent });
-  await failureOf(client.initialize({ ...payment, amount: 0 }));
-  await failureOf(client.initialize(payment, { timeout: -1 }));
-  await failureOf(client.verify(REFERENCE, { signal: AbortSignal.abort() }));
+  await catchError(client.initialize({ ...payment, amount: 0 }));
+  await catchError(client.initialize(payment, { timeout: -1 }));
+  await catchError(client.verify(REFERENCE, { signal: AbortSignal.abort() }));
   expect(events).toEqual([]);
 });
 
@@ -131,30 +131,30 @@ describe('changes no result', () => {
 
   test.each(faults)('if a listener %s', async (_how, fault) => {
     const service = await startService((response, { method }) =>
-      method === 'GET' ? json(response, 404, {}) : json(response, 200, answers.initialize()),
+      method === 'GET' ? sendJson(response, 404, {}) : sendJson(response, 200, successBodies.initialize()),
     );
     const logger: Logger = { debug: fault, info: fault, warn: fault, error: fault };
     const client = service.client({ onEvent: fault, logger });
-    expect(await client.initialize(payment)).toEqual({ ...answers.initialize().data, replayed: false });
-    expect(await failureOf(client.verify(REFERENCE))).toMatchObject({ name: 'NotFoundError' });
+    expect(await client.initialize(payment)).toEqual({ ...successBodies.initialize().data, replayed: false });
+    expect(await catchError(client.verify(REFERENCE))).toMatchObject({ name: 'NotFoundError' });
   });
 
   test('if the logger loses its methods', async () => {
-    const service = await startService((response) => json(response, 200, answers.initialize()));
+    const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
     const { lines, logger } = recordingLogger();
     const client = service.client({ logger });
     for (const level of Object.keys(logger)) Reflect.deleteProperty(logger, level);
-    expect(await client.initialize(payment)).toEqual({ ...answers.initialize().data, replayed: false });
+    expect(await client.initialize(payment)).toEqual({ ...successBodies.initialize().data, replayed: false });
     expect(lines).toEqual([]);
   });
 
   test('if a listener changes the event', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    const service = await startService((response) => json(response, 503, {}));
+    const service = await startService((response) => sendJson(response, 503, {}));
     const onEvent = (event: object) => {
       for (const name of Object.keys(event)) Reflect.set(event, name, 1e9);
     };
-    const failure = await failureOf(service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE));
+    const failure = await catchError(service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE));
     expect(failure).toMatchObject({ name: 'ServerError', operation: 'verify', status: 503 });
     expect(service.requests).toHaveLength(2);
   });
@@ -165,8 +165,8 @@ test('logs one line per event, without a line break in it', async () => {
   const { lines, logger } = recordingLogger();
   const service = await startService((response, _request, count) =>
     count === 1
-      ? json(response, 503, { message: 'one\ntwo' }, { 'x-request-id': 'req-7' })
-      : json(response, 200, answers.verify()),
+      ? sendJson(response, 503, { message: 'one\ntwo' }, { 'x-request-id': 'req-7' })
+      : sendJson(response, 200, successBodies.verify()),
   );
   await service.client({ logger, maxRetries: 1 }).verify(REFERENCE);
   const ms = (line: unknown) =>
@@ -203,7 +203,7 @@ test("calls the logger's methods on the logger, as pino needs it", async () => {
     }
   }
   const logger = new Lines();
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   await service.client({ logger }).initialize(payment);
   expect(logger.lines).toHaveLength(2);
 });

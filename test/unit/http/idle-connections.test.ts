@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsClient } from '../../../src/index.ts';
-import { type Charged, type KeepAlive, startKeepAliveServices } from '../../helpers/keep-alive-service.ts';
-import { clientOf } from '../../helpers/raw-service.ts';
+import {
+  type KeepAlive,
+  type RecordedCharge,
+  startKeepAliveServices,
+} from '../../helpers/keep-alive-service.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
 import { charge } from '../../helpers/service.ts';
-import { sized } from '../../helpers/sized.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
 /** So many connections are opened, left alone for `idle` ms, give or take `spread`, and then charged over. */
 interface Pause extends KeepAlive {
@@ -16,7 +20,7 @@ interface Pause extends KeepAlive {
 const hints = [true, false];
 
 /** After how many seconds the service closes, and how long a connection is left alone. */
-const [closesAfter, idleFor] = sized([2, [0.5, 6]], [5, [1, 5, 30, 65]]);
+const [closesAfter, idleFor] = chooseSize([2, [0.5, 6]], [5, [1, 5, 30, 65]]);
 const seconds = new Intl.ListFormat('en', { type: 'disjunction' }).format(idleFor.map(String));
 
 test.concurrent(`a charge after ${seconds} s is not lost to a service that closes idle connections after ${closesAfter} s`, {
@@ -48,7 +52,7 @@ async function chargeAfter(pauses: Pause[]): Promise<Pause[]> {
   const services = await startKeepAliveServices(each);
   const calls: ReturnType<typeof chargeOnce>[] = [];
   for (const [index, pause] of each.entries()) {
-    const client = clientOf(services.baseUrls[index] ?? '')({ maxRetries: 2 });
+    const client = createClientFor(services.baseUrls[index] ?? '')({ maxRetries: 2 });
     // One after the other, so that each pause begins for both sides at nearly the same time.
     await client.verify('TXN-8f2c61d0');
     calls.push(chargeOnce(client, pause, index));
@@ -82,7 +86,7 @@ const columns = ['open connection', 'new connection', 'unknown, made', 'unknown,
 interface Tried {
   pause: Pause;
   isUnknown: boolean;
-  made: Charged[];
+  made: RecordedCharge[];
 }
 
 function columnOf({ isUnknown, made: [charged] }: Tried): string | undefined {

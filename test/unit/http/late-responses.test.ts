@@ -7,11 +7,11 @@ import { undiciTransport } from '../../../src/node/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { formatSuccess } from '../../helpers/http-messages.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const TRIALS = 50;
 
-const stale = formatSuccess(answers.chargeMobileMoney({ reference: 'TXN-stale' }));
+const stale = formatSuccess(successBodies.chargeMobileMoney({ reference: 'TXN-stale' }));
 
 const transports: [string, () => PaymentsClientOptions][] = [
   ['fetch', () => ({})],
@@ -38,7 +38,7 @@ for (const [over, options] of transports) {
       const service = await startRawService((socket, count) => {
         latest = socket;
         const isVerify = service.requests[count - 1]?.startsWith('GET');
-        const answer = formatSuccess(isVerify ? answers.verify() : answers.chargeMobileMoney());
+        const answer = formatSuccess(isVerify ? successBodies.verify() : successBodies.chargeMobileMoney());
         socket.write(answer + (isVerify && inOnePiece ? stale : ''));
       });
       const client = service.client(options());
@@ -59,12 +59,12 @@ for (const [over, options] of transports) {
       ids.push(String(headers['x-request-id']));
       // The second charge is answered with what the first was answered with.
       const echoed = { 'x-request-id': ids[Math.min(count, 2) - 1] ?? '' };
-      json(response, method === 'GET' ? 200 : 201, answers.chargeMobileMoney(), echoed);
+      sendJson(response, method === 'GET' ? 200 : 201, successBodies.chargeMobileMoney(), echoed);
     });
     const client = service.client({ ...options(), maxRetries: 3 });
     await client.chargeMobileMoney(charge);
     await client.chargeMobileMoney(charge);
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toMatchObject({
       name: 'OutcomeUnknownError',
       outcome: 'unknown',
@@ -81,12 +81,12 @@ for (const [over, options] of transports) {
       const service = await startService((response, { headers }, count) => {
         ids.push(String(headers['x-request-id']));
         const echoed = { 'x-request-id': ids[0] ?? '' };
-        json(response, count === 1 ? 200 : status, count === 1 ? answers.verify() : {}, echoed);
+        sendJson(response, count === 1 ? 200 : status, count === 1 ? successBodies.verify() : {}, echoed);
       });
       const journal = memoryJournal();
       const client = service.client({ ...options(), journal, maxRetries: 3 });
       await client.verify(REFERENCE);
-      const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+      const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
       expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
       expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
       expect(service.requests).toHaveLength(2);
@@ -101,15 +101,15 @@ test('says unknown if a response arrives before its request is sent', async () =
     const controller = Object({ abort() {}, pause() {}, resume() {} });
     try {
       handler.onResponseStart?.(controller, 200, {}, 'OK');
-      handler.onResponseData?.(controller, Buffer.from(JSON.stringify(answers.chargeMobileMoney())));
+      handler.onResponseData?.(controller, Buffer.from(JSON.stringify(successBodies.chargeMobileMoney())));
       handler.onResponseEnd?.(controller, {});
     } catch (error) {
       handler.onResponseError?.(controller, Object(error));
     }
     return true;
   });
-  const service = await startService((response) => json(response, 200, {}));
+  const service = await startService((response) => sendJson(response, 200, {}));
   const client = service.client({ transport: undiciTransport({ dispatcher }) });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
 });

@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { skippingDelays } from '../../helpers/delays.ts';
-import { clientOf, closedPort, startRawService } from '../../helpers/raw-service.ts';
-import { answers, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { skipRetryDelays } from '../../helpers/retry-delays.ts';
+import { catchError, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const operations = [...posts, 'verify'] as const;
 
@@ -11,18 +11,18 @@ const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').le
 
 test('leaves no listener on a signal that many calls share', async () => {
   const { signal } = new AbortController();
-  const { onEvent } = skippingDelays();
+  const { onEvent } = skipRetryDelays();
   const service = await startService((response, _request, count) => {
-    if (count % 4 === 1) return json(response, 429, {});
+    if (count % 4 === 1) return sendJson(response, 429, {});
     if (count % 4 === 2) return response.socket?.destroy();
-    return json(response, count % 4 === 3 ? 404 : 200, answers.verify());
+    return sendJson(response, count % 4 === 3 ? 404 : 200, successBodies.verify());
   });
   const client = service.client({ onEvent, maxRetries: 1, apiKey: async () => 'sk_live_4vK9qLm2Xw7RtZ' });
   for (let round = 0; round < 10; round++) {
     await Promise.allSettled(operations.map((operation) => calls[operation](client, { signal })));
   }
-  const refused = clientOf(`http://127.0.0.1:${await closedPort()}`)({ onEvent, maxRetries: 1 });
-  await failureOf(refused.verify(REFERENCE, { signal }));
+  const refused = createClientFor(`http://127.0.0.1:${await closedPort()}`)({ onEvent, maxRetries: 1 });
+  await catchError(refused.verify(REFERENCE, { signal }));
   expect(service.requests.length).toBeGreaterThan(30);
   expect(listeners(signal)).toBe(0);
 });
@@ -31,14 +31,14 @@ test('leaves no listener after a timeout, even if fetch or apiKey never ends', a
   const { signal } = new AbortController();
   const hanging = () => new Promise<never>(() => {});
   const silent = await startRawService(() => {});
-  const of = clientOf('https://payments.example');
+  const of = createClientFor('https://payments.example');
   const clients = [
     silent.client({ timeout: 20 }),
     of({ fetch: hanging, timeout: 20 }),
     of({ apiKey: hanging, timeout: 20 }),
   ];
   for (const client of clients) {
-    for (const operation of operations) await failureOf(calls[operation](client, { signal }));
+    for (const operation of operations) await catchError(calls[operation](client, { signal }));
   }
   expect(listeners(signal)).toBe(0);
 });
@@ -47,7 +47,7 @@ test('has one listener on the signal while a call is in flight', async () => {
   const abort = new AbortController();
   const arrived = Promise.withResolvers<void>();
   const service = await startRawService(() => arrived.resolve());
-  const call = failureOf(service.client().verify(REFERENCE, { signal: abort.signal }));
+  const call = catchError(service.client().verify(REFERENCE, { signal: abort.signal }));
   await arrived.promise;
   expect(listeners(abort.signal)).toBe(1);
   abort.abort();
@@ -57,7 +57,7 @@ test('has one listener on the signal while a call is in flight', async () => {
 
 /** Node's own fetch has timers of its own; here only those of the client are counted. */
 const answering = [
-  async () => Response.json(answers.verify()),
+  async () => Response.json(successBodies.verify()),
   async () => Response.json({}, { status: 404 }),
   async () => new Response('<html>'),
   () => Promise.reject(new TypeError('fetch failed')),
@@ -70,7 +70,7 @@ test.each(answering)('leaves no timer after a call that ends with: %s', async (f
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const apiKey = async () => 'sk_live_4vK9qLm2Xw7RtZ';
-  const client = clientOf('https://payments.example')({ fetch, apiKey });
+  const client = createClientFor('https://payments.example')({ fetch, apiKey });
   await Promise.allSettled(operations.map((operation) => calls[operation](client)));
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -89,14 +89,14 @@ test('leaves no timer after an abort, even if fetch or apiKey never ends', async
       return Response.json({}, { status: 429, headers: { 'retry-after': '20' } });
     };
     const options = { fetch: { fetch: hanging }, apiKey: { apiKey: hanging }, retry: { fetch: busy } }[hangs];
-    const client = clientOf('https://payments.example')({ maxRetries: 1, ...options });
-    await failureOf(client.verify(REFERENCE, { signal: abort.signal }));
+    const client = createClientFor('https://payments.example')({ maxRetries: 1, ...options });
+    await catchError(client.verify(REFERENCE, { signal: abort.signal }));
     expect(vi.getTimerCount()).toBe(0);
   }
 });
 
 test('leaves nothing that keeps the process alive', async () => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client();
   // An Immediate is over in a turn; the runner has timers of its own that come and go.
   const held = () =>

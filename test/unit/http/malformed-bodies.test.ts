@@ -2,8 +2,8 @@ import { inspect } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { APIError, OutcomeUnknownError, PaymentsError, UnexpectedResponseError } from '../../../src/index.ts';
-import { callOf, operationNames, REFERENCE } from '../../helpers/judge.ts';
-import { answers, charge, failureOf, startService } from '../../helpers/service.ts';
+import { callOperation, operationNames, REFERENCE } from '../../helpers/allowed-ends.ts';
+import { catchError, charge, startService, successBodies } from '../../helpers/service.ts';
 
 const DEEP = 100_000;
 const lists = '['.repeat(DEEP) + ']'.repeat(DEEP);
@@ -18,7 +18,7 @@ async function answeredWith(body: string | Buffer, status = 200, headers = {}) {
   return { client: service.client(), service };
 }
 
-const text = (operation: (typeof operationNames)[number]) => JSON.stringify(answers[operation]());
+const text = (operation: (typeof operationNames)[number]) => JSON.stringify(successBodies[operation]());
 const codings: [string, (text: string) => Buffer][] = [
   ['gzip', gzipSync],
   ['deflate', deflateSync],
@@ -43,7 +43,7 @@ test.each(operationNames)(
     ];
     for (const [body, headers] of bodies) {
       const { client } = await answeredWith(body, 200, headers);
-      expect(await callOf(client, operation)).toEqual({ value: right });
+      expect(await callOperation(client, operation)).toEqual({ value: right });
     }
   },
 );
@@ -64,9 +64,9 @@ const unreadable: [string, string | Buffer][] = [
   ['no data', '{"status":true}'],
   ['data that is null', '{"status":true,"data":null}'],
   ['data that is a list', '{"status":true,"data":[]}'],
-  ['no status', JSON.stringify({ data: answers.verify().data })],
-  ["the status 'true' as text", JSON.stringify({ ...answers.verify(), status: 'true' })],
-  ['the status 1', JSON.stringify({ ...answers.verify(), status: 1 })],
+  ['no status', JSON.stringify({ data: successBodies.verify().data })],
+  ["the status 'true' as text", JSON.stringify({ ...successBodies.verify(), status: 'true' })],
+  ['the status 1', JSON.stringify({ ...successBodies.verify(), status: 1 })],
   ['the status 0', '{"status":0}'],
   ['the status null', '{"status":null}'],
   ['an empty status', '{"status":""}'],
@@ -75,7 +75,7 @@ const unreadable: [string, string | Buffer][] = [
   ['objects 100,000 deep', objects],
   [
     'data with __proto__ in place of fields',
-    `{"status":true,"data":{"__proto__":${JSON.stringify(answers.verify().data)}}}`,
+    `{"status":true,"data":{"__proto__":${JSON.stringify(successBodies.verify().data)}}}`,
   ],
   ['__proto__ in place of the envelope', `{"__proto__":${text('verify')}}`],
   ['constructor in place of the envelope', '{"constructor":{"prototype":{"status":true}}}'],
@@ -85,14 +85,14 @@ test.each(unreadable)(
   'a 2xx with %s leaves a POST in doubt and can be asked again of a read',
   async (_, body) => {
     const { client, service } = await answeredWith(body);
-    const post = await failureOf(client.chargeMobileMoney(charge));
+    const post = await catchError(client.chargeMobileMoney(charge));
     expect(post).toBeInstanceOf(OutcomeUnknownError);
     expect(post).toMatchObject({
       outcome: 'unknown',
       retryable: false,
       cause: { status: 200, outcome: 'unknown' },
     });
-    const read = await failureOf(client.verify(REFERENCE));
+    const read = await catchError(client.verify(REFERENCE));
     expect(read).toMatchObject({ outcome: null, retryable: true, status: 200 });
     for (const error of [post instanceof Error && post.cause, read]) {
       expect(error).toBeInstanceOf(UnexpectedResponseError);
@@ -103,7 +103,7 @@ test.each(unreadable)(
 
 test('says rejected after a 2xx with status: false', async () => {
   const { client } = await answeredWith('{"status":false,"message":"Insufficient balance."}');
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(APIError);
   expect(failure).toMatchObject({
     outcome: 'rejected',
@@ -111,7 +111,7 @@ test('says rejected after a 2xx with status: false', async () => {
     status: 200,
     serviceMessage: 'Insufficient balance.',
   });
-  expect(await failureOf(client.verify(REFERENCE))).toMatchObject({
+  expect(await catchError(client.verify(REFERENCE))).toMatchObject({
     code: 'api_error',
     outcome: null,
     retryable: false,
@@ -119,16 +119,18 @@ test('says rejected after a 2xx with status: false', async () => {
 });
 
 test('says unknown after status: false that names a transaction', async () => {
-  const { client } = await answeredWith(JSON.stringify({ ...answers.chargeMobileMoney(), status: false }));
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const { client } = await answeredWith(
+    JSON.stringify({ ...successBodies.chargeMobileMoney(), status: false }),
+  );
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ reference: REFERENCE, cause: { name: 'APIError', outcome: 'unknown' } });
   expect(failure).toHaveProperty('message', expect.stringContaining(`verify ${REFERENCE}`));
 });
 
 test('keeps the reference of a response that lacks a field', async () => {
-  const { client } = await answeredWith(JSON.stringify(answers.chargeMobileMoney({ amount: 25.5 })));
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const { client } = await answeredWith(JSON.stringify(successBodies.chargeMobileMoney({ amount: 25.5 })));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'outcome_unknown', reference: REFERENCE });
   expect(failure).toHaveProperty(
     'message',
@@ -137,26 +139,28 @@ test('keeps the reference of a response that lacks a field', async () => {
 });
 
 test('never retries after another transaction, amount or currency', async () => {
-  const other = await answeredWith(JSON.stringify(answers.verify({ reference: 'TXN-other' })));
-  expect(await failureOf(other.service.client({ maxRetries: 2 }).verify(REFERENCE))).toMatchObject({
+  const other = await answeredWith(JSON.stringify(successBodies.verify({ reference: 'TXN-other' })));
+  expect(await catchError(other.service.client({ maxRetries: 2 }).verify(REFERENCE))).toMatchObject({
     code: 'transaction_mismatch',
     retryable: false,
     reference: 'TXN-other',
     mismatches: [{ field: 'reference', expected: REFERENCE, actual: 'TXN-other' }],
   });
   const wrong = { amount: '2.55', currency: 'NGN' };
-  const charged = await answeredWith(JSON.stringify(answers.chargeMobileMoney(wrong)));
-  expect(await failureOf(charged.service.client({ maxRetries: 2 }).chargeMobileMoney(charge))).toMatchObject({
-    code: 'transaction_mismatch',
-    outcome: 'unknown',
-    reference: REFERENCE,
-    transaction: wrong,
-    mismatches: [{ field: 'amount' }, { field: 'currency', expected: 'GHS', actual: 'NGN' }],
-  });
+  const charged = await answeredWith(JSON.stringify(successBodies.chargeMobileMoney(wrong)));
+  expect(await catchError(charged.service.client({ maxRetries: 2 }).chargeMobileMoney(charge))).toMatchObject(
+    {
+      code: 'transaction_mismatch',
+      outcome: 'unknown',
+      reference: REFERENCE,
+      transaction: wrong,
+      mismatches: [{ field: 'amount' }, { field: 'currency', expected: 'GHS', actual: 'NGN' }],
+    },
+  );
   expect([...other.service.requests, ...charged.service.requests]).toHaveLength(2);
 });
 
-const nested = JSON.stringify(answers.verify({ extra: 0 })).replace('"extra":0', `"extra":${lists}`);
+const nested = JSON.stringify(successBodies.verify({ extra: 0 })).replace('"extra":0', `"extra":${lists}`);
 
 test.each([
   ['a success', 200, nested],
@@ -171,7 +175,7 @@ test.each([
   async (_, status, body) => {
     const { client } = await answeredWith(body, status);
     for (const operation of operationNames) {
-      const end = await callOf(client, operation);
+      const end = await callOperation(client, operation);
       if ('value' in end) continue;
       expect(end.error).toBeInstanceOf(PaymentsError);
       expect(JSON.stringify(end.error).length).toBeLessThan(100_000);

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { PaymentsClient, PaymentsError } from '../../../src/index.ts';
-import { callOf, operationNames } from '../../helpers/judge.ts';
-import { API_KEY, answers } from '../../helpers/service.ts';
+import { callOperation, operationNames } from '../../helpers/allowed-ends.ts';
+import { API_KEY, successBodies } from '../../helpers/service.ts';
 
 const headers = new Headers();
-const taken = JSON.stringify(answers.chargeMobileMoney());
+const taken = JSON.stringify(successBodies.chargeMobileMoney());
 
 /** The body of a Response that gives just this. */
 const bodyOf = (read: () => unknown, cancel: unknown = async () => {}) => ({
@@ -60,7 +60,7 @@ const clientWith = (fetch: () => unknown) =>
 
 describe.each(operationNames)('%s', (operation) => {
   test.each(odd)('claims nothing if fetch returns %s', async (_, answer) => {
-    const end = await callOf(
+    const end = await callOperation(
       clientWith(async () => answer),
       operation,
     );
@@ -72,7 +72,7 @@ describe.each(operationNames)('%s', (operation) => {
     const broken = clientWith(() => {
       throw new TypeError('not a function');
     });
-    const { error } = { error: undefined, ...(await callOf(broken, operation)) };
+    const { error } = { error: undefined, ...(await callOperation(broken, operation)) };
     expect(error).toBeInstanceOf(PaymentsError);
     expect(error).toMatchObject({ outcome: operation === 'verify' ? null : 'unknown', operation });
   });
@@ -80,7 +80,7 @@ describe.each(operationNames)('%s', (operation) => {
 
 test('judges by the status if the headers cannot be read', async () => {
   const refused = clientWith(async () => ({ status: 422, headers: undefined, body: null }));
-  expect(await callOf(refused, 'chargeMobileMoney')).toMatchObject({
+  expect(await callOperation(refused, 'chargeMobileMoney')).toMatchObject({
     error: { name: 'InvalidRequestError', outcome: 'rejected' },
   });
 });
@@ -94,9 +94,9 @@ test('says unknown if the runtime fails while a response is read', async () => {
   vi.spyOn(TextDecoder.prototype, 'decode').mockImplementation(() => {
     throw new RangeError(`no memory for ${API_KEY}`);
   });
-  const end = await callOf(client, 'chargeMobileMoney');
+  const end = await callOperation(client, 'chargeMobileMoney');
   const message = expect.stringMatching(/the client itself failed.* A charge might exist/);
   expect(end).toMatchObject({ error: { name: 'OutcomeUnknownError', outcome: 'unknown', message } });
   expect(inspect(end, { depth: 9 })).not.toContain(API_KEY);
-  expect(await callOf(client, 'verify')).toMatchObject({ error: { outcome: null, retryable: true } });
+  expect(await callOperation(client, 'verify')).toMatchObject({ error: { outcome: null, retryable: true } });
 });

@@ -3,8 +3,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClientOptions, Transport } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
-import { clientOf, closedPort } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { closedPort, createClientFor } from '../../helpers/raw-service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** Requests of the merchant's own code that are refused after the service has charged. */
 
@@ -109,20 +109,24 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
 ];
 
 test.each(wrappers)('says unknown, and charges once, if %s is refused elsewhere', async (_, wrapped) => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const options = wrapped();
-  const client = clientOf(service.baseUrl)({ ...options, maxRetries: 3 });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const client = createClientFor(service.baseUrl)({ ...options, maxRetries: 3 });
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
   expect(service.requests).toHaveLength(1);
 });
 
 test('keeps the key of a charge after which a fetch is refused elsewhere', async () => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const journal = memoryJournal();
-  const client = clientOf(service.baseUrl)({ fetch: auditingFetch, journal, maxRetries: 3 });
+  const client = createClientFor(service.baseUrl)({ fetch: auditingFetch, journal, maxRetries: 3 });
   for (let call = 0; call < 2; call++) {
-    const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+    const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
     expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
   }
   expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
@@ -148,8 +152,8 @@ test.each(plain)("says not_sent if %s is refused by the base URL's own host and 
   const port = await closedPort();
   const options = wrapped();
   for (const host of ['127.0.0.1', 'localhost']) {
-    const client = clientOf(`http://${host}:${port}/api/v1`)(options);
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const client = createClientFor(`http://${host}:${port}/api/v1`)(options);
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'not_sent', retryable: true });
   }
 });
@@ -212,15 +216,15 @@ test.each<[string, string, object, 'not_sent' | 'unknown']>([
     new AggregateError([about(facts)]),
   ];
   for (const error of thrown) {
-    const client = clientOf(baseUrl)({ fetch: () => Promise.reject(error) });
-    expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({ outcome });
+    const client = createClientFor(baseUrl)({ fetch: () => Promise.reject(error) });
+    expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({ outcome });
   }
 });
 
 test("says unknown if one of several addresses is not the base URL's own", async () => {
   const errors = ['127.0.0.1', '127.0.0.2'].map((address) => about({ ...refused, address, port: 443 }));
   const fetch = () => Promise.reject(new AggregateError(errors));
-  const failure = await failureOf(clientOf('https://127.0.0.1')({ fetch }).chargeMobileMoney(charge));
+  const failure = await catchError(createClientFor('https://127.0.0.1')({ fetch }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown' });
 });
 
@@ -228,8 +232,8 @@ test('says unknown if a response has begun when a connection is refused', async 
   const error = about({ ...refused, host: 'pay.example', port: 443 });
   const fetch = async () => new Response(new ReadableStream({ pull: () => Promise.reject(error) }));
   const journal = memoryJournal();
-  const client = clientOf('https://pay.example')({ fetch, journal, maxRetries: 3 });
-  const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+  const client = createClientFor('https://pay.example')({ fetch, journal, maxRetries: 3 });
+  const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
   expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
 });

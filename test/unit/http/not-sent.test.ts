@@ -5,10 +5,10 @@ import { Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConnectionError, type PaymentsClient } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { selfSigned } from '../../helpers/certificate.ts';
-import { clientOf, closedPort, listening, startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf } from '../../helpers/service.ts';
-import { expectInDoubt } from '../../helpers/unresolved.ts';
+import { createCertificate } from '../../helpers/certificate.ts';
+import { closedPort, createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { catchError, charge, successBodies } from '../../helpers/service.ts';
+import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
 const coded = (code: string) => Object.assign(new Error('failed'), { code });
 
@@ -17,7 +17,7 @@ type AllFound = (error: null, addresses: dns.LookupAddress[]) => void;
 /** No connection was made, and that is proven: every operation says so, and may be tried again. */
 async function expectNotSent(client: PaymentsClient, code: unknown) {
   for (const operation of posts) {
-    const failure = await failureOf(calls[operation](client));
+    const failure = await catchError(calls[operation](client));
     expect(failure).toBeInstanceOf(ConnectionError);
     expect(failure).toMatchObject({
       name: 'ConnectionError',
@@ -29,7 +29,7 @@ async function expectNotSent(client: PaymentsClient, code: unknown) {
     });
     expect(String(failure)).toContain('nothing was sent');
   }
-  const onVerify = await failureOf(client.verify(REFERENCE));
+  const onVerify = await catchError(client.verify(REFERENCE));
   expect(onVerify).toBeInstanceOf(ConnectionError);
   expect(onVerify).toMatchObject({ operation: 'verify', outcome: null, retryable: true });
 }
@@ -40,11 +40,11 @@ const startTls = async (options: tls.TlsOptions) => {
     socket.on('error', () => {});
     socket.on('data', (chunk) => {
       requests.push(chunk.toString('latin1'));
-      const body = JSON.stringify(answers.chargeMobileMoney());
+      const body = JSON.stringify(successBodies.chargeMobileMoney());
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     });
   });
-  return { client: clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), requests };
+  return { client: createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)(), requests };
 };
 
 function trust(...certificates: string[]) {
@@ -55,13 +55,13 @@ function trust(...certificates: string[]) {
 
 describe('throws ConnectionError with not_sent, because no connection was made, for', () => {
   test('a port where nothing listens', async () => {
-    await expectNotSent(clientOf(`http://127.0.0.1:${await closedPort()}/api/v1`)(), 'ECONNREFUSED');
+    await expectNotSent(createClientFor(`http://127.0.0.1:${await closedPort()}/api/v1`)(), 'ECONNREFUSED');
   });
 
   test('a name that does not exist', async () => {
     // A machine with no name server at all says EAI_AGAIN.
     const code = expect.stringMatching(/^(?:ENOTFOUND|EAI_AGAIN)$/);
-    await expectNotSent(clientOf('https://nonexistent.invalid/api/v1')(), code);
+    await expectNotSent(createClientFor('https://nonexistent.invalid/api/v1')(), code);
   });
 
   test('a name whose lookup fails for now', async () => {
@@ -72,7 +72,7 @@ describe('throws ConnectionError with not_sent, because no connection was made, 
     ) => {
       done(Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' }));
     }) as typeof dns.lookup);
-    await expectNotSent(clientOf('https://payments.example/api/v1')(), 'EAI_AGAIN');
+    await expectNotSent(createClientFor('https://payments.example/api/v1')(), 'EAI_AGAIN');
   });
 
   test('a name with two addresses that both refuse (AggregateError)', async () => {
@@ -83,17 +83,17 @@ describe('throws ConnectionError with not_sent, because no connection was made, 
       ]);
     }) as typeof dns.lookup);
     const port = await closedPort();
-    await expectNotSent(clientOf(`http://two.localhost:${port}/api/v1`)(), 'ECONNREFUSED');
+    await expectNotSent(createClientFor(`http://two.localhost:${port}/api/v1`)(), 'ECONNREFUSED');
   });
 
   test('a self-signed certificate', async () => {
-    const service = await startTls(selfSigned());
+    const service = await startTls(createCertificate());
     await expectNotSent(service.client, 'DEPTH_ZERO_SELF_SIGNED_CERT');
     expect(service.requests).toEqual([]);
   });
 
   test('an expired certificate', async () => {
-    const pair = selfSigned({ from: -2, until: -1 });
+    const pair = createCertificate({ from: -2, until: -1 });
     trust(pair.cert);
     const service = await startTls(pair);
     await expectNotSent(service.client, 'CERT_HAS_EXPIRED');
@@ -101,7 +101,7 @@ describe('throws ConnectionError with not_sent, because no connection was made, 
   });
 
   test('a certificate for another host', async () => {
-    const pair = selfSigned({ address: [10, 0, 0, 1] });
+    const pair = createCertificate({ address: [10, 0, 0, 1] });
     trust(pair.cert);
     const service = await startTls(pair);
     await expectNotSent(service.client, 'ERR_TLS_CERT_ALTNAME_INVALID');
@@ -109,15 +109,15 @@ describe('throws ConnectionError with not_sent, because no connection was made, 
   });
 
   test('a port that fetch refuses', async () => {
-    const client = clientOf('http://127.0.0.1:9/api/v1')();
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const client = createClientFor('http://127.0.0.1:9/api/v1')();
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toBeInstanceOf(ConnectionError);
     expect(failure).toMatchObject({ outcome: 'not_sent', cause: { cause: { message: 'bad port' } } });
   });
 });
 
 test('accepts a trusted certificate', async () => {
-  const pair = selfSigned();
+  const pair = createCertificate();
   trust(pair.cert);
   const service = await startTls(pair);
   expect(await service.client.chargeMobileMoney(charge)).toMatchObject({ status: 'processing' });
@@ -126,38 +126,50 @@ test('accepts a trusted certificate', async () => {
 describe('proves nothing by', () => {
   test('a reset in the TLS handshake', async () => {
     const server = createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
-    await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+    await expectUnknownOutcome(
+      createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)(),
+      'ConnectionError',
+    );
   });
 
   test('an end in the TLS handshake', async () => {
     const server = createTcpServer((socket) => socket.once('data', () => socket.end()));
-    await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+    await expectUnknownOutcome(
+      createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)(),
+      'ConnectionError',
+    );
   });
 
   test('a server without TLS', async () => {
     const server = createTcpServer((socket) =>
       socket.once('data', () => socket.end('HTTP/1.1 400 Bad\r\n\r\n')),
     );
-    await expectInDoubt(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+    await expectUnknownOutcome(
+      createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)(),
+      'ConnectionError',
+    );
   });
 
   test('a reset after the connection was made, at the first byte', async () => {
     const server = createTcpServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
-    await expectInDoubt(clientOf(`http://127.0.0.1:${await listening(server)}/api/v1`)(), 'ConnectionError');
+    await expectUnknownOutcome(
+      createClientFor(`http://127.0.0.1:${await listening(server)}/api/v1`)(),
+      'ConnectionError',
+    );
   });
 
   test('a reset, or an end, after the whole request', async () => {
     const reset = await startRawService((socket) => socket.resetAndDestroy());
-    await expectInDoubt(reset.client(), 'ConnectionError');
+    await expectUnknownOutcome(reset.client(), 'ConnectionError');
     const ended = await startRawService((socket) => socket.end());
-    await expectInDoubt(ended.client(), 'ConnectionError');
+    await expectUnknownOutcome(ended.client(), 'ConnectionError');
     expect(reset.requests).toHaveLength(3);
     expect(ended.requests).toHaveLength(3);
   });
 
   test('a response that is not HTTP', async () => {
     const service = await startRawService((socket) => socket.end('220 smtp.example ready\r\n'));
-    await expectInDoubt(service.client(), 'ConnectionError');
+    await expectUnknownOutcome(service.client(), 'ConnectionError');
   });
 
   test('a reset within the headers, or within the body', async () => {
@@ -169,7 +181,7 @@ describe('proves nothing by', () => {
         socket.write(part);
         setImmediate(() => socket.resetAndDestroy());
       });
-      await expectInDoubt(service.client(), 'ConnectionError');
+      await expectUnknownOutcome(service.client(), 'ConnectionError');
     }
   });
 });
@@ -195,12 +207,12 @@ function connectionsFailWith(error: Error) {
 
 test.each(proof)('proves that nothing was sent by the code %s of Node', async (code) => {
   connectionsFailWith(coded(code));
-  await expectNotSent(clientOf('https://payments.example/api/v1')(), code);
+  await expectNotSent(createClientFor('https://payments.example/api/v1')(), code);
 });
 
 test('proves that nothing was sent by a reset while connecting', async () => {
   connectionsFailWith(Object.assign(coded('ECONNRESET'), { syscall: 'connect' }));
-  await expectNotSent(clientOf('https://payments.example/api/v1')(), 'ECONNRESET');
+  await expectNotSent(createClientFor('https://payments.example/api/v1')(), 'ECONNRESET');
 });
 
 test.each<[string, unknown]>([
@@ -222,7 +234,10 @@ test.each<[string, unknown]>([
   ],
 ])('proves nothing by a fetch that rejects with %s', async (_what, thrown) => {
   const fetch = () => Promise.reject(thrown);
-  await expectInDoubt(clientOf('https://payments.example/api/v1')({ fetch }), 'ConnectionError');
+  await expectUnknownOutcome(
+    createClientFor('https://payments.example/api/v1')({ fetch }),
+    'ConnectionError',
+  );
 });
 
 test('does not say not_sent if a body breaks off with a connection error', async () => {
@@ -231,5 +246,8 @@ test('does not say not_sent if a body breaks off with a connection error', async
     syscall: 'connect',
   });
   const fetch = async () => new Response(new ReadableStream({ pull: (body) => body.error(refused) }));
-  await expectInDoubt(clientOf('https://payments.example/api/v1')({ fetch }), 'ConnectionError');
+  await expectUnknownOutcome(
+    createClientFor('https://payments.example/api/v1')({ fetch }),
+    'ConnectionError',
+  );
 });

@@ -2,21 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { APIError, AuthenticationError, OutcomeUnknownError, RateLimitError } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** A service that answers everything with this. */
 const startAnswering = (status: number, body: string, headers: Record<string, string> = {}) =>
   startService((response) => response.writeHead(status, headers).end(body));
 
 const chargeFailure = async (service: Awaited<ReturnType<typeof startService>>) =>
-  failureOf(service.client().chargeMobileMoney(charge));
+  catchError(service.client().chargeMobileMoney(charge));
 
 test.each(posts)(
   'status: false in a 2xx answer to %s is APIError with outcome rejected',
   async (operation) => {
     const body = { status: false, message: 'Insufficient funds.', data: null };
     const service = await startAnswering(200, JSON.stringify(body));
-    const failure = await failureOf(calls[operation](service.client({ maxRetries: 2 })));
+    const failure = await catchError(calls[operation](service.client({ maxRetries: 2 })));
     expect(failure).toBeInstanceOf(APIError);
     expect(failure).toMatchObject({
       name: 'APIError',
@@ -33,14 +33,14 @@ test.each(posts)(
 
 test('throws APIError after a 2xx with status: false on verify', async () => {
   const service = await startAnswering(200, '{"status":false}');
-  const failure = await failureOf(service.client({ maxRetries: 2 }).verify(REFERENCE));
+  const failure = await catchError(service.client({ maxRetries: 2 }).verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'APIError', outcome: null, retryable: false, status: 200 });
   expect(service.requests).toHaveLength(1);
 });
 
 test('says unknown after status: false with a reference', async () => {
   const service = await startService((response) =>
-    json(response, 200, { ...answers.chargeMobileMoney(), status: false }),
+    sendJson(response, 200, { ...successBodies.chargeMobileMoney(), status: false }),
   );
   const failure = await chargeFailure(service);
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
@@ -67,8 +67,8 @@ describe('a charge with a test key is sent, and its error says live mode only', 
     expect(service.requests).toHaveLength(1);
 
     const live = service.client({ apiKey: 'sk_live_4vK9qLm2Xw7RtZ' });
-    expect(String(await failureOf(live.chargeMobileMoney(charge)))).not.toContain(hint);
-    expect(String(await failureOf(service.client().initialize(payment)))).not.toContain(hint);
+    expect(String(await catchError(live.chargeMobileMoney(charge)))).not.toContain(hint);
+    expect(String(await catchError(service.client().initialize(payment)))).not.toContain(hint);
   });
 });
 
@@ -77,7 +77,7 @@ test('shows a 401 whose body breaks off, and does not say rejected', async () =>
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro');
     setImmediate(() => socket.resetAndDestroy());
   });
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ outcome: 'unknown', retryable: false, cause: { status: 401 } });
   expect(failure).toHaveProperty('cause', expect.any(AuthenticationError));

@@ -6,8 +6,8 @@ import {
   type PaymentsEvent,
 } from '../../../src/index.ts';
 import { calls, REFERENCE } from '../../helpers/calls.ts';
-import { clientOf, closedPort, startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
@@ -18,7 +18,7 @@ const startWholeService = () =>
     const operation = operations.find((name) =>
       path.includes(name === 'chargeMobileMoney' ? 'charge' : name),
     );
-    json(response, 200, answers[operation ?? 'verify']());
+    sendJson(response, 200, successBodies[operation ?? 'verify']());
   });
 
 test('sends an X-Request-Id of its own with every request', async () => {
@@ -38,7 +38,7 @@ test('sends a new id with each attempt, and reports it in events', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const events: PaymentsEvent[] = [];
   const service = await startService((response, _, count) =>
-    count === 1 ? json(response, 429, {}) : json(response, 200, answers.chargeMobileMoney()),
+    count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies.chargeMobileMoney()),
   );
   const onEvent = (event: PaymentsEvent) => void events.push(event);
   await service.client({ maxRetries: 1, onEvent }).chargeMobileMoney(charge);
@@ -65,7 +65,7 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
   'shows the id of %s on every error of a request',
   async (operation) => {
     const idOf = async (client: PaymentsClient) => {
-      const failure = await failureOf(calls[operation](client));
+      const failure = await catchError(calls[operation](client));
       if (!(failure instanceof PaymentsError)) throw failure;
       if (failure.cause instanceof PaymentsError) expect(failure.cause.requestId).toBe(failure.requestId);
       return [failure.code, failure.requestId];
@@ -81,7 +81,7 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
       return code;
     };
     const sized = (text: string) => `content-length: ${text.length}\r\n\r\n${text}`;
-    const other = JSON.stringify(answers[operation]({ reference: 'TXN-other', amount: '1.00' }));
+    const other = JSON.stringify(successBodies[operation]({ reference: 'TXN-other', amount: '1.00' }));
     const codes = [
       await raw(undefined),
       await raw('', { timeout: 500 }),
@@ -100,16 +100,16 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
       isRead ? 'unexpected_response' : doubt,
       'transaction_mismatch',
     ]);
-    const refused = await idOf(clientOf(`http://127.0.0.1:${await closedPort()}`)());
+    const refused = await idOf(createClientFor(`http://127.0.0.1:${await closedPort()}`)());
     expect(refused).toEqual(['connection_error', expect.stringMatching(UUID)]);
   },
 );
 
 test("shows the service's own id on an error instead, and both in events", async () => {
   const events: PaymentsEvent[] = [];
-  const service = await startService((response) => json(response, 422, {}, { 'x-request-id': 'req-7' }));
+  const service = await startService((response) => sendJson(response, 422, {}, { 'x-request-id': 'req-7' }));
   const client = service.client({ onEvent: (event) => void events.push(event) });
-  expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({ requestId: 'req-7' });
+  expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({ requestId: 'req-7' });
   const requestId = service.requests[0]?.headers['x-request-id'];
   expect(events).toMatchObject([
     { type: 'request', requestId },
@@ -119,7 +119,7 @@ test("shows the service's own id on an error instead, and both in events", async
 
 test('prevents a cached response of one charge for another', async () => {
   const service = await startService((response, _, count) =>
-    json(response, 200, answers.chargeMobileMoney({ reference: `TXN-${count}` })),
+    sendJson(response, 200, successBodies.chargeMobileMoney({ reference: `TXN-${count}` })),
   );
   const own = globalThis.fetch;
   const cached = new Map<string, Response>();
@@ -153,10 +153,10 @@ test.each([
   const fetch = async (_: string, { headers }: FetchInit) => {
     ids.push(headers['x-request-id'] ?? '');
     const earlier = ids.at(-before) ?? '';
-    if (ids.length < before) return Response.json(answers.verify());
-    return Response.json(answers.chargeMobileMoney(), { headers: { 'x-request-id': earlier } });
+    if (ids.length < before) return Response.json(successBodies.verify());
+    return Response.json(successBodies.chargeMobileMoney(), { headers: { 'x-request-id': earlier } });
   };
-  const client = clientOf('https://payments.example')({ fetch });
+  const client = createClientFor('https://payments.example')({ fetch });
   for (let count = 1; count < before; count++) await client.verify(REFERENCE);
   const result = await client.chargeMobileMoney(charge).catch((error: unknown) => error);
   expect(result).toMatchObject(outcome ? { outcome } : { reference: REFERENCE, status: 'processing' });

@@ -6,14 +6,14 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { ConfigurationError, InvalidInputError, PaymentsClient } from '../../../src/index.ts';
 import {
   API_KEY,
-  answers,
+  catchError,
   charge,
   EMAIL,
-  failureOf,
-  json,
   PHONE,
   payment,
+  sendJson,
   startService,
+  successBodies,
 } from '../../helpers/service.ts';
 
 const REFERENCE = 'TXN-8f2c61d0';
@@ -21,9 +21,10 @@ const REFERENCE = 'TXN-8f2c61d0';
 /** A service that responds to each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
-    if (path.endsWith('/initialize')) return json(response, 200, answers.initialize());
-    if (path.endsWith('/charge-mobile-money')) return json(response, 200, answers.chargeMobileMoney());
-    return json(response, 200, answers.verify());
+    if (path.endsWith('/initialize')) return sendJson(response, 200, successBodies.initialize());
+    if (path.endsWith('/charge-mobile-money'))
+      return sendJson(response, 200, successBodies.chargeMobileMoney());
+    return sendJson(response, 200, successBodies.verify());
   });
 
 test('posts initialize with exactly the fields of the input', async () => {
@@ -63,7 +64,9 @@ test('gets verify with no body', async () => {
 
 test('percent-encodes a reference, so that it cannot change the path', async () => {
   const reference = 'TXN-a..b&c=d+e@f:g;h';
-  const service = await startService((response) => json(response, 200, answers.verify({ reference })));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.verify({ reference })),
+  );
   await service.client().verify(reference);
   expect(service.requests[0]?.path).toBe(`/api/v1/transactions/verify/${encodeURIComponent(reference)}`);
 });
@@ -105,7 +108,7 @@ test('sends extraBody unchanged beside the fields of the input', async () => {
 test('refuses an extraBody that replaces a field of the input', async () => {
   const service = await startWholeService();
   for (const extraBody of [{ amount: 1 }, { currency: 'USD' }, { phone: '1' }]) {
-    const failure = await failureOf(service.client().chargeMobileMoney(charge, { extraBody }));
+    const failure = await catchError(service.client().chargeMobileMoney(charge, { extraBody }));
     expect(failure).toBeInstanceOf(InvalidInputError);
     expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
   }
@@ -114,7 +117,7 @@ test('refuses an extraBody that replaces a field of the input', async () => {
 
 test('refuses an extraBody that cannot be written as JSON', async () => {
   const service = await startWholeService();
-  const failure = await failureOf(service.client().initialize(payment, { extraBody: { count: 1n } }));
+  const failure = await catchError(service.client().initialize(payment, { extraBody: { count: 1n } }));
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(service.requests).toEqual([]);
 });
@@ -134,7 +137,7 @@ test('refuses a header Authorization in any case', async () => {
   const service = await startWholeService();
   for (const headers of [{ Authorization: 'Basic abc' }, { aUTHORIZATION: '' }]) {
     expect(() => service.client({ headers })).toThrow(ConfigurationError);
-    const failure = await failureOf(service.client().initialize(payment, { headers }));
+    const failure = await catchError(service.client().initialize(payment, { headers }));
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({ outcome: 'not_sent', operation: 'initialize' });
   }
@@ -193,7 +196,7 @@ test('looks up the global fetch for each request', async () => {
   const client = service.client();
   const replaced = vi
     .spyOn(globalThis, 'fetch')
-    .mockImplementation(async () => Response.json(answers.initialize({ reference: 'TXN-replaced' })));
+    .mockImplementation(async () => Response.json(successBodies.initialize({ reference: 'TXN-replaced' })));
   expect(await client.initialize(payment)).toMatchObject({ reference: 'TXN-replaced' });
   replaced.mockRestore();
   expect(await client.initialize(payment)).toMatchObject({ reference: REFERENCE });
@@ -204,7 +207,7 @@ test('is mocked by MSW that starts after the client was created', async () => {
   const baseUrl = 'https://payments.example/api/v1';
   const client = new PaymentsClient({ apiKey: API_KEY, baseUrl });
   const server = setupServer(
-    http.get(`${baseUrl}/transactions/verify/:reference`, () => HttpResponse.json(answers.verify())),
+    http.get(`${baseUrl}/transactions/verify/:reference`, () => HttpResponse.json(successBodies.verify())),
   );
   server.listen({ onUnhandledFrame: 'error' });
   onTestFinished(() => server.close());
@@ -215,7 +218,7 @@ test('lets no framework cache respond in place of the service', async () => {
   const modes: string[] = [];
   const fetch: typeof globalThis.fetch = async (input, init) => {
     modes.push(new Request(input, init).cache);
-    return Response.json(answers.verify());
+    return Response.json(successBodies.verify());
   };
   vi.stubGlobal('fetch', fetch);
   onTestFinished(() => void vi.unstubAllGlobals());

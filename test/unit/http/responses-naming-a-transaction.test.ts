@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
-import { API_KEY, charge, EMAIL, failureOf, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, EMAIL, startService } from '../../helpers/service.ts';
 
 type Body = string | Uint8Array;
 
@@ -39,7 +39,7 @@ test.each(naming)('says unknown after a 409 that names a transaction %s', async 
   const service = await startAnswering(409, body);
   const journal = memoryJournal();
   const client = service.client({ maxRetries: 3, journal });
-  const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+  const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
   expect(failure).toMatchObject({
     name: 'OutcomeUnknownError',
     outcome: 'unknown',
@@ -58,7 +58,7 @@ test.each([400, 401, 402, 403, 404, 405, 409, 422, 425, 429, 451, 499, 500, 503]
   'never calls a %i rejected that names a transaction',
   async (status) => {
     const service = await startAnswering(status, written({ reference: REFERENCE }), { 'retry-after': '0' });
-    const failure = await failureOf(service.client({ maxRetries: 3 }).chargeMobileMoney(charge));
+    const failure = await catchError(service.client({ maxRetries: 3 }).chargeMobileMoney(charge));
     expect(failure).toMatchObject({ outcome: 'unknown', reference: REFERENCE, retryable: false });
     expect(service.requests).toHaveLength(1);
   },
@@ -69,13 +69,13 @@ test.each([
   ['lower case', { status: false, data: { id: 'txn-1' } }],
 ])('says unknown after status: false that names a transaction in %s', async (_, body) => {
   const service = await startAnswering(200, written(body));
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
 });
 
 test.each(['location', 'content-location', 'link'])('finds a transaction in the header %s', async (name) => {
   const service = await startAnswering(409, '', { [name]: `</transactions/verify/${REFERENCE}>` });
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown', reference: REFERENCE });
 });
 
@@ -88,7 +88,7 @@ test.each<[string, Body, Record<string, string>]>([
   ],
 ])('says unknown after a 422 whose body %s', async (_, body, headers) => {
   const service = await startAnswering(422, body, headers);
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown', cause: { status: 422 } });
 });
 
@@ -99,13 +99,13 @@ test.each<[string, Body]>([
   ['a body nested deeply', '['.repeat(100_000)],
 ])('says rejected after a 409 with %s', async (_, body) => {
   const service = await startAnswering(409, body);
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConflictError', outcome: 'rejected' });
 });
 
 test('keeps the 409 of a read that names the transaction it asks for', async () => {
   const service = await startAnswering(409, written({ reference: REFERENCE }));
-  const failure = await failureOf(service.client().verify(REFERENCE));
+  const failure = await catchError(service.client().verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'ConflictError', outcome: null });
 });
 
@@ -117,7 +117,7 @@ test.each([
   const service = await startAnswering(409, written({ message: 'Exists', id: `TXN-${secret}` }));
   const journal = memoryJournal();
   const client = service.client({ journal });
-  const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+  const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
   expect(failure).toMatchObject({ outcome: 'unknown', reference: undefined });
   const record = await journal.read('order-17');
   expect(record).toMatchObject({ state: 'unknown' });

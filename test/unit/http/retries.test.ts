@@ -1,8 +1,15 @@
 import { describe, expect, test, vi } from 'vitest';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { skippingDelays } from '../../helpers/delays.ts';
-import { clientOf, closedPort, startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, type Respond, startService } from '../../helpers/service.ts';
+import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { skipRetryDelays } from '../../helpers/retry-delays.ts';
+import {
+  catchError,
+  charge,
+  type Respond,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 /** Answers a first request with a fault, and each later one well. */
 const failingOnce =
@@ -10,13 +17,13 @@ const failingOnce =
   (response, request, count) => {
     if (count === 1) return fault(response, request, count);
     const operation = request.method === 'GET' ? 'verify' : 'chargeMobileMoney';
-    return json(response, 200, answers[operation]());
+    return sendJson(response, 200, successBodies[operation]());
   };
 
 const withStatus =
   (status: number, headers = {}): Respond =>
   (response) =>
-    json(response, status, {}, headers);
+    sendJson(response, status, {}, headers);
 
 const cutShort: Respond = (response) => {
   response.writeHead(200, { 'content-length': 99 });
@@ -41,7 +48,7 @@ const passing: [string, Respond][] = [
 
 describe('retries verify after', () => {
   test.each(passing)('%s', async (_what, fault) => {
-    const { onEvent } = skippingDelays();
+    const { onEvent } = skipRetryDelays();
     const service = await startService(failingOnce(fault));
     const client = service.client({ maxRetries: 1, onEvent, timeout: TIMEOUT });
     expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
@@ -52,12 +59,12 @@ describe('retries verify after', () => {
 describe('never sends a POST again that might have arrived, after', () => {
   const doubtful = passing.filter(([what]) => !['425', '429'].includes(what));
   test.each(doubtful)('%s', async (_what, fault) => {
-    skippingDelays();
+    skipRetryDelays();
     const service = await startService(failingOnce(fault));
     for (const [index, operation] of posts.entries()) {
       const client = service.client({ maxRetries: 5, timeout: TIMEOUT });
       if (index > 0) service.requests.length = 0;
-      const failure = await failureOf(calls[operation](client));
+      const failure = await catchError(calls[operation](client));
       expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
       expect(service.requests).toHaveLength(1);
     }
@@ -68,7 +75,7 @@ test.each([400, 401, 402, 403, 404, 409, 422, 425])(
   'a POST that was refused with %i is not sent again',
   async (status) => {
     const service = await startService(withStatus(status));
-    const failure = await failureOf(service.client({ maxRetries: 5 }).chargeMobileMoney(charge));
+    const failure = await catchError(service.client({ maxRetries: 5 }).chargeMobileMoney(charge));
     expect(failure).toMatchObject({ status, outcome: 'rejected' });
     expect(service.requests).toHaveLength(1);
   },
@@ -76,16 +83,16 @@ test.each([400, 401, 402, 403, 404, 409, 422, 425])(
 
 test.each([400, 401, 403, 404, 409, 422])('does not retry verify after a %i', async (status) => {
   const service = await startService(withStatus(status));
-  await failureOf(service.client({ maxRetries: 5 }).verify(REFERENCE));
+  await catchError(service.client({ maxRetries: 5 }).verify(REFERENCE));
   expect(service.requests).toHaveLength(1);
 });
 
 test.each(posts)(
   '%s is sent again after 429, which the service did not take, with the same body',
   async (operation) => {
-    const { onEvent } = skippingDelays();
+    const { onEvent } = skipRetryDelays();
     const service = await startService((response, _request, count) =>
-      count === 1 ? json(response, 429, {}) : json(response, 200, answers[operation]()),
+      count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies[operation]()),
     );
     const result = await calls[operation](service.client({ maxRetries: 1, onEvent }));
     expect(result).toMatchObject({ reference: REFERENCE });
@@ -95,15 +102,15 @@ test.each(posts)(
 );
 
 test('retries a charge if no connection was made', async () => {
-  const { delays, onEvent } = skippingDelays();
-  const client = clientOf(`http://127.0.0.1:${await closedPort()}/api/v1`)({ maxRetries: 3, onEvent });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const { delays, onEvent } = skipRetryDelays();
+  const client = createClientFor(`http://127.0.0.1:${await closedPort()}/api/v1`)({ maxRetries: 3, onEvent });
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'not_sent', retryable: true });
   expect(delays).toHaveLength(3);
 });
 
 test('says unknown after a refused and then a broken connection', async () => {
-  const { onEvent } = skippingDelays();
+  const { onEvent } = skipRetryDelays();
   const service = await startRawService((socket) => socket.resetAndDestroy());
   let tries = 0;
   const { hostname: address, port } = new URL(service.baseUrl);
@@ -111,7 +118,7 @@ test('says unknown after a refused and then a broken connection', async () => {
   const refused = Object.assign(new Error('refused'), about);
   const ownFetch: typeof fetch = (...request) =>
     ++tries === 1 ? Promise.reject(refused) : fetch(...request);
-  const failure = await failureOf(
+  const failure = await catchError(
     service.client({ fetch: ownFetch, maxRetries: 5, onEvent }).chargeMobileMoney(charge),
   );
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
@@ -123,34 +130,34 @@ test.each([
   [0, 1],
   [4, 5],
 ])('maxRetries %s makes at most %i requests', async (maxRetries, requests) => {
-  const { onEvent } = skippingDelays();
+  const { onEvent } = skipRetryDelays();
   const service = await startService(withStatus(503));
-  await failureOf(service.client({ maxRetries, onEvent }).verify(REFERENCE));
+  await catchError(service.client({ maxRetries, onEvent }).verify(REFERENCE));
   expect(service.requests).toHaveLength(requests);
 });
 
 test("replaces the client's maxRetries with the call's", async () => {
-  const { onEvent } = skippingDelays();
+  const { onEvent } = skipRetryDelays();
   const service = await startService(withStatus(503));
   const client = service.client({ maxRetries: 4, onEvent });
-  await failureOf(client.verify(REFERENCE, { maxRetries: 1 }));
+  await catchError(client.verify(REFERENCE, { maxRetries: 1 }));
   expect(service.requests).toHaveLength(2);
-  await failureOf(client.verify(REFERENCE, { maxRetries: 0 }));
+  await catchError(client.verify(REFERENCE, { maxRetries: 0 }));
   expect(service.requests).toHaveLength(3);
 });
 
 test('throws the last error', async () => {
-  const { onEvent } = skippingDelays();
-  const service = await startService((response, _request, count) => json(response, 500 + count, {}));
-  expect(await failureOf(service.client({ maxRetries: 2, onEvent }).verify(REFERENCE))).toMatchObject({
+  const { onEvent } = skipRetryDelays();
+  const service = await startService((response, _request, count) => sendJson(response, 500 + count, {}));
+  expect(await catchError(service.client({ maxRetries: 2, onEvent }).verify(REFERENCE))).toMatchObject({
     status: 503,
   });
 });
 
 test('sends one request for a check, whatever maxRetries is', async () => {
-  const service = await startService((response) => json(response, 503, {}));
+  const service = await startService((response) => sendJson(response, 503, {}));
   const client = service.client({ maxRetries: 3 });
-  expect(await failureOf(client.check(REFERENCE, { maxRetries: 3 }))).toMatchObject({ status: 503 });
-  expect(await failureOf(client.check(REFERENCE))).toMatchObject({ retryable: true });
+  expect(await catchError(client.check(REFERENCE, { maxRetries: 3 }))).toMatchObject({ status: 503 });
+  expect(await catchError(client.check(REFERENCE))).toMatchObject({ retryable: true });
   expect(service.requests).toHaveLength(2);
 });

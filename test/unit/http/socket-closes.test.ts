@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { OutcomeUnknownError } from '../../../src/index.ts';
 import { startKeepAliveServices } from '../../helpers/keep-alive-service.ts';
-import { clientOf } from '../../helpers/raw-service.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
 import { charge } from '../../helpers/service.ts';
-import { sized } from '../../helpers/sized.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
-const TRIALS = sized(5, 25);
+const TRIALS = chooseSize(5, 25);
 
 type Place = (go: () => void) => unknown;
 type Send = (baseUrl: string, order: string) => Promise<unknown>;
@@ -33,7 +33,7 @@ function fromMessage(go: () => void) {
 }
 
 const byClient: Send = (baseUrl, order) =>
-  clientOf(baseUrl)({ maxRetries: 2 }).chargeMobileMoney(charge, { extraBody: { order } });
+  createClientFor(baseUrl)({ maxRetries: 2 }).chargeMobileMoney(charge, { extraBody: { order } });
 
 const byFetchAlone: Send = async (baseUrl, order) => {
   const body = JSON.stringify({ ...charge, order });
@@ -77,7 +77,7 @@ async function chargesAfterClose(manner: 'FIN' | 'RST', place: Place, send: Send
   const { baseUrls, ...service } = await startKeepAliveServices(services);
   let lost = 0;
   for (const [index, baseUrl] of baseUrls.entries()) {
-    await clientOf(baseUrl)().verify(`TXN-close-${manner}`);
+    await createClientFor(baseUrl)().verify(`TXN-close-${manner}`);
     // Fetch takes a few turns to give the connection back to its pool.
     for (let turn = 0; turn < 8; turn++) await nextTurn();
     await new Promise<void>((resolve) => place(resolve));

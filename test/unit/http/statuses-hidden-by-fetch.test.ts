@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { ConnectionError, OutcomeUnknownError, UnexpectedResponseError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** What a service says and fetch does not show. `../node` shows the same over a transport that does. */
 
 test('throws OutcomeUnknownError after a 407, which fetch hides', async () => {
-  const service = await startService((response) => json(response, 407, { message: 'Proxy' }));
+  const service = await startService((response) => sendJson(response, 407, { message: 'Proxy' }));
   const client = service.client({ maxRetries: 2 });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ cause: { name: 'ConnectionError', outcome: 'unknown' } });
   expect(service.requests).toHaveLength(1);
-  const onVerify = await failureOf(client.verify(REFERENCE, { maxRetries: 0 }));
+  const onVerify = await catchError(client.verify(REFERENCE, { maxRetries: 0 }));
   expect(onVerify).toBeInstanceOf(ConnectionError);
   expect(onVerify).toMatchObject({ outcome: null });
 });
@@ -21,13 +21,13 @@ test('says unknown after a 205, whose body fetch hides', async () => {
   const service = await startService((response) => {
     response.socket?.end(rawAnswer);
   });
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(UnexpectedResponseError));
-  const read = await failureOf(service.client().verify(REFERENCE));
+  const read = await catchError(service.client().verify(REFERENCE));
   expect(read).toBeInstanceOf(UnexpectedResponseError);
   expect(read).toMatchObject({ retryable: true, outcome: null });
 });
 
-const body = JSON.stringify(answers.chargeMobileMoney());
+const body = JSON.stringify(successBodies.chargeMobileMoney());
 const rawAnswer = `HTTP/1.1 205 Reset Content\r\ncontent-length: ${body.length}\r\n\r\n${body}`;

@@ -2,16 +2,16 @@ import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { skippingDelays } from '../../helpers/delays.ts';
-import { clientOf, listening, startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
-import { turns } from '../../helpers/tcp-service.ts';
-import { expectInDoubt } from '../../helpers/unresolved.ts';
+import { createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { skipRetryDelays } from '../../helpers/retry-delays.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { flushEventLoop } from '../../helpers/tcp-service.ts';
+import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
 const timeout = 60;
 
 async function expectTimeout(client: PaymentsClient) {
-  const onVerify = await expectInDoubt(client, 'RequestTimeoutError');
+  const onVerify = await expectUnknownOutcome(client, 'RequestTimeoutError');
   expect(onVerify).toHaveProperty('message', 'verify: no complete response arrived within 60 ms.');
 }
 
@@ -27,7 +27,7 @@ function standStill() {
 describe('timeout covers', () => {
   test('connecting: a TLS handshake without a response', async () => {
     const server = createServer((socket) => socket.resume());
-    await expectTimeout(clientOf(`https://127.0.0.1:${await listening(server)}/api/v1`)({ timeout }));
+    await expectTimeout(createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)({ timeout }));
   });
 
   test('headers that never arrive', async () => {
@@ -64,13 +64,13 @@ describe('timeout covers', () => {
 
   test('a fetch that ignores its signal', async () => {
     await expectTimeout(
-      clientOf('https://payments.example')({ timeout, fetch: () => new Promise(() => {}) }),
+      createClientFor('https://payments.example')({ timeout, fetch: () => new Promise(() => {}) }),
     );
   });
 
   test('a body that ignores its signal', async () => {
     const fetch = async () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
-    await expectTimeout(clientOf('https://payments.example')({ timeout, fetch }));
+    await expectTimeout(createClientFor('https://payments.example')({ timeout, fetch }));
   });
 });
 
@@ -81,7 +81,7 @@ test('closes the connection of a request that timed out', async () => {
     socket.on('close', () => closed.resolve());
     vi.advanceTimersByTime(timeout);
   });
-  await failureOf(service.client({ timeout }).verify(REFERENCE));
+  await catchError(service.client({ timeout }).verify(REFERENCE));
   await closed.promise;
 });
 
@@ -89,11 +89,11 @@ test('shows a 401 whose body hangs, and does not say rejected', async () => {
   standStill();
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 10\r\n\r\n', async () => {
-      await turns();
+      await flushEventLoop();
       vi.advanceTimersByTime(timeout);
     });
   });
-  const failure = await failureOf(service.client({ timeout }).chargeMobileMoney(charge));
+  const failure = await catchError(service.client({ timeout }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({
     name: 'OutcomeUnknownError',
     outcome: 'unknown',
@@ -103,14 +103,14 @@ test('shows a 401 whose body hangs, and does not say rejected', async () => {
 
 test("replaces the client's timeout with the call's", async () => {
   const service = await startRawService(() => {});
-  const failure = await failureOf(service.client({ timeout: 60_000 }).verify(REFERENCE, { timeout: 30 }));
+  const failure = await catchError(service.client({ timeout: 60_000 }).verify(REFERENCE, { timeout: 30 }));
   expect(failure).toMatchObject({ message: 'verify: no complete response arrived within 30 ms.' });
 });
 
 test('gives each attempt the whole timeout', async () => {
-  const { onEvent } = skippingDelays();
+  const { onEvent } = skipRetryDelays();
   const service = await startService((response, _request, count) => {
-    if (count === 3) json(response, 200, answers.verify());
+    if (count === 3) sendJson(response, 200, successBodies.verify());
     else vi.advanceTimersByTime(timeout);
   });
   const result = await service.client({ timeout, maxRetries: 2, onEvent }).verify(REFERENCE);
@@ -123,7 +123,7 @@ test('times out after 30 seconds by default, under fake timers', async () => {
   const arrived = Promise.withResolvers<void>();
   const service = await startRawService(() => arrived.resolve());
   const ended = vi.fn();
-  const call = failureOf(service.client().verify(REFERENCE)).finally(ended);
+  const call = catchError(service.client().verify(REFERENCE)).finally(ended);
   await arrived.promise;
   await vi.advanceTimersByTimeAsync(29_999);
   expect(ended).not.toHaveBeenCalled();
@@ -134,16 +134,16 @@ test('times out after 30 seconds by default, under fake timers', async () => {
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
   'a timeout that no timer can hold (%d) is refused, and nothing is sent',
   async (timeout) => {
-    const service = await startService((response) => json(response, 200, answers.verify()));
+    const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
     expect(() => service.client({ timeout })).toThrow('timeout must be milliseconds');
-    const failure = await failureOf(service.client().verify(REFERENCE, { timeout }));
+    const failure = await catchError(service.client().verify(REFERENCE, { timeout }));
     expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: null, operation: 'verify' });
     expect(service.requests).toEqual([]);
   },
 );
 
 test('does not fire at once with the longest timeout of a timer', async () => {
-  const service = await startService((response) => json(response, 200, answers.verify()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
   const transaction = await service.client({ timeout: 2 ** 31 - 1 }).verify(REFERENCE);
   expect(transaction).toMatchObject({ status: 'success' });
 });

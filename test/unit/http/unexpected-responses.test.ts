@@ -7,7 +7,7 @@ import {
 } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const withoutReference = { status: true, data: { amount: '25.50', currency: 'GHS', status: 'processing' } };
 
@@ -22,16 +22,16 @@ describe.each<[string, string]>([
   ['no data', '{"status":true}'],
   ['no reference', JSON.stringify(withoutReference)],
   ['a reference of another form', JSON.stringify({ ...withoutReference, data: { reference: '../x' } })],
-  ['a status that is not true', JSON.stringify({ ...answers.chargeMobileMoney(), status: 'success' })],
-  ['an amount that is no decimal', JSON.stringify(answers.chargeMobileMoney({ amount: 'a lot' }))],
-  ['an amount with more behind it', JSON.stringify(answers.chargeMobileMoney({ amount: '25.50 GHS' }))],
-  ['an amount in thousands', JSON.stringify(answers.chargeMobileMoney({ amount: '25,500.00' }))],
+  ['a status that is not true', JSON.stringify({ ...successBodies.chargeMobileMoney(), status: 'success' })],
+  ['an amount that is no decimal', JSON.stringify(successBodies.chargeMobileMoney({ amount: 'a lot' }))],
+  ['an amount with more behind it', JSON.stringify(successBodies.chargeMobileMoney({ amount: '25.50 GHS' }))],
+  ['an amount in thousands', JSON.stringify(successBodies.chargeMobileMoney({ amount: '25,500.00' }))],
 ])('a 2xx with %s', (_what, body) => {
   const start = (status = 200) => startService((response) => response.writeHead(status).end(body));
 
   test.each(posts)('to %s is OutcomeUnknownError, and is not retried', async (operation) => {
     const service = await start(201);
-    const failure = await failureOf(calls[operation](service.client({ maxRetries: 3 })));
+    const failure = await catchError(calls[operation](service.client({ maxRetries: 3 })));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({
       operation,
@@ -44,7 +44,7 @@ describe.each<[string, string]>([
 
   test('to verify is UnexpectedResponseError, and is retryable', async () => {
     const service = await start();
-    const failure = await failureOf(service.client().verify(REFERENCE));
+    const failure = await catchError(service.client().verify(REFERENCE));
     expect(failure).toBeInstanceOf(UnexpectedResponseError);
     expect(failure).toMatchObject({
       name: 'UnexpectedResponseError',
@@ -59,14 +59,14 @@ describe.each<[string, string]>([
 
 test.each([204, 205])('says unknown after a %i, which has no body', async (status) => {
   const service = await startService((response) => response.writeHead(status).end());
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { status } });
 });
 
 test('keeps the reference that an unexpected response names', async () => {
   const body = { status: true, data: { reference: REFERENCE } };
-  const service = await startService((response) => json(response, 200, body));
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const service = await startService((response) => sendJson(response, 200, body));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown', reference: REFERENCE, cause: { body } });
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
@@ -74,10 +74,10 @@ test('keeps the reference that an unexpected response names', async () => {
 test('says unknown after a body shorter than its content-length', async () => {
   const service = await startRawService((socket) => {
     socket.end(
-      `HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n${JSON.stringify(answers.chargeMobileMoney())}`,
+      `HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n${JSON.stringify(successBodies.chargeMobileMoney())}`,
     );
   });
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
 });
 
@@ -97,7 +97,7 @@ test('cuts off a body at 1 MiB, and closes the connection', async () => {
     socket.on('drain', send);
     send();
   });
-  const failure = await failureOf(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'UnexpectedResponseError' } });
   expect(String(failure)).toContain('longer than any of the service');
   await cut;
@@ -105,7 +105,7 @@ test('cuts off a body at 1 MiB, and closes the connection', async () => {
 });
 
 test('reads a body of exactly 1 MiB', async () => {
-  const text = JSON.stringify(answers.chargeMobileMoney());
+  const text = JSON.stringify(successBodies.chargeMobileMoney());
   const service = await startService((response) => response.end(text.padEnd(1024 * 1024)));
   expect(await service.client().chargeMobileMoney(charge)).toMatchObject({ reference: REFERENCE });
 });
@@ -117,9 +117,9 @@ test.each<[string, object, object]>([
   'an answer to a POST with another %s is TransactionMismatchError unknown, never sent again, and keeps the transaction',
   async (_field, data, mismatch) => {
     for (const operation of posts) {
-      const body = answers[operation](data);
-      const service = await startService((response) => json(response, 200, body));
-      const failure = await failureOf(calls[operation](service.client({ maxRetries: 3 })));
+      const body = successBodies[operation](data);
+      const service = await startService((response) => sendJson(response, 200, body));
+      const failure = await catchError(calls[operation](service.client({ maxRetries: 3 })));
       expect(failure).toBeInstanceOf(TransactionMismatchError);
       expect(failure).toMatchObject({
         name: 'TransactionMismatchError',
@@ -149,9 +149,11 @@ test.each<[string, object, Expectation, string[]]>([
 ])(
   'verify of %s is TransactionMismatchError, asked once, and keeps the transaction',
   async (_what, data, expect_, fields) => {
-    const body = answers.verify(data);
-    const service = await startService((response) => json(response, 200, body));
-    const failure = await failureOf(service.client({ maxRetries: 3 }).verify(REFERENCE, { expect: expect_ }));
+    const body = successBodies.verify(data);
+    const service = await startService((response) => sendJson(response, 200, body));
+    const failure = await catchError(
+      service.client({ maxRetries: 3 }).verify(REFERENCE, { expect: expect_ }),
+    );
     expect(failure).toBeInstanceOf(TransactionMismatchError);
     expect(failure).toMatchObject({
       operation: 'verify',
@@ -167,10 +169,12 @@ test.each<[string, object, Expectation, string[]]>([
 
 test('compares amounts as decimals, and currencies without case', async () => {
   const service = await startService((response, { method }) =>
-    json(
+    sendJson(
       response,
       200,
-      method === 'GET' ? answers.verify() : answers.initialize({ amount: '25.500', currency: 'ghs' }),
+      method === 'GET'
+        ? successBodies.verify()
+        : successBodies.initialize({ amount: '25.500', currency: 'ghs' }),
     ),
   );
   expect(await service.client().initialize({ ...payment, amount: 25.5 })).toMatchObject({ amount: '25.500' });

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { OutcomeUnknownError, PaymentsClient } from '../../../src/index.ts';
-import { API_KEY, answers, charge, failureOf } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, successBodies } from '../../helpers/service.ts';
 
 const options = { apiKey: API_KEY, baseUrl: 'https://payments.example', maxRetries: 0 };
 
@@ -53,7 +53,7 @@ test.each(traps)('says unknown if fetch throws %s, and shows no key', async (_, 
       throw thrown();
     },
   });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   const shown = inspect(failure, { depth: 9 });
   expect(shown).not.toContain(API_KEY);
@@ -69,7 +69,7 @@ test.each(traps)(
         throw thrown();
       },
     });
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toMatchObject({ code: 'configuration_error', outcome: 'not_sent' });
     expect(inspect(failure, { depth: 9 })).not.toContain(API_KEY);
   },
@@ -83,7 +83,7 @@ test.each([400, 401, 404, 429])(
       ...options,
       fetch: async () => Response.json(body, { status, headers: { 'retry-after': '9' } }),
     });
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toMatchObject({ status, outcome: 'rejected', retryAfter: 9_000 });
     expect(failure).toMatchObject({ fieldErrors: [{ field: '3.phone', message: 'bad' }] });
   },
@@ -102,7 +102,7 @@ test.each([
       return new Promise(() => {});
     },
   });
-  const failure = await failureOf(client.chargeMobileMoney(charge, { signal: controller.signal }));
+  const failure = await catchError(client.chargeMobileMoney(charge, { signal: controller.signal }));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(JSON.parse(JSON.stringify(failure))).toMatchObject({ code: 'outcome_unknown' });
 });
@@ -120,13 +120,13 @@ test('sends nothing if a listener of the request event aborts', async () => {
     ...options,
     fetch: async () => {
       sent++;
-      return Response.json(answers.chargeMobileMoney());
+      return Response.json(successBodies.chargeMobileMoney());
     },
     onEvent: ({ type }) => {
       if (type === 'request') controller.abort('changed my mind');
     },
   });
-  expect(await failureOf(client.chargeMobileMoney(charge, { signal: controller.signal }))).toBe(
+  expect(await catchError(client.chargeMobileMoney(charge, { signal: controller.signal }))).toBe(
     'changed my mind',
   );
   expect(sent).toBe(0);

@@ -7,9 +7,9 @@ import {
   type PaymentsClient,
   UnexpectedResponseError,
 } from '../../../src/index.ts';
-import { callOf, operationNames, REFERENCE } from '../../helpers/judge.ts';
-import { clientOf } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { callOperation, operationNames, REFERENCE } from '../../helpers/allowed-ends.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** A service that says exactly these bytes to everything, however wrong they are. */
 async function startRawService(answer: string): Promise<PaymentsClient> {
@@ -24,10 +24,10 @@ async function startRawService(answer: string): Promise<PaymentsClient> {
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  return clientOf(`http://127.0.0.1:${address.port}`)();
+  return createClientFor(`http://127.0.0.1:${address.port}`)();
 }
 
-const whole = JSON.stringify(answers.chargeMobileMoney());
+const whole = JSON.stringify(successBodies.chargeMobileMoney());
 const sized = `content-length: ${whole.length}\r\n\r\n${whole}`;
 
 test.each([
@@ -39,10 +39,10 @@ test.each([
     'HTTP/1.1 206 Partial Content\r\ncontent-length: 15\r\n\r\n{"status":true,',
   ],
 ])('says unknown after %s', async (_, answer) => {
-  const failure = await failureOf((await startRawService(answer)).chargeMobileMoney(charge));
+  const failure = await catchError((await startRawService(answer)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(UnexpectedResponseError));
-  const read = await failureOf((await startRawService(answer)).verify(REFERENCE));
+  const read = await catchError((await startRawService(answer)).verify(REFERENCE));
   expect(read).toBeInstanceOf(UnexpectedResponseError);
   expect(read).toMatchObject({ retryable: true, outcome: null });
 });
@@ -63,11 +63,11 @@ test.each([
   ['a 100 Continue that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${sized}`],
   ['nothing but 1xx', 'HTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\n'],
 ])('says unknown, and retries a read, after %s', async (_, answer) => {
-  const failure = await failureOf((await startRawService(answer)).chargeMobileMoney(charge));
+  const failure = await catchError((await startRawService(answer)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(ConnectionError));
   expect(failure).toMatchObject({ retryable: false, cause: { outcome: 'unknown', retryable: false } });
-  const read = await failureOf((await startRawService(answer)).verify(REFERENCE));
+  const read = await catchError((await startRawService(answer)).verify(REFERENCE));
   expect(read).toBeInstanceOf(ConnectionError);
   expect(read).toMatchObject({ retryable: true, outcome: null });
 });
@@ -78,21 +78,23 @@ test.each(operationNames)(
     const service = await startService((response) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</style.css>; rel=preload' });
-      json(response, 200, answers[operation]());
+      sendJson(response, 200, successBodies[operation]());
     });
-    expect(await callOf(service.client(), operation)).toMatchObject({ value: { reference: REFERENCE } });
+    expect(await callOperation(service.client(), operation)).toMatchObject({
+      value: { reference: REFERENCE },
+    });
   },
 );
 
 test.each([304, 300, 305, 399])(
   'a %i is none of the answers: doubt on a POST, final on a read',
   async (status) => {
-    const service = await startService((response) => json(response, status, answers.verify()));
+    const service = await startService((response) => sendJson(response, status, successBodies.verify()));
     const client = service.client({ maxRetries: 2 });
-    const failure = await failureOf(client.initialize(payment));
+    const failure = await catchError(client.initialize(payment));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ cause: { code: 'unexpected_response', status } });
-    expect(await failureOf(client.verify(REFERENCE))).toMatchObject({
+    expect(await catchError(client.verify(REFERENCE))).toMatchObject({
       code: 'unexpected_response',
       status,
       retryable: false,
@@ -102,8 +104,8 @@ test.each([304, 300, 305, 399])(
 );
 
 test('says rejected after a 421, after which fetch itself sends once more', async () => {
-  const service = await startService((response) => json(response, 421, { message: 'Not here' }));
-  const failure = await failureOf(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
+  const service = await startService((response) => sendJson(response, 421, { message: 'Not here' }));
+  const failure = await catchError(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'api_error', status: 421, outcome: 'rejected', retryable: false });
   expect(service.requests.length).toBeLessThanOrEqual(2);
 });
@@ -111,21 +113,23 @@ test('says rejected after a 421, after which fetch itself sends once more', asyn
 test.each([301, 302, 303, 307, 308])(
   'a redirect %i is never followed: neither key nor charge goes elsewhere',
   async (status) => {
-    const elsewhere = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const elsewhere = await startService((response) =>
+      sendJson(response, 200, successBodies.chargeMobileMoney()),
+    );
     const targets = [`${elsewhere.baseUrl}/transactions`, '/api/v1/other', '//127.0.0.1/', ''];
     const service = await startService((response, _, count) => {
-      json(response, status, answers.chargeMobileMoney(), {
+      sendJson(response, status, successBodies.chargeMobileMoney(), {
         location: targets[count % targets.length] ?? '',
       });
     });
     const client = service.client({ maxRetries: 2 });
     for (const _ of targets) {
-      const failure = await failureOf(client.chargeMobileMoney(charge));
+      const failure = await catchError(client.chargeMobileMoney(charge));
       expect(failure).toBeInstanceOf(OutcomeUnknownError);
       expect(failure).toMatchObject({ outcome: 'unknown', cause: { code: 'unexpected_response', status } });
     }
     for (const _ of targets) {
-      const failure = await failureOf(client.verify(REFERENCE));
+      const failure = await catchError(client.verify(REFERENCE));
       expect(failure).toBeInstanceOf(UnexpectedResponseError);
       expect(failure).toMatchObject({
         status,

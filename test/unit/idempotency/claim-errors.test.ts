@@ -4,10 +4,10 @@ import { createJournal, type Journal, type JournalStore } from '../../../src/jou
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
-const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** A journal that gets a claim at `asked`, and does not write it until it wakes. */
 function hungJournal(journal: Journal) {
@@ -28,7 +28,7 @@ describe('if the claim cannot be recorded', () => {
     const service = await serve();
     const shared = sharedStore();
     const store: JournalStore = { read: down, write: down };
-    const failure = await failureOf(
+    const failure = await catchError(
       charged(service.client({ journal: createJournal(store), maxRetries: 3 })),
     );
     expect(failure).toBeInstanceOf(JournalError);
@@ -69,9 +69,9 @@ describe('if the claim cannot be recorded', () => {
         return key === KEY ? down() : written;
       },
     });
-    const failure = await failureOf(charged(service.client({ journal: broken })));
+    const failure = await catchError(charged(service.client({ journal: broken })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
-    const again = failureOf(charged(service.client({ journal: shared.journal() })));
+    const again = catchError(charged(service.client({ journal: shared.journal() })));
     await turns();
     await pass(12_000);
     expect(await again).toBeInstanceOf(OutcomeUnknownError);
@@ -88,7 +88,7 @@ describe('a journal that does not respond', () => {
     const service = await serve();
     const shared = sharedStore();
     const { hung, asked, wake } = hungJournal(shared.journal());
-    const call = failureOf(charged(service.client({ journal: hung })));
+    const call = catchError(charged(service.client({ journal: hung })));
     await asked;
     await turns();
     await pass(16_000);
@@ -106,7 +106,7 @@ describe('a journal that does not respond', () => {
     const { hung, asked, wake } = hungJournal(shared.journal());
     const abort = new AbortController();
     const client = service.client({ journal: hung });
-    const call = failureOf(charged(client, { signal: abort.signal }));
+    const call = catchError(charged(client, { signal: abort.signal }));
     await asked;
     await turns();
     if (by === 'abort') abort.abort();
@@ -134,7 +134,7 @@ describe('a journal that does not respond', () => {
       },
     });
     const call = charged(service.client({ journal: aborting }), { signal: abort.signal });
-    expect(await failureOf(call)).toBe(abort.signal.reason);
+    expect(await catchError(call)).toBe(abort.signal.reason);
     expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
     expect(service.requests).toEqual([]);
   });

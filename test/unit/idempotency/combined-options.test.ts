@@ -3,12 +3,16 @@ import type { PaymentsEvent } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
 const serve = () =>
   startService((response, { path }) =>
-    json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
+    sendJson(
+      response,
+      200,
+      path.endsWith('initialize') ? successBodies.initialize() : successBodies.chargeMobileMoney(),
+    ),
   );
 
 test('sends headers and extra fields with a key, but not the key', async () => {
@@ -51,7 +55,7 @@ test('applies the timeout to the request, not to the journal', async () => {
   const shared = sharedStore();
   const service = await startService(() => {});
   const call = charged(service.client({ journal: shared.journal() }), { timeout: 50 });
-  expect(await failureOf(call)).toMatchObject({ outcome: 'unknown', cause: { code: 'request_timeout' } });
+  expect(await catchError(call)).toMatchObject({ outcome: 'unknown', cause: { code: 'request_timeout' } });
   expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
 });
 

@@ -4,12 +4,12 @@ import { createJournal, type JournalStore } from '../../../src/journal/index.ts'
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 const never = () => new Promise<never>(() => {});
-const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** Events and log lines of a client. */
 function listening() {
@@ -48,7 +48,7 @@ describe.each(ends)('if recording the outcome %s', (_what, end) => {
     expect(errors).toEqual([
       'payments: chargeMobileMoney TXN-8f2c61d0, journal: not recorded, key "order-17"',
     ]);
-    const again = failureOf(charged(service.client({ journal: shared.journal() })));
+    const again = catchError(charged(service.client({ journal: shared.journal() })));
     await turns();
     await pass(12_000);
     expect(await again).toBeInstanceOf(OutcomeUnknownError);
@@ -58,10 +58,10 @@ describe.each(ends)('if recording the outcome %s', (_what, end) => {
 
 test('rethrows the error of the call if its outcome cannot be recorded', async () => {
   fakeClocks();
-  const service = await startService((response) => json(response, 422, {}));
+  const service = await startService((response) => sendJson(response, 422, {}));
   const { journalled, errors, ...options } = listening();
   const journal = changed(sharedStore().journal(), { complete: down });
-  const call = failureOf(charged(service.client({ journal, ...options })));
+  const call = catchError(charged(service.client({ journal, ...options })));
   await until(() => service.requests.length === 1);
   await turns();
   await pass(16_000);

@@ -5,14 +5,14 @@ import { memoryJournal } from '../../../src/journal/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { KEY, refusedConnection, replayOf } from '../../helpers/keyed-calls.ts';
 import {
-  answers,
+  catchError,
   charge,
   EMAIL,
-  failureOf,
-  json,
   PHONE,
   payment,
+  sendJson,
   startService,
+  successBodies,
 } from '../../helpers/service.ts';
 
 type Given = [input: Partial<ChargeMobileMoneyInput>, options?: CreateOptions];
@@ -39,12 +39,14 @@ const others: [string, Given, first?: Given][] = [
 ];
 
 test.each(others)('refuses %s under a used key, and sends nothing', async (_what, other, first) => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const client = service.client({ journal: memoryJournal() });
   const send = ([input, options]: Given) =>
     client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
   await send(first ?? [{}]);
-  const failure = await failureOf(send(other));
+  const failure = await catchError(send(other));
   expect(failure).toBeInstanceOf(IdempotencyConflictError);
   expect(Object(failure).message.length).toBeLessThanOrEqual(200);
   expect(failure).toMatchObject({
@@ -57,10 +59,10 @@ test.each(others)('refuses %s under a used key, and sends nothing', async (_what
 });
 
 test('refuses the other operation under a used key', async () => {
-  const service = await startService((response) => json(response, 200, answers.initialize()));
+  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client({ journal: memoryJournal() });
   await client.initialize(payment, { idempotencyKey: KEY });
-  const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
+  const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
   expect(failure).toBeInstanceOf(IdempotencyConflictError);
   expect(service.requests).toHaveLength(1);
 });
@@ -86,7 +88,9 @@ const same: [string, Given, first?: Given][] = [
 ];
 
 test.each(same)('replays the result for %s', async (_what, again, first) => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const client = service.client({ journal: memoryJournal() });
   const send = ([input, options]: Given) =>
     client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
@@ -103,13 +107,13 @@ test.each(['unknown', 'begun'])('refuses other input while the record is %s', as
   const service = await startService(async (response) => {
     arrived.resolve();
     if (state === 'begun') await answered.promise;
-    json(response, 500, {});
+    sendJson(response, 500, {});
   });
   const client = service.client({ journal });
-  const first = failureOf(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
+  const first = catchError(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
   await (state === 'begun' ? arrived.promise : first);
   expect(await journal.read(KEY)).toMatchObject({ state });
-  const failure = await failureOf(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
+  const failure = await catchError(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
   expect(failure).toBeInstanceOf(IdempotencyConflictError);
   answered.resolve();
   await first;
@@ -120,11 +124,11 @@ test.each(kinds)(
   'sends the corrected input of a rejected call under its key (%s)',
   async (_kind, handles) => {
     const service = await startService((response, _request, count) =>
-      count === 1 ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
+      count === 1 ? sendJson(response, 422, {}) : sendJson(response, 200, successBodies.chargeMobileMoney()),
     );
     const handle = handles();
     const client = service.client({ journal: handle() });
-    await failureOf(client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY }));
+    await catchError(client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY }));
     const results = await Promise.all(
       Array.from({ length: 5 }, () =>
         service.client({ journal: handle() }).chargeMobileMoney(charge, { idempotencyKey: KEY }),
@@ -134,20 +138,22 @@ test.each(kinds)(
     expect(service.requests.map(({ body }) => JSON.parse(body).phone)).toEqual(['0244123', PHONE]);
     // Now a charge exists, and the first input is other input.
     const conflict = client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY });
-    expect(await failureOf(conflict)).toBeInstanceOf(IdempotencyConflictError);
+    expect(await catchError(conflict)).toBeInstanceOf(IdempotencyConflictError);
     expect(service.requests).toHaveLength(2);
   },
 );
 
 test('sends other input under a key whose call found no connection', async () => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   let reachable = false;
   const client = service.client({
     journal: memoryJournal(),
     fetch: (url, init) => (reachable ? fetch(url, init) : refusedConnection(url)),
   });
   const other = { ...charge, phone: '0244123' };
-  const failure = await failureOf(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
+  const failure = await catchError(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
   expect(failure).toMatchObject({ outcome: 'not_sent' });
   reachable = true;
   expect(await client.chargeMobileMoney(charge, { idempotencyKey: KEY })).toMatchObject({ replayed: false });
@@ -156,12 +162,12 @@ test('sends other input under a key whose call found no connection', async () =>
 test.each(kinds)('sends other input after not_charged (%s)', async (_kind, handles) => {
   const service = await startService((response, _request, count) =>
     count === 1
-      ? json(response, 500, {})
-      : json(response, 200, answers.chargeMobileMoney({ amount: '30.00' })),
+      ? sendJson(response, 500, {})
+      : sendJson(response, 200, successBodies.chargeMobileMoney({ amount: '30.00' })),
   );
   const journal = handles()();
   const client = service.client({ journal });
-  await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
+  await catchError(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
   await journal.resolve(KEY, 'not_charged');
   const mended = { ...charge, amount: 30 };
   const result = await client.chargeMobileMoney(mended, { idempotencyKey: KEY });
@@ -169,11 +175,13 @@ test.each(kinds)('sends other input after not_charged (%s)', async (_kind, handl
 });
 
 test('says how to resolve the key, and shows no customer data', async () => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const client = service.client({ journal: memoryJournal() });
   const idempotencyKey = `17 of ${EMAIL}, ${PHONE}`;
   await client.chargeMobileMoney(charge, { idempotencyKey });
-  const failure = await failureOf(client.chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey }));
+  const failure = await catchError(client.chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey }));
   const message = failure instanceof Error ? failure.message : '';
   for (const part of [
     'other input',

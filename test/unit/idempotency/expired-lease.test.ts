@@ -1,17 +1,17 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
 import type { Resolution } from '../../../src/journal/index.ts';
-import { clockJumps } from '../../helpers/fake-clock.ts';
+import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { betweenClaimAndRequest, charged, KEY } from '../../helpers/keyed-calls.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
 const LEASE = 10_000;
 
 const jumps: [string, (by: number) => void][] = [
-  ['the monotonic clock', clockJumps],
+  ['the monotonic clock', jumpClock],
   [
     'the wall clock',
     (by) => {
@@ -21,7 +21,7 @@ const jumps: [string, (by: number) => void][] = [
   ],
 ];
 
-const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** Holds a call between claim and request, from `reached` on until `release`. */
 function holdBeforeRequest() {
@@ -50,7 +50,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
         return standing;
       },
     });
-    const failure = await failureOf(charged(service.client({ journal: frozen, maxRetries: 5 })));
+    const failure = await catchError(charged(service.client({ journal: frozen, maxRetries: 5 })));
     expect(failure).toBeInstanceOf(JournalError);
     expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent', retryable: true });
     expect(service.requests).toEqual([]);
@@ -63,7 +63,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     const shared = sharedStore();
     const service = await serve();
     const options = betweenClaimAndRequest(() => jump(LEASE));
-    const failure = await failureOf(charged(service.client({ journal: shared.journal(), ...options })));
+    const failure = await catchError(charged(service.client({ journal: shared.journal(), ...options })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
     expect(service.requests).toEqual([]);
   });
@@ -72,9 +72,9 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     const shared = sharedStore();
     const service = await startService((response) => {
       jump(LEASE);
-      json(response, 429, {});
+      sendJson(response, 429, {});
     });
-    const failure = await failureOf(charged(service.client({ journal: shared.journal(), maxRetries: 5 })));
+    const failure = await catchError(charged(service.client({ journal: shared.journal(), maxRetries: 5 })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent' });
     expect(service.requests).toHaveLength(1);
   });
@@ -93,7 +93,7 @@ test('sends nothing after a person resolved its key', async () => {
   const shared = sharedStore();
   const service = await serve();
   const { options, reach, release } = holdBeforeRequest();
-  const call = failureOf(charged(service.client({ journal: shared.journal(), ...options })));
+  const call = catchError(charged(service.client({ journal: shared.journal(), ...options })));
   await reach();
   // A person resolves it by a clock that is ahead, and the next renewal fails.
   shared.setClock(() => Date.now() + LEASE);
@@ -125,7 +125,7 @@ test('counts the lease from the request of a renewal, not its response', async (
     },
   });
   const { options, reach, release } = holdBeforeRequest();
-  const call = failureOf(charged(service.client({ journal: slow, ...options })));
+  const call = catchError(charged(service.client({ journal: slow, ...options })));
   await reach();
   await pass(4_000);
   await written.promise;
@@ -149,7 +149,11 @@ describe('a key that is resolved while its request is in flight', () => {
     const service = await startService(async (response) => {
       shared.setClock(() => Date.now() + LEASE);
       await shared.journal().resolve(KEY, resolution);
-      json(response, status, status === 200 ? answers.chargeMobileMoney({ reference: 'TXN-mine' }) : {});
+      sendJson(
+        response,
+        status,
+        status === 200 ? successBodies.chargeMobileMoney({ reference: 'TXN-mine' }) : {},
+      );
     });
     const call = charged(service.client({ journal: shared.journal() }));
     return { call, shared, service };
@@ -159,7 +163,7 @@ describe('a key that is resolved while its request is in flight', () => {
 
   test.each(contradictions)('fails with its reference if resolved otherwise, as %j', async (resolution) => {
     const { call, shared, service } = await resolvedMeanwhile(resolution);
-    const failure = await failureOf(call);
+    const failure = await catchError(call);
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ reference: 'TXN-mine', outcome: 'unknown', retryable: false });
     expect(failure).toHaveProperty('message', expect.stringContaining('resolved otherwise'));
@@ -174,9 +178,9 @@ describe('a key that is resolved while its request is in flight', () => {
 
   test('rethrows the error of a call that then fails', async () => {
     const { call } = await resolvedMeanwhile('not_charged', 422);
-    expect(await failureOf(call)).toMatchObject({ outcome: 'rejected', status: 422 });
+    expect(await catchError(call)).toMatchObject({ outcome: 'rejected', status: 422 });
     const unknown = await resolvedMeanwhile({ reference: 'TXN-another' }, 500);
-    expect(await failureOf(unknown.call)).toBeInstanceOf(OutcomeUnknownError);
+    expect(await catchError(unknown.call)).toBeInstanceOf(OutcomeUnknownError);
   });
 });
 

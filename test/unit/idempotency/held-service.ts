@@ -1,4 +1,4 @@
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** A service that has a charge in hand, from `arrived` on, until it is told to answer. */
 export async function heldService() {
@@ -7,7 +7,7 @@ export async function heldService() {
   const service = await startService(async (response) => {
     arrived.resolve();
     await answer.promise;
-    json(response, 200, answers.chargeMobileMoney());
+    sendJson(response, 200, successBodies.chargeMobileMoney());
   });
   return { service, arrived: arrived.promise, answer: answer.resolve };
 }

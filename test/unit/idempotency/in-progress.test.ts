@@ -4,14 +4,18 @@ import type { Journal } from '../../../src/journal/index.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** A service that holds each request until it is released. */
 async function patientService() {
   const held: ((status?: number) => void)[] = [];
   const service = await startService((response, _request, count) => {
     held.push((status = 200) =>
-      json(response, status, status === 200 ? answers.chargeMobileMoney({ reference: `TXN-${count}` }) : {}),
+      sendJson(
+        response,
+        status,
+        status === 200 ? successBodies.chargeMobileMoney({ reference: `TXN-${count}` }) : {},
+      ),
     );
   });
   return { service, held, answer: (status?: number) => held.shift()?.(status) };
@@ -59,7 +63,7 @@ describe.each(kinds)('a charge in progress under another %s handle', (_kind, han
   test('is waited for, and the waiting call sends once it is rejected', async () => {
     const { service, held, answer, first, second } = await twoCalls();
     answer(422);
-    expect(await failureOf(first)).toMatchObject({ outcome: 'rejected' });
+    expect(await catchError(first)).toMatchObject({ outcome: 'rejected' });
     await until(() => held.length === 1);
     answer();
     expect(await second).toMatchObject({ reference: 'TXN-2' });
@@ -69,8 +73,8 @@ describe.each(kinds)('a charge in progress under another %s handle', (_kind, han
   test('is waited for, and fails the waiting call once it is unknown', async () => {
     const { service, answer, first, second } = await twoCalls();
     answer(500);
-    expect(await failureOf(first)).toBeInstanceOf(OutcomeUnknownError);
-    expect(await failureOf(second)).toBeInstanceOf(OutcomeUnknownError);
+    expect(await catchError(first)).toBeInstanceOf(OutcomeUnknownError);
+    expect(await catchError(second)).toBeInstanceOf(OutcomeUnknownError);
     expect(service.requests).toHaveLength(1);
   });
 });
@@ -87,11 +91,11 @@ test.each(clocks)('waits a lease for a dead process by %s, then fails with unkno
   const began = Date.now();
   const shared = sharedStore();
   const { service } = await patientService();
-  await failureOf(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
+  await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
   shared.setClock(() => clock(Date.now(), began));
 
   let ended = false;
-  const call = failureOf(charged(service.client({ journal: shared.journal() }))).finally(() => {
+  const call = catchError(charged(service.client({ journal: shared.journal() }))).finally(() => {
     ended = true;
   });
   await turns();
@@ -126,7 +130,7 @@ describe('a wait for a charge in progress', () => {
     fakeClocks();
     const shared = sharedStore();
     const { service } = await patientService();
-    await failureOf(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
+    await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
     let waits = false;
     const client = service.client({
       journal: shared.journal(),
@@ -134,7 +138,7 @@ describe('a wait for a charge in progress', () => {
         waits = true;
       },
     });
-    const call = failureOf(charged(client, { signal }));
+    const call = catchError(charged(client, { signal }));
     await until(() => waits);
     await turns();
     return { service, client, call };

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { charged } from '../../helpers/keyed-calls.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
 /** A client, and how many listeners there are on the signals that it made for itself, such as that of `close()`. */
@@ -27,8 +27,8 @@ function watched(make: () => PaymentsClient): { client: PaymentsClient; listener
 test('leaves no listener on the signal of close() for each keyed call', async () => {
   const service = await startService((response, { body }) =>
     JSON.parse(body).amount === 30
-      ? json(response, 500, {})
-      : json(response, 200, answers.chargeMobileMoney()),
+      ? sendJson(response, 500, {})
+      : sendJson(response, 200, successBodies.chargeMobileMoney()),
   );
   const { client, listeners } = watched(() => service.client({ journal: memoryJournal() }));
   const before = listeners();
@@ -36,17 +36,18 @@ test('leaves no listener on the signal of close() for each keyed call', async ()
     const idempotencyKey = `order-${orders}`;
     await charged(client, { idempotencyKey });
     await charged(client, { idempotencyKey });
-    await failureOf(client.chargeMobileMoney({ ...charge, amount: 40 }, { idempotencyKey }));
-    await failureOf(client.chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey: `${orders}` }));
-    await failureOf(charged(client, { idempotencyKey, signal: AbortSignal.abort() }));
+    await catchError(client.chargeMobileMoney({ ...charge, amount: 40 }, { idempotencyKey }));
+    await catchError(client.chargeMobileMoney({ ...charge, amount: 30 }, { idempotencyKey: `${orders}` }));
+    await catchError(charged(client, { idempotencyKey, signal: AbortSignal.abort() }));
   }
   expect(listeners()).toBe(before);
 });
 
 test('leaves no listener on it for each retry', async () => {
   const service = await startService((response, { method }, count) => {
-    if (count % 3 !== 0) json(response, 429, {});
-    else json(response, 200, method === 'GET' ? answers.verify() : answers.chargeMobileMoney());
+    if (count % 3 !== 0) sendJson(response, 429, {});
+    else
+      sendJson(response, 200, method === 'GET' ? successBodies.verify() : successBodies.chargeMobileMoney());
   });
   const { client, listeners } = watched(() => service.client({ journal: memoryJournal(), maxRetries: 2 }));
   vi.spyOn(Math, 'random').mockReturnValue(0);

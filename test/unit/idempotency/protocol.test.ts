@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
 import { type Journal, memoryJournal, protocol } from '../../../src/journal/index.ts';
 import { charged, replayOf } from '../../helpers/keyed-calls.ts';
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** A journal as a merchant writes it, that counts its steps. */
 class CountingJournal implements Journal {

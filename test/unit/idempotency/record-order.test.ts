@@ -3,7 +3,7 @@ import type { JournalEntry } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
   test.each(posts)('holds the intent of %s before the request is sent', async (operation) => {
@@ -12,7 +12,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     const found: (JournalEntry | null)[] = [];
     const service = await startService(async (response) => {
       found.push(await other.read(KEY));
-      json(response, 200, answers[operation]());
+      sendJson(response, 200, successBodies[operation]());
     });
     await keyed[operation](service.client({ journal: handle() }));
     expect(found).toMatchObject([
@@ -22,7 +22,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
 
   test.each(posts)('holds the result of %s before the caller gets it', async (operation) => {
     const handle = handles();
-    const service = await startService((response) => json(response, 200, answers[operation]()));
+    const service = await startService((response) => sendJson(response, 200, successBodies[operation]()));
     const call = keyed[operation](service.client({ journal: handle() }));
     const other = handle();
     const seen = call.then(() => other.read(KEY));
@@ -34,9 +34,9 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     [502, 'unknown'],
   ])('holds that the answer was %i before the caller hears of it: %s', async (status, state) => {
     const handle = handles();
-    const service = await startService((response) => json(response, status, {}));
+    const service = await startService((response) => sendJson(response, status, {}));
     const call = charged(service.client({ journal: handle() }));
-    await failureOf(call);
+    await catchError(call);
     expect(await handle().read(KEY)).toMatchObject({ state });
   });
 });
@@ -52,7 +52,9 @@ test('sends nothing until the claim is recorded', async () => {
       return shared.journal().claim(...step);
     },
   });
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   // Another request fits in between, so that one sent too early would have arrived.
   const call = charged(service.client({ journal }));
   await asked.promise;
@@ -76,7 +78,9 @@ test('returns nothing until the result is recorded', async () => {
       return journal.complete(...step);
     },
   });
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const call = charged(service.client({ journal: late })).then(() => order.push('told'));
   await ended.promise;
   await call;

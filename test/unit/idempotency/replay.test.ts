@@ -2,11 +2,18 @@ import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test } from
 import type { InitializedPayment, MobileMoneyCharge, PaymentsEvent } from '../../../src/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
-import { answers, charge, json, payment, type Service, startService } from '../../helpers/service.ts';
-import { sized } from '../../helpers/sized.ts';
+import {
+  charge,
+  payment,
+  type Service,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 import { startMock } from '../testing/start-mock.ts';
 
-const COUNT = sized(40, 200);
+const COUNT = chooseSize(40, 200);
 
 /** Each payment that the service makes has a reference of its own. */
 async function countingService(): Promise<Service> {
@@ -14,13 +21,17 @@ async function countingService(): Promise<Service> {
     const reference = `TXN-${count}`;
     if (path.endsWith('initialize')) {
       const checkout_url = `https://pay.example/checkout/${reference}`;
-      json(
+      sendJson(
         response,
         200,
-        answers.initialize({ reference, checkout_url, channel: ['card', { fee: '0.10' }] }),
+        successBodies.initialize({ reference, checkout_url, channel: ['card', { fee: '0.10' }] }),
       );
     } else
-      json(response, 201, answers.chargeMobileMoney({ reference, prompt: { seconds: 90 }, tags: [1, null] }));
+      sendJson(
+        response,
+        201,
+        successBodies.chargeMobileMoney({ reference, prompt: { seconds: 90 }, tags: [1, null] }),
+      );
   });
 }
 
@@ -82,13 +93,13 @@ describe('a replayed result', () => {
   let answer: unknown;
   beforeEach(async () => {
     events = [];
-    const service = await startService((response) => json(response, 200, answer));
+    const service = await startService((response) => sendJson(response, 200, answer));
     client = service.client({ journal: journals?.()(), onEvent: (event) => events.push(event) });
     onTestFinished(() => expect(service.requests).toHaveLength(1));
   });
 
   test('keeps a status that the service does not document, with its type', async () => {
-    answer = answers.chargeMobileMoney({ status: 'queued' });
+    answer = successBodies.chargeMobileMoney({ status: 'queued' });
     const first = await charged(client);
     const again = await charged(client);
     expect(again).toEqual(replayOf(first));
@@ -96,26 +107,26 @@ describe('a replayed result', () => {
   });
 
   test('keeps amount and currency as the service wrote them', async () => {
-    answer = answers.chargeMobileMoney({ amount: '25.5', currency: 'ghs' });
+    answer = successBodies.chargeMobileMoney({ amount: '25.5', currency: 'ghs' });
     await charged(client);
     expect(await charged(client)).toMatchObject({ amount: '25.5', currency: 'ghs' });
   });
 
   test('has replayed: true and an empty message', async () => {
-    answer = answers.chargeMobileMoney({ replayed: true });
+    answer = successBodies.chargeMobileMoney({ replayed: true });
     const first = await charged(client);
     expect(first).toMatchObject({ replayed: false, message: expect.stringContaining('prompt') });
     expect(await charged(client)).toMatchObject({ replayed: true, message: '' });
   });
 
   test('has replayed: true for a payment too', async () => {
-    answer = answers.initialize({ replayed: 'yes' });
+    answer = successBodies.initialize({ replayed: 'yes' });
     expect(await keyed.initialize(client)).toMatchObject({ replayed: false });
     expect(await keyed.initialize(client)).toMatchObject({ replayed: true });
   });
 
   test('has the type of the operation', async () => {
-    answer = answers.initialize();
+    answer = successBodies.initialize();
     const first = client.initialize(payment, { idempotencyKey: KEY });
     expectTypeOf(first).resolves.toEqualTypeOf<InitializedPayment>();
     expectTypeOf(client.chargeMobileMoney).returns.resolves.toEqualTypeOf<MobileMoneyCharge>();
@@ -123,7 +134,7 @@ describe('a replayed result', () => {
   });
 
   test('is reported as an event, with its reference', async () => {
-    answer = answers.chargeMobileMoney();
+    answer = successBodies.chargeMobileMoney();
     await charged(client);
     events.length = 0;
     await charged(client);

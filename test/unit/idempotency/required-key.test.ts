@@ -2,11 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
-import { answers, charge, failureOf, json, payment, startService } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const serve = () =>
   startService((response, { path }) =>
-    json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
+    sendJson(
+      response,
+      200,
+      path.endsWith('initialize') ? successBodies.initialize() : successBodies.chargeMobileMoney(),
+    ),
   );
 
 /** As JavaScript, or a type without exactOptionalPropertyTypes, gives them. */
@@ -26,7 +30,7 @@ describe('a client with a journal', () => {
     const client = service.client({ journal: shared.journal() });
     // A queue retries a failed job.
     for (let attempts = 0; attempts < 3; attempts++) {
-      const failure = await failureOf(client.chargeMobileMoney(charge, options));
+      const failure = await catchError(client.chargeMobileMoney(charge, options));
       expect(failure).toBeInstanceOf(ConfigurationError);
       expect(failure).toMatchObject({
         operation: 'chargeMobileMoney',
@@ -56,7 +60,7 @@ describe('a client with a journal', () => {
     await client.initialize(payment, { timeout: 5_000 });
     await client.initialize(payment, { idempotencyKey: null });
     expect(service.requests).toHaveLength(3);
-    const failure = await failureOf(client.initialize(payment, undefinedKey()));
+    const failure = await catchError(client.initialize(payment, undefinedKey()));
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({ operation: 'initialize', outcome: 'not_sent' });
     expect(service.requests).toHaveLength(3);
@@ -78,9 +82,9 @@ describe('a client without a journal', () => {
     const service = await serve();
     const client = service.client();
     const charging = client.chargeMobileMoney(charge, undefinedKey());
-    expect(await failureOf(charging)).toBeInstanceOf(ConfigurationError);
+    expect(await catchError(charging)).toBeInstanceOf(ConfigurationError);
     const starting = client.initialize(payment, undefinedKey());
-    expect(await failureOf(starting)).toBeInstanceOf(ConfigurationError);
+    expect(await catchError(starting)).toBeInstanceOf(ConfigurationError);
     expect(service.requests).toEqual([]);
   });
 });

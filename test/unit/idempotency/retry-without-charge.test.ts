@@ -11,7 +11,7 @@ import {
   refusedConnection,
   replayOf,
 } from '../../helpers/keyed-calls.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const rejections: [string, number, unknown][] = [
   ...[400, 401, 403, 404, 409, 422, 429].map((status): [string, number, unknown] => [
@@ -25,11 +25,11 @@ const rejections: [string, number, unknown][] = [
 describe.each(rejections)('after %s', (_what, status, body) => {
   test.each(posts)('rejects %s, and sends again under the same key', async (operation) => {
     const service = await startService((response, _request, count) =>
-      count === 1 ? json(response, status, body) : json(response, 200, answers[operation]()),
+      count === 1 ? sendJson(response, status, body) : sendJson(response, 200, successBodies[operation]()),
     );
     const journal = memoryJournal();
     const client = service.client({ journal });
-    expect(await failureOf(keyed[operation](client))).toMatchObject({ outcome: 'rejected' });
+    expect(await catchError(keyed[operation](client))).toMatchObject({ outcome: 'rejected' });
     expect(await journal.read(KEY)).toMatchObject({ state: 'rejected' });
     const result = await keyed[operation](client);
     expect(await keyed[operation](client)).toEqual(replayOf(result));
@@ -62,11 +62,13 @@ const unsent: [string, string, Unsent][] = [
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
   test.each(unsent)('sends again under the same key if %s', async (_what, ended, how) => {
-    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const service = await startService((response) =>
+      sendJson(response, 200, successBodies.chargeMobileMoney()),
+    );
     const handle = handles();
     const [options, callOptions] = await how();
     const failing = service.client({ journal: handle(), ...options });
-    const failure = await failureOf(charged(failing, callOptions));
+    const failure = await catchError(charged(failing, callOptions));
     expect(failure).toMatchObject(ended === 'abort' ? { message: 'the customer left' } : { outcome: ended });
     expect(await handle().read(KEY)).toMatchObject({ state: 'not_sent' });
     const client = service.client({ journal: handle() });
@@ -77,11 +79,11 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
 
   test('lets one of many concurrent retries send', async () => {
     const service = await startService((response, _request, count) =>
-      count === 1 ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
+      count === 1 ? sendJson(response, 422, {}) : sendJson(response, 200, successBodies.chargeMobileMoney()),
     );
     const handle = handles();
     const clients = Array.from({ length: 10 }, () => service.client({ journal: handle() }));
-    await failureOf(charged(service.client({ journal: handle() })));
+    await catchError(charged(service.client({ journal: handle() })));
     const results = await Promise.all(clients.map((client) => charged(client)));
     expect(new Set(results.map(({ reference }) => reference))).toEqual(new Set(['TXN-8f2c61d0']));
     expect(service.requests).toHaveLength(2);
@@ -90,7 +92,9 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   test('sends waiting calls in turn while the service rejects', async () => {
     const refusals = 3;
     const service = await startService((response, _request, count) =>
-      count <= refusals ? json(response, 422, {}) : json(response, 200, answers.chargeMobileMoney()),
+      count <= refusals
+        ? sendJson(response, 422, {})
+        : sendJson(response, 200, successBodies.chargeMobileMoney()),
     );
     const client = service.client({ journal: handles()() });
     const ends = await Promise.allSettled(Array.from({ length: 8 }, () => charged(client)));
@@ -102,7 +106,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
 test('makes one record and one charge for a retried 429', async () => {
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
-    count < 3 ? json(response, 429, {}) : json(response, 201, answers.chargeMobileMoney()),
+    count < 3 ? sendJson(response, 429, {}) : sendJson(response, 201, successBodies.chargeMobileMoney()),
   );
   const client = service.client({ journal: shared.journal(), maxRetries: 2 });
   const first = await charged(client);
@@ -114,11 +118,11 @@ test('makes one record and one charge for a retried 429', async () => {
 test('leaves the key unresolved after a 429 and a lost response', async () => {
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
-    count === 1 ? json(response, 429, {}) : response.destroy(),
+    count === 1 ? sendJson(response, 429, {}) : response.destroy(),
   );
   const client = service.client({ journal: shared.journal(), maxRetries: 5 });
-  expect(await failureOf(charged(client))).toMatchObject({ outcome: 'unknown' });
-  expect(await failureOf(charged(client))).toMatchObject({ outcome: 'unknown' });
+  expect(await catchError(charged(client))).toMatchObject({ outcome: 'unknown' });
+  expect(await catchError(charged(client))).toMatchObject({ outcome: 'unknown' });
   expect(service.requests).toHaveLength(2);
   expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
 });
@@ -128,14 +132,14 @@ test('frees the key after an abort in the pause of a 429', async () => {
   const abort = new AbortController();
   const service = await startService((response, _request, count) =>
     count === 1
-      ? json(response, 429, {}, { 'retry-after': '25' })
-      : json(response, 200, answers.chargeMobileMoney()),
+      ? sendJson(response, 429, {}, { 'retry-after': '25' })
+      : sendJson(response, 200, successBodies.chargeMobileMoney()),
   );
   const onEvent = ({ type }: { type: string }) => {
     if (type === 'retry') setImmediate(() => abort.abort());
   };
   const client = service.client({ journal: shared.journal(), maxRetries: 2, onEvent });
-  expect(await failureOf(charged(client, { signal: abort.signal }))).toBe(abort.signal.reason);
+  expect(await catchError(charged(client, { signal: abort.signal }))).toBe(abort.signal.reason);
   await charged(client);
   expect(shared.states(KEY)).toEqual(['begun', 'not_sent', 'begun', 'completed']);
 });

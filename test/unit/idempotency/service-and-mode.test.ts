@@ -3,14 +3,18 @@ import { ConfigurationError } from '../../../src/index.ts';
 import { type Claim, createJournal, type Journal, type JournalStore } from '../../../src/journal/index.ts';
 import { kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
-import { answers, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 const LIVE_KEY = 'sk_live_4vK9qLm2Xw7RtZ';
 
 const serve = () =>
   startService((response, { path }) =>
-    json(response, 200, path.endsWith('initialize') ? answers.initialize() : answers.chargeMobileMoney()),
+    sendJson(
+      response,
+      200,
+      path.endsWith('initialize') ? successBodies.initialize() : successBodies.chargeMobileMoney(),
+    ),
   );
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
@@ -20,7 +24,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     await charged(service.client({ journal: handle() }));
     for (const idempotencyKey of [KEY, 'order-18']) {
       const client = other.client({ journal: handle() });
-      const failure = await failureOf(keyed[operation](client, { idempotencyKey }));
+      const failure = await catchError(keyed[operation](client, { idempotencyKey }));
       expect(failure).toBeInstanceOf(ConfigurationError);
       expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
       expect(String(failure)).toContain('belongs to another base URL or mode');
@@ -40,7 +44,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     const service = await serve();
     await charged(service.client({ journal: handle(), apiKey: first }));
     for (const apiKey of [second, () => second]) {
-      const failure = await failureOf(charged(service.client({ journal: handle(), apiKey })));
+      const failure = await catchError(charged(service.client({ journal: handle(), apiKey })));
       expect(failure).toBeInstanceOf(ConfigurationError);
       expect(String(failure)).toContain(says);
       expect(Object(failure).message.length).toBeLessThanOrEqual(200);
@@ -156,7 +160,7 @@ test.each([
   const service = await serve();
   await charged(service.client({ journal: shared.journal() }));
   for (const [key, kept] of shared.records) if (key !== KEY) shared.records.set(key, { ...kept, text });
-  const failure = await failureOf(
+  const failure = await catchError(
     charged(service.client({ journal: shared.journal() }), { idempotencyKey: 'order-18' }),
   );
   expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: false });
@@ -188,7 +192,7 @@ describe('an apiKey function', () => {
       return second;
     };
     const journal = { ...shared.journal(), claim };
-    const call = failureOf(charged(service.client({ journal, apiKey: () => keys.shift() ?? LIVE_KEY })));
+    const call = catchError(charged(service.client({ journal, apiKey: () => keys.shift() ?? LIVE_KEY })));
     expect(await other.complete(await held.promise, { state: 'not_sent' })).toBe(true);
     const failure = await call;
     expect(failure).toBeInstanceOf(ConfigurationError);
@@ -201,14 +205,14 @@ describe('an apiKey function', () => {
 
   test('sends no retry if its key changes mode', async () => {
     const shared = sharedStore();
-    const service = await startService((response) => json(response, 429, {}));
+    const service = await startService((response) => sendJson(response, 429, {}));
     const keys = [TEST_KEY];
     const client = service.client({
       journal: shared.journal(),
       apiKey: () => keys.shift() ?? LIVE_KEY,
       maxRetries: 3,
     });
-    expect(await failureOf(charged(client))).toBeInstanceOf(ConfigurationError);
+    expect(await catchError(charged(client))).toBeInstanceOf(ConfigurationError);
     expect(service.requests).toHaveLength(1);
     expect(shared.states(KEY)).toEqual(['begun', 'not_sent']);
   });
@@ -217,7 +221,7 @@ describe('an apiKey function', () => {
     const shared = sharedStore();
     const service = await serve();
     const apiKey = () => Promise.reject(new Error('no vault'));
-    const failure = await failureOf(charged(service.client({ journal: shared.journal(), apiKey })));
+    const failure = await catchError(charged(service.client({ journal: shared.journal(), apiKey })));
     expect(failure).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: true });
     expect([...shared.writes, ...service.requests]).toEqual([]);
   });
@@ -232,7 +236,7 @@ describe('an apiKey function', () => {
     };
     const abort = new AbortController();
     const client = service.client({ journal: shared.journal(), apiKey });
-    const call = failureOf(charged(client, { signal: abort.signal }));
+    const call = catchError(charged(client, { signal: abort.signal }));
     await asked.promise;
     if (by === 'abort') abort.abort();
     else client.close();

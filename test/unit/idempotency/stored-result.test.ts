@@ -3,11 +3,21 @@ import { OutcomeUnknownError } from '../../../src/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, replayOf } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
-import { API_KEY, answers, EMAIL, failureOf, json, PHONE, startService } from '../../helpers/service.ts';
+import {
+  API_KEY,
+  catchError,
+  EMAIL,
+  PHONE,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 const started = async (checkout_url: string) => {
   const shared = sharedStore();
-  const service = await startService((response) => json(response, 200, answers.initialize({ checkout_url })));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.initialize({ checkout_url })),
+  );
   const client = service.client({ journal: shared.journal() });
   const first = await keyed.initialize(client);
   return { shared, service, client, first };
@@ -38,7 +48,7 @@ describe('a checkout_url that', () => {
   ])('%s is never replayed damaged: its key is unknown, until it is resolved', async (_what, address) => {
     const { shared, service, client, first } = await started(address);
     expect(first.checkout_url).toBe(address);
-    const failure = await failureOf(keyed.initialize(client));
+    const failure = await catchError(keyed.initialize(client));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ reference: first.reference, idempotencyKey: KEY });
     expect(String(failure)).not.toContain('p.example');
@@ -66,8 +76,10 @@ describe('a long response is truncated, and its charge is replayed', () => {
 
   test.each(lengthy)('%s', async (_what, extra, message) => {
     const shared = sharedStore();
-    const data = { ...extra, ...answers.chargeMobileMoney(extra).data };
-    const service = await startService((response) => json(response, 200, { status: true, message, data }));
+    const data = { ...extra, ...successBodies.chargeMobileMoney(extra).data };
+    const service = await startService((response) =>
+      sendJson(response, 200, { status: true, message, data }),
+    );
     const client = service.client({ journal: shared.journal() });
     const first = await charged(client);
     const again = await charged(client);
@@ -81,8 +93,12 @@ describe('a long response is truncated, and its charge is replayed', () => {
 
   test('keeps the short fields beside it', async () => {
     const shared = sharedStore();
-    const answer = answers.chargeMobileMoney({ note: filler, processor: 'MP-1', fees: [{ amount: 0.5 }] });
-    const service = await startService((response) => json(response, 200, answer));
+    const answer = successBodies.chargeMobileMoney({
+      note: filler,
+      processor: 'MP-1',
+      fees: [{ amount: 0.5 }],
+    });
+    const service = await startService((response) => sendJson(response, 200, answer));
     const client = service.client({ journal: shared.journal() });
     await charged(client);
     expect(await charged(client)).toMatchObject({
@@ -99,13 +115,13 @@ test('returns the result if the runtime fails while it is stored', async () => {
     vi.spyOn(String.prototype, 'matchAll').mockImplementation(() => {
       throw new RangeError('no memory');
     });
-    json(response, 200, answers.chargeMobileMoney());
+    sendJson(response, 200, successBodies.chargeMobileMoney());
   });
   const client = service.client({ journal: shared.journal() });
   const charge = await keyed.chargeMobileMoney(client);
   vi.restoreAllMocks();
   expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
-  expect(await failureOf(keyed.chargeMobileMoney(client))).toMatchObject({
+  expect(await catchError(keyed.chargeMobileMoney(client))).toMatchObject({
     code: 'outcome_unknown',
     reference: charge.reference,
   });

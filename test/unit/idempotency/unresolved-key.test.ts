@@ -8,13 +8,13 @@ import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
-  answers,
+  catchError,
   charge,
   EMAIL,
-  failureOf,
-  json,
   PHONE,
+  sendJson,
   startService,
+  successBodies,
 } from '../../helpers/service.ts';
 
 type Fault = (response: ServerResponse) => unknown;
@@ -24,26 +24,26 @@ const unknownOutcomes: [string, Fault, reference?: string | undefined, options?:
   ['a reset', (response) => response.destroy()],
   // Long enough for the request to arrive on a busy machine.
   ['no response in time', () => {}, undefined, { timeout: 2_000 }],
-  ['a 500', (response) => json(response, 500, {})],
-  ['a 503 with Retry-After', (response) => json(response, 503, {}, { 'retry-after': '0' })],
-  ['a 408', (response) => json(response, 408, {})],
-  ['a redirect', (response) => json(response, 307, {}, { location: '/api/v1/elsewhere' })],
+  ['a 500', (response) => sendJson(response, 500, {})],
+  ['a 503 with Retry-After', (response) => sendJson(response, 503, {}, { 'retry-after': '0' })],
+  ['a 408', (response) => sendJson(response, 408, {})],
+  ['a redirect', (response) => sendJson(response, 307, {}, { location: '/api/v1/elsewhere' })],
   ['truncated JSON', (response) => response.end('{"status":true,"data":{"refer')],
   ['a page of HTML', (response) => response.end('<h1>paid</h1>')],
   [
     'a response without a status, with a reference',
-    (response) => json(response, 200, { status: true, data: { reference: 'TXN-seen' } }),
+    (response) => sendJson(response, 200, { status: true, data: { reference: 'TXN-seen' } }),
     'TXN-seen',
   ],
   [
     'another amount',
     (response) =>
-      json(response, 200, answers.chargeMobileMoney({ reference: 'TXN-other', amount: '255.00' })),
+      sendJson(response, 200, successBodies.chargeMobileMoney({ reference: 'TXN-other', amount: '255.00' })),
     'TXN-other',
   ],
   [
     'a rejection that names a transaction',
-    (response) => json(response, 200, { status: false, data: { reference: 'TXN-made' } }),
+    (response) => sendJson(response, 200, { status: false, data: { reference: 'TXN-made' } }),
     'TXN-made',
   ],
 ];
@@ -52,18 +52,18 @@ const unknownOutcomes: [string, Fault, reference?: string | undefined, options?:
 const startFaulty = (fault: Fault) =>
   startService((response, { path }, count) => {
     if (count === 1) return fault(response);
-    const made = path.endsWith('initialize') ? answers.initialize : answers.chargeMobileMoney;
-    return json(response, 200, made({ reference: `TXN-${count}` }));
+    const made = path.endsWith('initialize') ? successBodies.initialize : successBodies.chargeMobileMoney;
+    return sendJson(response, 200, made({ reference: `TXN-${count}` }));
   });
 
 describe.each(unknownOutcomes)('after %s', (_what, fault, reference, options) => {
   test.each(kinds)('leaves the key unresolved and sends nothing again (%s)', async (_kind, handles) => {
     const service = await startFaulty(fault);
     const handle = handles();
-    const first = await failureOf(charged(service.client({ journal: handle(), maxRetries: 3, ...options })));
+    const first = await catchError(charged(service.client({ journal: handle(), maxRetries: 3, ...options })));
     expect(first).toMatchObject({ outcome: 'unknown' });
     expect(await handle().read(KEY)).toMatchObject({ state: 'unknown', ...(reference && { reference }) });
-    const again = await failureOf(charged(service.client({ journal: handle(), maxRetries: 3 })));
+    const again = await catchError(charged(service.client({ journal: handle(), maxRetries: 3 })));
     expect(again).toBeInstanceOf(OutcomeUnknownError);
     expect(again).toMatchObject({
       operation: 'chargeMobileMoney',
@@ -79,10 +79,10 @@ test.each(posts)('leaves the key unresolved after an abort of %s in flight', asy
   const abort = new AbortController();
   const service = await startService(() => abort.abort());
   const client = service.client({ journal: memoryJournal() });
-  const first = await failureOf(keyed[operation](client, { signal: abort.signal }));
+  const first = await catchError(keyed[operation](client, { signal: abort.signal }));
   expect(first).toBeInstanceOf(OutcomeUnknownError);
   expect(first).toHaveProperty('cause', abort.signal.reason);
-  expect(await failureOf(keyed[operation](client))).toBeInstanceOf(OutcomeUnknownError);
+  expect(await catchError(keyed[operation](client))).toBeInstanceOf(OutcomeUnknownError);
   expect(service.requests).toHaveLength(1);
 });
 
@@ -91,7 +91,7 @@ describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
     const service = await startFaulty((response) => response.destroy());
     const handle = handles();
     const journal = handle();
-    await failureOf(charged(service.client({ journal: handle() })));
+    await catchError(charged(service.client({ journal: handle() })));
     return { service, journal, client: service.client({ journal: handle() }) };
   }
 
@@ -122,7 +122,7 @@ test('replays a resolved checkout payment with its checkout_url', async () => {
   const service = await startFaulty((response) => response.destroy());
   const journal = memoryJournal();
   const client = service.client({ journal });
-  await failureOf(keyed.initialize(client));
+  await catchError(keyed.initialize(client));
   const checkout_url = 'https://pay.example/checkout/TXN-found';
   await journal.resolve(KEY, { reference: 'TXN-found', checkout_url });
   expect(await keyed.initialize(client)).toEqual({
@@ -143,12 +143,12 @@ describe('the errors and events of an unresolved key', () => {
     const note = (level: string) => (line: string) => lines.push(`${level} ${line}`);
     const logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
     const service = await startFaulty((response) =>
-      json(response, 200, { status: true, data: { reference } }),
+      sendJson(response, 200, { status: true, data: { reference } }),
     );
     const journal = memoryJournal();
-    await failureOf(keyed[operation](service.client({ journal })));
+    await catchError(keyed[operation](service.client({ journal })));
     const client = service.client({ journal, logger, onEvent: (event) => events.push(event) });
-    return { failure: await failureOf(keyed[operation](client)), events, lines };
+    return { failure: await catchError(keyed[operation](client)), events, lines };
   }
 
   test('name the key, the reference to verify, and how to resolve it', async () => {
@@ -169,7 +169,7 @@ describe('the errors and events of an unresolved key', () => {
     const service = await startService((response) => response.destroy());
     const journal = memoryJournal();
     const idempotencyKey = `order 17 of ${EMAIL}, ${PHONE}`;
-    const failure = await failureOf(keyed[operation](service.client({ journal }), { idempotencyKey }));
+    const failure = await catchError(keyed[operation](service.client({ journal }), { idempotencyKey }));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     const shown =
       operation === 'initialize' ? /^order 17 of \[REDACTED\]/ : /^order 17 of \[REDACTED\], \[REDACTED\]$/;
@@ -184,8 +184,8 @@ describe('the errors and events of an unresolved key', () => {
 
   test('name the reference of the unusable response in the first call', async () => {
     const data = { reference: 'TXN-seen' };
-    const service = await startService((response) => json(response, 200, { status: true, data }));
-    const failure = await failureOf(charged(service.client({ journal: memoryJournal() })));
+    const service = await startService((response) => sendJson(response, 200, { status: true, data }));
+    const failure = await catchError(charged(service.client({ journal: memoryJournal() })));
     expect(failure).toMatchObject({ reference: 'TXN-seen', idempotencyKey: KEY });
     expect(String(failure)).toContain('Verify TXN-seen, then journal.resolve("order-17", { reference }');
   });
@@ -193,7 +193,7 @@ describe('the errors and events of an unresolved key', () => {
   test('have no key if the call had none', async () => {
     const service = await startService((response) => response.destroy());
     const client = service.client({ journal: memoryJournal() });
-    const failure = await failureOf(client.chargeMobileMoney(charge, { idempotencyKey: null }));
+    const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: null }));
     expect(failure).toMatchObject({ outcome: 'unknown', idempotencyKey: undefined });
     expect(String(failure)).not.toContain('journal');
   });

@@ -9,9 +9,17 @@ import {
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
-import { API_KEY, answers, EMAIL, failureOf, json, PHONE, startService } from '../../helpers/service.ts';
+import {
+  API_KEY,
+  catchError,
+  EMAIL,
+  PHONE,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
-const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 const thrown: [string, unknown][] = [
   ['nothing', undefined],
@@ -33,7 +41,7 @@ describe.each(thrown)("a merchant's journal that throws %s", (_what, fault) => {
       if (how === 'throws') throw fault;
       return Promise.reject(fault);
     };
-    const failure = await failureOf(
+    const failure = await catchError(
       charged(service.client({ journal: changed(sharedStore().journal(), { claim }) })),
     );
     expect(failure).toBeInstanceOf(JournalError);
@@ -60,7 +68,7 @@ test.each(nonsense)('sends nothing if claim returns %s: a charge might exist', a
   const service = await serve();
   const claim = () => Promise.resolve(JSON.parse(JSON.stringify(answer ?? null)));
   const journal = changed(sharedStore().journal(), { claim });
-  const failure = await failureOf(charged(service.client({ journal })));
+  const failure = await catchError(charged(service.client({ journal })));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
   expect(String(failure)).toContain('Nothing was sent.');
@@ -85,7 +93,7 @@ test.each(unreadable)('sends nothing and asks to verify a recorded result with %
   const service = await serve();
   const standing = { state: 'completed', result: { reference: 'TXN-1', ...result } } as const;
   const journal = changed(sharedStore().journal(), { claim: async () => standing });
-  const failure = await failureOf(charged(service.client({ journal })));
+  const failure = await catchError(charged(service.client({ journal })));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ reference: standing.result.reference, outcome: 'unknown' });
   expect(service.requests).toEqual([]);
@@ -99,7 +107,7 @@ test('names the reference if read throws after a lost claim', async () => {
       throw new Error('not written yet');
     },
   });
-  const failure = await failureOf(charged(service.client({ journal })));
+  const failure = await catchError(charged(service.client({ journal })));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ reference: 'TXN-8f2c61d0' });
 });
@@ -121,7 +129,7 @@ test('fails with unknown for a record that cannot be read', async () => {
     shared.records.set(KEY, { version: '1', text, writtenAt: 0 });
     const events: PaymentsEvent[] = [];
     const onEvent = (event: PaymentsEvent) => events.push(event);
-    const failure = await failureOf(charged(service.client({ journal: shared.journal(), onEvent })));
+    const failure = await catchError(charged(service.client({ journal: shared.journal(), onEvent })));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
     expect(String(failure)).toContain('a newer version of this package might have written it');

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions, InvalidInputError } from '../../../src/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const serve = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** Options as JavaScript can pass them. */
 const untyped = (options: Record<string, unknown>): CreateOptions => ({ ...options });
@@ -24,7 +24,7 @@ test.each(badKeys)('refuses a key that is %s, and records nothing', async (_what
     const service = await serve();
     const shared = sharedStore();
     const client = service.client({ journal: shared.journal() });
-    const failure = await failureOf(keyed[operation](client, untyped({ idempotencyKey: key })));
+    const failure = await catchError(keyed[operation](client, untyped({ idempotencyKey: key })));
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
     expect([...shared.writes, ...service.requests]).toEqual([]);
@@ -49,17 +49,17 @@ test('refuses invalid input before anything is recorded', async () => {
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
   const bad = client.chargeMobileMoney({ ...charge, amount: 0 }, { idempotencyKey: KEY });
-  expect(await failureOf(bad)).toBeInstanceOf(InvalidInputError);
+  expect(await catchError(bad)).toBeInstanceOf(InvalidInputError);
   const extra = charged(client, { extraBody: { amount: 3 } });
-  expect(await failureOf(extra)).toBeInstanceOf(InvalidInputError);
+  expect(await catchError(extra)).toBeInstanceOf(InvalidInputError);
   const timeout = charged(client, { timeout: -1 });
-  expect(await failureOf(timeout)).toBeInstanceOf(ConfigurationError);
+  expect(await catchError(timeout)).toBeInstanceOf(ConfigurationError);
   expect([...shared.writes, ...service.requests]).toEqual([]);
 });
 
 test('refuses a key without a journal', async () => {
   const service = await serve();
-  const failure = await failureOf(charged(service.client()));
+  const failure = await catchError(charged(service.client()));
   expect(failure).toBeInstanceOf(ConfigurationError);
   expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
   expect(service.requests).toEqual([]);
@@ -75,7 +75,7 @@ test('refuses a key for a read', async () => {
     () => client.check('TXN-1', options),
     async () => client.waitForFinalStatus('TXN-1', options),
   ];
-  for (const read of reads) expect(await failureOf(read())).toBeInstanceOf(ConfigurationError);
+  for (const read of reads) expect(await catchError(read())).toBeInstanceOf(ConfigurationError);
   expect([...shared.writes, ...service.requests]).toEqual([]);
 });
 
@@ -84,7 +84,7 @@ test('records nothing for an aborted signal, and rejects with its reason', async
   const shared = sharedStore();
   const signal = AbortSignal.abort(new Error('the customer left'));
   const client = service.client({ journal: shared.journal() });
-  expect(await failureOf(charged(client, { signal }))).toBe(signal.reason);
+  expect(await catchError(charged(client, { signal }))).toBe(signal.reason);
   expect([...shared.writes, ...service.requests]).toEqual([]);
 });
 
@@ -93,9 +93,9 @@ test('records nothing in a closed client', async () => {
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
   client.close();
-  expect(await failureOf(charged(client))).toMatchObject({ code: 'closed', outcome: 'not_sent' });
+  expect(await catchError(charged(client))).toMatchObject({ code: 'closed', outcome: 'not_sent' });
   const closing = service.client({ journal: shared.journal() });
-  const call = failureOf(charged(closing));
+  const call = catchError(charged(closing));
   closing.close();
   expect(await call).toMatchObject({ code: 'closed', outcome: 'not_sent', operation: 'chargeMobileMoney' });
   expect([...shared.writes, ...service.requests]).toEqual([]);

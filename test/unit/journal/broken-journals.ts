@@ -1,6 +1,6 @@
 import { createJournal, type Journal } from '../../../src/journal/index.ts';
 import type { OpenJournal } from '../../../src/testing/index.ts';
-import { type Kept, looseStore } from '../../helpers/loose-store.ts';
+import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
 import {
   AGAIN,
   ANSWER,
@@ -19,9 +19,9 @@ import {
 
 /** A journal that is not made by createJournal, or not well. */
 const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal => {
-  const records = new Map<string, Kept>();
+  const records = new Map<string, StoredEntry>();
   return (options) => {
-    const journal = createJournal(looseStore(records), options);
+    const journal = createJournal(createFaultyStore(records), options);
     return { ...journal, ...change(journal) };
   };
 };

@@ -1,5 +1,5 @@
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
-import { type Kept, looseStore } from '../../helpers/loose-store.ts';
+import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
 import {
   AGAIN,
   BEGUN,
@@ -82,13 +82,13 @@ export const wrongStores: Wrong[] = [
   {
     what: 'frees a key while it is written',
     open: shared((records) => ({
-      ...looseStore(records),
+      ...createFaultyStore(records),
       async write(key, change) {
         const found = records.get(key);
         if ((found?.version ?? null) !== change.expected) return false;
         records.delete(key);
         await pause(50);
-        return looseStore(records, { fits: () => true }).write(key, change);
+        return createFaultyStore(records, { fits: () => true }).write(key, change);
       },
     })),
     found: DURING,
@@ -96,14 +96,14 @@ export const wrongStores: Wrong[] = [
   },
   {
     what: 'keeps its records in the handle',
-    open: (options) => createJournal(looseStore(new Map()), options),
+    open: (options) => createJournal(createFaultyStore(new Map()), options),
     found: BEGUN,
     says: 'a handle does not see the claim',
   },
   {
     what: 'keeps its answers in the handle',
     open: shared((records) => {
-      const store = looseStore(records);
+      const store = createFaultyStore(records);
       const seen = new Map<string, Awaited<ReturnType<JournalStore['read']>>>();
       return {
         ...store,
@@ -120,9 +120,9 @@ export const wrongStores: Wrong[] = [
   {
     what: 'answers before it wrote',
     open: shared((records) => ({
-      ...looseStore(records),
+      ...createFaultyStore(records),
       async write(key, change) {
-        setTimeout(() => looseStore(records).write(key, change), 100);
+        setTimeout(() => createFaultyStore(records).write(key, change), 100);
         return (records.get(key)?.version ?? null) === change.expected;
       },
     })),
@@ -132,9 +132,9 @@ export const wrongStores: Wrong[] = [
   {
     what: 'forgets when it is closed',
     open: (() => {
-      const records = new Map<string, Kept>();
+      const records = new Map<string, StoredEntry>();
       return (options) => ({
-        journal: createJournal(looseStore(records), options),
+        journal: createJournal(createFaultyStore(records), options),
         close: () => records.clear(),
       });
     })(),

@@ -13,9 +13,9 @@ import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { begunClaim } from '../../helpers/attempts.ts';
+import { claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
-import { answers, charge, json, startService } from '../../helpers/service.ts';
+import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 // Hundreds of charges, and each waits for the disk.
 vi.setConfig({ testTimeout: 120_000 });
@@ -138,7 +138,9 @@ describe.each(storages)('retention in %s', (name, make) => {
   const testable = test.skipIf(name === 'Redis' && !hasRedis);
 
   testable.each(wrong)('keeps a completed key when the clock goes %s', async (_how, clocks) => {
-    const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+    const service = await startService((response) =>
+      sendJson(response, 200, successBodies.chargeMobileMoney()),
+    );
     const storage = await make({ retention: 60_000 });
     const payments = service.client({ journal: storage.open() });
     // Before, and while the clock is wrong.
@@ -167,7 +169,7 @@ describe.each(storages)('retention in %s', (name, make) => {
       const lasting = storage.open();
       const use = async (key: string) => {
         const journal = short ? storage.open() : lasting;
-        await journal.complete(await begunClaim(journal, key), { state: 'not_sent' });
+        await journal.complete(await claimKey(journal, key), { state: 'not_sent' });
       };
       await use('order-17');
       // The retention, the week, and a day, since what is counted at once is a day at most.
@@ -185,22 +187,22 @@ describe.each(storages)('retention in %s', (name, make) => {
 test('keeps a key recorded at a wrong time that another process rolls back', async () => {
   const storage = await inPostgres({ retention: 60_000 });
   const journal = storage.open();
-  await begunClaim(journal, 'order-16');
+  await claimKey(journal, 'order-16');
   // This process cannot count the time while another one does.
   const hold = await storage.holdCountedTime();
   storage.ahead(-YEAR);
-  await journal.complete(await begunClaim(journal, 'order-17'), { state: 'rejected' });
+  await journal.complete(await claimKey(journal, 'order-17'), { state: 'rejected' });
   await hold.release();
   storage.ahead(0);
-  await begunClaim(journal, 'order-18');
+  await claimKey(journal, 'order-18');
   expect(await journal.read('order-17')).toMatchObject({ state: 'rejected' });
 });
 
 test('memoryJournal keeps a completed key when the clock jumps', async () => {
   const ahead = processClock();
   const journal = memoryJournal({ retention: 60_000 });
-  await journal.complete(await begunClaim(journal, 'order-17'), { state: 'not_sent' });
+  await journal.complete(await claimKey(journal, 'order-17'), { state: 'not_sent' });
   ahead(YEAR);
-  for (let index = 0; index < 10; index++) await begunClaim(journal, `order-${100 + index}`);
+  for (let index = 0; index < 10; index++) await claimKey(journal, `order-${100 + index}`);
   expect(await journal.read('order-17')).toMatchObject({ state: 'not_sent' });
 });

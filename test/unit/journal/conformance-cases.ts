@@ -1,15 +1,15 @@
 import { expect } from 'vitest';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
-import { type Decisions, type Kept, looseStore } from '../../helpers/loose-store.ts';
+import { createFaultyStore, type StoreDecisions, type StoredEntry } from '../../helpers/faulty-store.ts';
 
 /** Every handle is one on the same records. */
-export const shared = (storeOn: (records: Map<string, Kept>) => JournalStore): OpenJournal => {
-  const records = new Map<string, Kept>();
+export const shared = (storeOn: (records: Map<string, StoredEntry>) => JournalStore): OpenJournal => {
+  const records = new Map<string, StoredEntry>();
   return (options) => createJournal(storeOn(records), options);
 };
-export const deciding = (wrong: Partial<Decisions>): OpenJournal =>
-  shared((records) => looseStore(records, wrong));
+export const deciding = (wrong: Partial<StoreDecisions>): OpenJournal =>
+  shared((records) => createFaultyStore(records, wrong));
 export const pause = (milliseconds: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 

@@ -6,11 +6,11 @@ import { createJournal, type JournalStore } from '../../../src/journal/index.ts'
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
-import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { closedPort } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const counting = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const counting = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** A store whose next writes end as `fates` lists. */
 function faultyStore() {
@@ -56,7 +56,7 @@ describe('an unreachable database', () => {
     const socket = { reconnectStrategy: false } as const;
     const nodeRedis = createClient({ url: `redis://:${password}@127.0.0.1:${port}`, socket });
     nodeRedis.on('error', () => {});
-    await failureOf(nodeRedis.connect());
+    await catchError(nodeRedis.connect());
     return [postgresJournal(own), redisJournal(ioredis), redisJournal(nodeRedis)];
   };
 
@@ -64,14 +64,14 @@ describe('an unreachable database', () => {
     const service = await counting();
     for (const journal of await reached()) {
       const payments = service.client({ journal });
-      const claim = { key: 'order-17', version: 'any', intent: attempt };
+      const claim = { key: 'order-17', version: 'any', intent: chargeIntent };
       const failures = [
-        await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
-        await failureOf(journal.claim('order-17', attempt)),
-        await failureOf(journal.renew(claim)),
-        await failureOf(journal.complete(claim, { state: 'not_sent' })),
-        await failureOf(journal.read('order-17')),
-        await failureOf(journal.resolve('order-17', 'not_charged')),
+        await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
+        await catchError(journal.claim('order-17', chargeIntent)),
+        await catchError(journal.renew(claim)),
+        await catchError(journal.complete(claim, { state: 'not_sent' })),
+        await catchError(journal.read('order-17')),
+        await catchError(journal.resolve('order-17', 'not_charged')),
       ];
       for (const failure of failures) {
         expect(failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent' });
@@ -92,8 +92,8 @@ describe('an unreachable database', () => {
       write: () => Promise.reject(new Error(words)),
     });
     for (const failure of [
-      await failureOf(journal.read('order-17')),
-      await failureOf(journal.claim('order-17', attempt)),
+      await catchError(journal.read('order-17')),
+      await catchError(journal.claim('order-17', chargeIntent)),
     ]) {
       expect(`${failure} ${JSON.stringify(failure)} ${Object(failure).cause}`).not.toContain(password);
     }
@@ -104,7 +104,10 @@ describe('an unreachable database', () => {
       throw new Error('broken');
     };
     const journal = createJournal({ read: thrown, write: thrown });
-    for (const failure of [await failureOf(journal.read('a')), await failureOf(journal.claim('a', attempt))])
+    for (const failure of [
+      await catchError(journal.read('a')),
+      await catchError(journal.claim('a', chargeIntent)),
+    ])
       expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
   });
 });
@@ -113,17 +116,17 @@ describe('a failed write', () => {
   test('claims nothing if it was not done', async () => {
     const { store, next } = faultyStore();
     const journal = createJournal(store);
-    await begunClaim(journal, 'first');
+    await claimKey(journal, 'first');
     next('lost');
-    expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({ retryable: true });
-    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
+    expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({ retryable: true });
+    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
   });
 
   test.each(['response lost', 'done twice'] as const)('counts if it was done: %s', async (fate) => {
     const { store, next } = faultyStore();
     const journal = createJournal(store);
     next(fate, fate, fate, fate, fate);
-    const claim = await begunClaim(journal, 'order-17');
+    const claim = await claimKey(journal, 'order-17');
     const renewed = await journal.renew(claim);
     expect(renewed).not.toBeNull();
     expect(await journal.complete(renewed ?? claim, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(
@@ -139,26 +142,26 @@ describe('a failed write', () => {
   test('keeps the claim after a renewal without a response', async () => {
     const { store, next, unreadable, readable } = faultyStore();
     const journal = createJournal(store);
-    const claim = await begunClaim(journal, 'order-17');
+    const claim = await claimKey(journal, 'order-17');
     next('response lost');
     unreadable();
-    expect(await failureOf(journal.renew(claim))).toMatchObject({ name: 'JournalError' });
+    expect(await catchError(journal.renew(claim))).toMatchObject({ name: 'JournalError' });
     readable();
     expect(await journal.renew(claim)).not.toBeNull();
     expect(await journal.complete(claim, { state: 'completed', result: { reference: 'TXN-made' } })).toBe(
       true,
     );
-    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'completed' });
+    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'completed' });
   });
 
   test('records a completion without a response once', async () => {
     const { store, next, unreadable, readable } = faultyStore();
     const journal = createJournal(store);
-    const claim = await begunClaim(journal, 'order-17');
+    const claim = await claimKey(journal, 'order-17');
     const ending = { state: 'completed', result: { reference: 'TXN-made' } } as const;
     next('response lost');
     unreadable();
-    expect(await failureOf(journal.complete(claim, ending))).toMatchObject({ name: 'JournalError' });
+    expect(await catchError(journal.complete(claim, ending))).toMatchObject({ name: 'JournalError' });
     readable();
     expect(await journal.complete(claim, ending)).toBe(true);
     expect(await journal.complete(claim, { state: 'not_sent' })).toBe(false);
@@ -176,14 +179,14 @@ describe('a failed write', () => {
         throw new JournalError('in a transaction');
       },
     });
-    expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
+    expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({
       message: 'in a transaction',
     });
   });
 });
 
 describe('a record that cannot be read', () => {
-  const whole = { format: 1, ...attempt, state: 'not_sent' };
+  const whole = { format: 1, ...chargeIntent, state: 'not_sent' };
   test.each([
     ['of a newer format', { ...whole, format: 2 }],
     ['in a newer state', { ...whole, state: 'refunded' }],
@@ -210,16 +213,16 @@ describe('a record that cannot be read', () => {
     await store.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
     const journal = createJournal(store);
     const payments = service.client({ journal });
-    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }))).toMatchObject(
-      { name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false },
-    );
+    expect(
+      await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
+    ).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
     const other = memoryStore();
     await other.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
     const unread = createJournal(other);
     for (const failure of [
-      await failureOf(unread.claim('order-17', attempt)),
-      await failureOf(unread.read('order-17')),
-      await failureOf(unread.resolve('order-17', 'not_charged')),
+      await catchError(unread.claim('order-17', chargeIntent)),
+      await catchError(unread.read('order-17')),
+      await catchError(unread.resolve('order-17', 'not_charged')),
     ]) {
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
       expect(String(failure)).toContain('a newer version of this package might have written it');
@@ -235,12 +238,12 @@ test('sends nothing if the record changes at each attempt', async () => {
     read: async () => ({
       version: `${++version}`,
       // It does for the record of the service too.
-      text: JSON.stringify({ format: 1, ...attempt, state: 'not_sent' }),
+      text: JSON.stringify({ format: 1, ...chargeIntent, state: 'not_sent' }),
       age: 0,
     }),
     write: async () => false,
   });
-  expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
+  expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({
     name: 'JournalError',
     retryable: true,
   });

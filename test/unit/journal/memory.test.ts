@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 
 describe('memoryJournal conforms', () => {
   const store = memoryStore();
@@ -10,9 +10,11 @@ describe('memoryJournal conforms', () => {
 });
 
 test('memoryJournal shares no records unless it is given a store', async () => {
-  await begunClaim(memoryJournal(), 'order-17');
-  expect(await memoryJournal().claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
+  await claimKey(memoryJournal(), 'order-17');
+  expect(await memoryJournal().claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
   const store = memoryStore();
-  await begunClaim(memoryJournal({ store }), 'order-17');
-  expect(await memoryJournal({ store }).claim('order-17', attempt)).toMatchObject({ state: 'in_progress' });
+  await claimKey(memoryJournal({ store }), 'order-17');
+  expect(await memoryJournal({ store }).claim('order-17', chargeIntent)).toMatchObject({
+    state: 'in_progress',
+  });
 });

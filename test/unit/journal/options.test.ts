@@ -6,7 +6,7 @@ import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 
 const query = async () => ({ rows: [] });
 const makers: [string, (options: unknown) => unknown][] = [
@@ -41,7 +41,7 @@ describe.each([
     async (key) => {
       const journal = open();
       const settling = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged']);
-      expect(await failureOf(settling())).toBeInstanceOf(JournalError);
+      expect(await catchError(settling())).toBeInstanceOf(JournalError);
     },
   );
 });

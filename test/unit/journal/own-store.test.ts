@@ -5,7 +5,7 @@ import { afterAll, describe, test } from 'vitest';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
-import { tempFolder } from '../../helpers/temp-folder.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 /** A merchant's own journal, as the documentation of JournalStore describes it. */
 function tableStore(database: DatabaseSync): JournalStore {
@@ -84,7 +84,7 @@ function folderStore(root: string): JournalStore {
 }
 
 describe('a folder of files', () => {
-  const folder = tempFolder();
+  const folder = createTempFolder();
   afterAll(() => folder.remove());
   const cases = journalConformance((options) => createJournal(folderStore(folder.path), options));
   test.each(cases)('$name', ({ run }) => run());

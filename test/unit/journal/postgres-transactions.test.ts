@@ -2,9 +2,9 @@ import { Client, Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Journal } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
-import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 let server: DatabaseServer;
 let pool: Pool;
@@ -52,7 +52,7 @@ const refused = {
 };
 
 /** Counts the requests. */
-const counting = () => startService((response) => json(response, 200, answers.chargeMobileMoney()));
+const counting = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 describe('through the Pool', () => {
   test('records a charge that survives the rollback of an open transaction', async () => {
@@ -81,7 +81,7 @@ describe('through the Pool', () => {
     await forgotten.query('BEGIN');
     forgotten.release();
 
-    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+    expect(await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
       refused,
     );
     expect(service.requests).toEqual([]);
@@ -103,19 +103,19 @@ describe('through the Pool', () => {
       const forgotten = await own.connect();
       await forgotten.query(statement);
       forgotten.release();
-      expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: newKey() }))).toMatchObject(
-        {
-          name: 'JournalError',
-          outcome: 'not_sent',
-          retryable: false,
-          message: expect.stringContaining('Upgrade pg to 8.21 or later.'),
-        },
-      );
+      expect(
+        await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: newKey() })),
+      ).toMatchObject({
+        name: 'JournalError',
+        outcome: 'not_sent',
+        retryable: false,
+        message: expect.stringContaining('Upgrade pg to 8.21 or later.'),
+      });
     }
     expect(service.requests).toEqual([]);
     const key = newKey();
     const current = postgresJournal(pool);
-    await current.complete(await begunClaim(current, key), { state: 'unknown' });
+    await current.complete(await claimKey(current, key), { state: 'unknown' });
     await journal.resolve(key, { reference: 'TXN-found' });
     expect(await current.read(key)).toMatchObject({ state: 'completed' });
   });
@@ -128,7 +128,7 @@ describe('through the Pool', () => {
     const forgotten = await own.connect();
     const begun = forgotten.query('BEGIN');
     forgotten.release();
-    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+    expect(await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
       refused,
     );
     await begun;
@@ -149,10 +149,10 @@ describe('through the Pool', () => {
       const journal = postgresJournal(own);
       const blocker = await connected();
       const key = newKey();
-      await begunClaim(journal, key);
+      await claimKey(journal, key);
       await blocker.query('BEGIN');
       await blocker.query('SELECT 1 FROM payments_journal WHERE key = $1 FOR UPDATE', [key]);
-      const failure = failureOf(journal.claim(key, attempt));
+      const failure = catchError(journal.claim(key, chargeIntent));
       const pid = await waitingForLock(blocker);
       if (how === 'reset') Object(connections[0]).connection.stream.destroy(new Error('reset'));
       else await blocker.query('SELECT pg_terminate_backend($1)', [pid]);
@@ -167,11 +167,11 @@ describe('through the Pool', () => {
     own.on('error', () => {});
     onTestFinished(() => own.end());
     const journal = postgresJournal(own);
-    await begunClaim(journal, newKey());
+    await claimKey(journal, newKey());
     const client = await own.connect();
     const before = client.listenerCount('error');
     client.release();
-    for (let count = 0; count < 20; count++) await begunClaim(journal, newKey());
+    for (let count = 0; count < 20; count++) await claimKey(journal, newKey());
     const same = await own.connect();
     expect(same).toBe(client);
     expect(same.listenerCount('error')).toBe(before);
@@ -188,7 +188,7 @@ describe('through a Client', () => {
     const payments = service.client({ journal });
     const key = newKey();
     await client.query('BEGIN');
-    expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+    expect(await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
       refused,
     );
     await client.query('COMMIT');
@@ -201,10 +201,10 @@ describe('through a Client', () => {
   test('refuses to charge inside a failed transaction', async () => {
     const client = await connected();
     const journal = postgresJournal(client);
-    await begunClaim(journal, newKey());
+    await claimKey(journal, newKey());
     await client.query('BEGIN');
-    await failureOf(client.query('SELECT 1 / 0'));
-    expect(await failureOf(journal.claim(newKey(), attempt))).toMatchObject(refused);
+    await catchError(client.query('SELECT 1 / 0'));
+    expect(await catchError(journal.claim(newKey(), chargeIntent))).toMatchObject(refused);
     await client.query('ROLLBACK');
   });
 
@@ -214,15 +214,15 @@ describe('through a Client', () => {
       const client = await connected();
       const service = await counting();
       const journal = postgresJournal(client);
-      await begunClaim(journal, newKey());
+      await claimKey(journal, newKey());
       const transactions: Promise<unknown>[] = [];
       const claim: Journal['claim'] = (key, { service: _, ...others }) => {
         transactions.push(client.query('BEGIN'));
-        return journal.claim(key, { ...others, service: attempt.service });
+        return journal.claim(key, { ...others, service: chargeIntent.service });
       };
       const payments = service.client({ journal: { ...journal, claim } });
       const key = newKey();
-      expect(await failureOf(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
+      expect(await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
         refused,
       );
       await Promise.all(transactions);
@@ -237,7 +237,7 @@ describe('through a Client', () => {
     const client = await connected();
     const journal = postgresJournal(client);
     const key = newKey();
-    await journal.complete(await begunClaim(journal, key), { state: 'unknown' });
+    await journal.complete(await claimKey(journal, key), { state: 'unknown' });
 
     await client.query('BEGIN');
     await journal.resolve(key, 'not_charged');
@@ -257,10 +257,10 @@ describe('through a Client', () => {
     const resolving = postgresJournal(client);
     const journal = postgresJournal(pool);
     const key = newKey();
-    await journal.complete(await begunClaim(journal, key), { state: 'unknown' });
+    await journal.complete(await claimKey(journal, key), { state: 'unknown' });
     await client.query('BEGIN');
     await resolving.resolve(key, 'not_charged');
-    const claiming = journal.claim(key, attempt);
+    const claiming = journal.claim(key, chargeIntent);
     await waitingForLock(client);
     await client.query('COMMIT');
     expect(await claiming).toMatchObject({ state: 'claimed' });
@@ -277,7 +277,7 @@ describe('through a Client', () => {
       return client.query(text, values);
     };
     const journal = postgresJournal({ query, ...more });
-    expect(await failureOf(journal.claim(newKey(), attempt))).toMatchObject({
+    expect(await catchError(journal.claim(newKey(), chargeIntent))).toMatchObject({
       name: 'JournalError',
       retryable: false,
       message: expect.stringContaining(instead),

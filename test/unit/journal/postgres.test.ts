@@ -2,9 +2,9 @@ import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 
 let server: DatabaseServer;
@@ -70,11 +70,11 @@ test.each([
 ])('claims a key through %s after the database refused an overtaken write', async (what, open) => {
   const journal = postgresJournal(await open());
   const key = `overtaken through ${what}`;
-  await journal.complete(await begunClaim(journal, key), { state: 'rejected' });
+  await journal.complete(await claimKey(journal, key), { state: 'rejected' });
   const other = await ownClient();
   await other.query('BEGIN');
   await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-  const standing = journal.claim(key, attempt);
+  const standing = journal.claim(key, chargeIntent);
   const isBlocked = async () => {
     const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
     expect(rows).toHaveLength(1);
@@ -98,14 +98,14 @@ describe('migrate', () => {
 
   test('keeps the records', async () => {
     const journal = postgresJournal(pool);
-    await begunClaim(journal, 'before migrate');
+    await claimKey(journal, 'before migrate');
     await journal.migrate();
     expect(await journal.read('before migrate')).toMatchObject({ state: 'begun' });
   });
 
   test('throws the error of the database', async () => {
     const journal = postgresJournal(pool, { table: 'missing.journal' });
-    expect(String(await failureOf(journal.migrate()))).toContain('schema "missing" does not exist');
+    expect(String(await catchError(journal.migrate()))).toContain('schema "missing" does not exist');
   });
 });
 
@@ -114,7 +114,7 @@ test('uses the table of postgresSchema in a schema, with SQL words as names', as
   await pool.query(postgresSchema('order.user'));
   await pool.query(postgresSchema('order.user'));
   const journal = postgresJournal(pool, { table: 'order.user' });
-  await begunClaim(journal, 'in its own table');
+  await claimKey(journal, 'in its own table');
   expect(await postgresJournal(pool).read('in its own table')).toBeNull();
   const { rows } = await pool.query(`SELECT record ->> 'state' AS state FROM "order"."user"`);
   // The other record holds the service of the journal.
@@ -156,18 +156,18 @@ test('runs one statement for each step', async () => {
     await step();
     return statements;
   };
-  await begunClaim(journal, 'first');
+  await claimKey(journal, 'first');
   // The first reads which service the journal belongs to.
   expect(statements).toBe(2);
   statements = 0;
-  const claim = await begunClaim(journal, 'counted');
+  const claim = await claimKey(journal, 'counted');
   expect(statements).toBe(1);
   expect(await taken(() => journal.renew(claim))).toBe(1);
-  const again = await begunClaim(journal, 'counted too');
+  const again = await claimKey(journal, 'counted too');
   expect(await taken(() => journal.complete(again, { state: 'unknown' }))).toBe(1);
   expect(await taken(() => journal.read('counted'))).toBe(1);
   // A record that prevents the claim is read, and one that is resolved too.
-  expect(await taken(() => journal.claim('counted', attempt))).toBe(2);
+  expect(await taken(() => journal.claim('counted', chargeIntent))).toBe(2);
   expect(await taken(() => journal.resolve('counted too', { reference: 'TXN-found' }))).toBe(2);
 });
 
@@ -175,14 +175,14 @@ test('overrides synchronous_commit = off for its own writes only', async () => {
   const own = ownPool({ options: '-c synchronous_commit=off', max: 1 });
   const journal = postgresJournal(own, { table: 'watched' });
   await journal.migrate();
-  await begunClaim(journal, 'first');
+  await claimKey(journal, 'first');
   await own.query(`
     CREATE TABLE committed (how text);
     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO committed SELECT current_setting('synchronous_commit'); RETURN NULL; END $$;
     CREATE CONSTRAINT TRIGGER noting AFTER INSERT OR UPDATE ON watched
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();`);
-  const claim = await begunClaim(journal, 'order-17');
+  const claim = await claimKey(journal, 'order-17');
   await journal.complete(claim, { state: 'unknown' });
   await journal.resolve('order-17', { reference: 'TXN-found' });
   expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(3).fill({ how: 'on' }));
@@ -191,7 +191,7 @@ test('overrides synchronous_commit = off for its own writes only', async () => {
 
 test.each(['local', 'remote_write', 'on'])('keeps synchronous_commit = %s', async (setting) => {
   const own = ownPool({ options: `-c synchronous_commit=${setting}`, max: 1 });
-  await begunClaim(postgresJournal(own), `under ${setting}`);
+  await claimKey(postgresJournal(own), `under ${setting}`);
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: setting }]);
 });
 
@@ -199,8 +199,8 @@ test('deletes expired records in small steps, and keeps unresolved ones', async 
   const journal = postgresJournal(pool, { table: 'dropping', retention: 60_000 });
   await journal.migrate();
   for (let index = 0; index < 30; index++) {
-    await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
-    await journal.complete(await begunClaim(journal, `doubtful ${index}`), { state: 'unknown' });
+    await journal.complete(await claimKey(journal, `old ${index}`), { state: 'rejected' });
+    await journal.complete(await claimKey(journal, `doubtful ${index}`), { state: 'unknown' });
   }
   const rows = async (pattern: string) => {
     const { rows } = await pool.query('SELECT key FROM dropping WHERE key LIKE $1', [pattern]);
@@ -209,16 +209,16 @@ test('deletes expired records in small steps, and keeps unresolved ones', async 
   const later = (milliseconds: number) =>
     pool.query('UPDATE dropping SET kept_until = kept_until - $1', [milliseconds]);
   await later(7 * 24 * 60 * 60 * 1000 + 30_000);
-  await begunClaim(journal, 'new 0');
+  await claimKey(journal, 'new 0');
   expect(await rows('old %')).toBe(30);
   await later(30_000);
   expect(await journal.read('old 29')).toMatchObject({ state: 'rejected' });
-  expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
+  expect(await journal.claim('old 29', { ...chargeIntent, fingerprint: 'other' })).toMatchObject({
     state: 'claimed',
   });
   expect(await rows('old %')).toBe(20);
-  await begunClaim(journal, 'new 1');
-  await begunClaim(journal, 'new 2');
+  await claimKey(journal, 'new 1');
+  await claimKey(journal, 'new 2');
   // The one that was claimed again.
   expect(await rows('old %')).toBe(1);
   expect(await rows('doubtful %')).toBe(30);

@@ -5,13 +5,15 @@ import type { JournalWarningEvent, PaymentsEvent } from '../../../src/index.ts';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
-import { answers, charge, json, startService } from '../../helpers/service.ts';
+import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const patient = { timeout: 10_000 };
 
 /** A client of the package over a journal, with the warnings that it reported and logged. */
 async function listening(journal: Journal) {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const events: JournalWarningEvent[] = [];
   const warned: string[] = [];
   const nothing = () => {};

@@ -3,9 +3,9 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 
 let server: DatabaseServer;
@@ -57,10 +57,10 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journals = [redisJournal(ioredis()), redisJournal(two), redisJournal(three)];
     for (const [index, writer] of journals.entries()) {
       const key = `read by all ${index}`;
-      await writer.complete(await begunClaim(writer, key), { state: 'unknown', reference: 'TXN-perhaps' });
+      await writer.complete(await claimKey(writer, key), { state: 'unknown', reference: 'TXN-perhaps' });
       for (const reader of journals) {
         expect(await reader.read(key)).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
-        expect(await reader.claim(key, attempt)).toMatchObject({ state: 'unknown' });
+        expect(await reader.claim(key, chargeIntent)).toMatchObject({ state: 'unknown' });
       }
     }
   });
@@ -73,7 +73,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const client = ioredis(options);
     const journal = redisJournal(client);
     const key = `under ${options}`;
-    const all = await Promise.all(Array.from({ length: 10 }, () => journal.claim(key, attempt)));
+    const all = await Promise.all(Array.from({ length: 10 }, () => journal.claim(key, chargeIntent)));
     expect(all.filter(({ state }) => state === 'claimed')).toHaveLength(1);
     expect(all.filter(({ state }) => state === 'in_progress')).toHaveLength(9);
     expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
@@ -88,10 +88,10 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       return client.call(command, ...args);
     };
     const journal = redisJournal({ call });
-    await begunClaim(journal, 'first');
+    await claimKey(journal, 'first');
     expect(named.every((name, index) => index % 2 === 1 || name === '1')).toBe(true);
     named.length = 0;
-    await journal.read((await begunClaim(journal, 'clustered')).key);
+    await journal.read((await claimKey(journal, 'clustered')).key);
     expect(named).toEqual(['1', 'payments:journal:clustered', '1', 'payments:journal:clustered']);
     const cluster = new Cluster([{ port, host: '127.0.0.1' }], { lazyConnect: true });
     expect(redisJournal(cluster)).toHaveProperty('lease', 10_000);
@@ -100,7 +100,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
 
   test('keeps journals of two prefixes apart', async () => {
     const client = ioredis();
-    await begunClaim(redisJournal(client, { prefix: 'one:' }), 'order-17');
+    await claimKey(redisJournal(client, { prefix: 'one:' }), 'order-17');
     expect(await redisJournal(client, { prefix: 'two:' }).read('order-17')).toBeNull();
     expect(await client.exists('one:order-17')).toBe(1);
   });
@@ -108,26 +108,26 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   test('takes the age from the clock of Redis', async () => {
     const client = ioredis();
     const journal = redisJournal(client, { lease: 5_000 });
-    await begunClaim(journal, 'aged');
+    await claimKey(journal, 'aged');
     await client.hincrby('payments:journal:aged', 'written_at', -4_000);
-    expect(await journal.claim('aged', attempt)).toMatchObject({ state: 'in_progress' });
+    expect(await journal.claim('aged', chargeIntent)).toMatchObject({ state: 'in_progress' });
     await client.hincrby('payments:journal:aged', 'written_at', -1_001);
-    expect(await journal.claim('aged', attempt)).toMatchObject({ state: 'unknown' });
+    expect(await journal.claim('aged', chargeIntent)).toMatchObject({ state: 'unknown' });
   });
 
   test('deletes records after the retention, and keeps unknown ones', async () => {
     const client = ioredis();
     const journal = redisJournal(client, { prefix: 'dropping:', retention: 60_000 });
     for (let index = 0; index < 30; index++) {
-      await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
-      await journal.complete(await begunClaim(journal, `unknown ${index}`), { state: 'unknown' });
+      await journal.complete(await claimKey(journal, `old ${index}`), { state: 'rejected' });
+      await journal.complete(await claimKey(journal, `unknown ${index}`), { state: 'unknown' });
     }
-    const begunAgain = await begunClaim(journal, 'old 0');
+    const begunAgain = await claimKey(journal, 'old 0');
     const names = async (pattern: string) => (await client.keys(`dropping:${pattern}`)).length;
     const later = (milliseconds: number) =>
       client.hincrby('dropping:\t{retention}:time', 'counted', milliseconds);
     const write = async () => {
-      const claim = await begunClaim(journal, crypto.randomUUID());
+      const claim = await claimKey(journal, crypto.randomUUID());
       await journal.complete(claim, { state: 'not_sent' });
     };
     await later(7 * 24 * 60 * 60 * 1000 + 30_000);
@@ -144,7 +144,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     }, patient);
     expect(await names('unknown *')).toBe(30);
     expect(await journal.complete(begunAgain, { state: 'unknown' })).toBe(true);
-    expect(await journal.claim('old 29', { ...attempt, fingerprint: 'other' })).toMatchObject({
+    expect(await journal.claim('old 29', { ...chargeIntent, fingerprint: 'other' })).toMatchObject({
       state: 'claimed',
     });
   });
@@ -152,7 +152,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   test('sets no expiry by the clock of Redis', async () => {
     const client = ioredis();
     const journal = redisJournal(client, { retention: 60_000 });
-    const claim = await begunClaim(journal, 'kept');
+    const claim = await claimKey(journal, 'kept');
     await client.pexpire('payments:journal:kept', 60_000);
     await journal.complete(claim, { state: 'not_sent' });
     expect(await client.pttl('payments:journal:kept')).toBe(-1);
@@ -165,7 +165,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
         ? Promise.reject(new Error('NOPERM No permissions to access a key'))
         : client.call(command, ...args);
     const journal = redisJournal({ call }, { retention: 1 });
-    await journal.complete(await begunClaim(journal, 'not counted'), { state: 'not_sent' });
+    await journal.complete(await claimKey(journal, 'not counted'), { state: 'not_sent' });
     expect(await client.hexists('payments:journal:not counted', 'kept_until')).toBe(0);
     expect(await journal.read('not counted')).toMatchObject({ state: 'not_sent' });
   });
@@ -175,8 +175,8 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client);
     await client.call('MULTI');
     for (const refusal of [
-      await failureOf(journal.claim('queued', attempt)),
-      await failureOf(journal.read('queued')),
+      await catchError(journal.claim('queued', chargeIntent)),
+      await catchError(journal.read('queued')),
     ])
       expect(refusal).toMatchObject({
         name: 'JournalError',
@@ -197,13 +197,13 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   ])('a record that has lost %s is never taken for a new key: it stays in doubt', async (what, lose) => {
     const client = ioredis();
     const journal = redisJournal(client);
-    const claim = await begunClaim(journal, `lost ${what}`);
+    const claim = await claimKey(journal, `lost ${what}`);
     await journal.complete(claim, { state: 'not_sent' });
     await lose(client, `payments:journal:lost ${what}`);
     for (const failure of [
-      await failureOf(journal.claim(claim.key, attempt)),
-      await failureOf(journal.read(claim.key)),
-      await failureOf(journal.resolve(claim.key, 'not_charged')),
+      await catchError(journal.claim(claim.key, chargeIntent)),
+      await catchError(journal.read(claim.key)),
+      await catchError(journal.resolve(claim.key, 'not_charged')),
     ])
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
   });
@@ -215,7 +215,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       return client.call(command, ...args);
     };
     const journal = redisJournal({ call });
-    const claim = await begunClaim(journal, 'sent again');
+    const claim = await claimKey(journal, 'sent again');
     const renewed = await journal.renew(claim);
     expect(renewed).not.toBeNull();
     if (renewed)

@@ -8,7 +8,7 @@ import {
 } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { attempt, begunClaim } from '../../helpers/attempts.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -26,7 +26,7 @@ const jump = (milliseconds: number) => vi.setSystemTime(Date.now() + millisecond
 async function pass(journal: Journal, milliseconds: number): Promise<void> {
   for (let left = milliseconds; left > 0; left -= DAY) {
     vi.advanceTimersByTime(Math.min(left, DAY));
-    await begunClaim(journal, crypto.randomUUID());
+    await claimKey(journal, crypto.randomUUID());
   }
 }
 
@@ -54,12 +54,12 @@ describe.each(kinds)('%s', (_kind, make) => {
   test.each(endings)('keeps a record in state $state for the retention, then drops it', async (ending) => {
     fakeClock();
     const journal = make({ retention: 90 * DAY });
-    await journal.complete(await begunClaim(journal, 'order-17'), ending);
+    await journal.complete(await claimKey(journal, 'order-17'), ending);
     await pass(journal, 90 * DAY - 1);
     expect(await journal.read('order-17')).toMatchObject({ state: ending.state });
     await pass(journal, MARGIN);
     expect(await journal.read('order-17')).toBeNull();
-    expect(await journal.claim('order-17', { ...attempt, fingerprint: 'other' })).toMatchObject({
+    expect(await journal.claim('order-17', { ...chargeIntent, fingerprint: 'other' })).toMatchObject({
       state: 'claimed',
     });
   });
@@ -67,7 +67,7 @@ describe.each(kinds)('%s', (_kind, make) => {
   test('keeps a resolved record for the retention after its resolution', async () => {
     fakeClock();
     const journal = make({ retention: DAY });
-    await journal.complete(await begunClaim(journal, 'order-17'), { state: 'unknown' });
+    await journal.complete(await claimKey(journal, 'order-17'), { state: 'unknown' });
     await pass(journal, 40 * DAY);
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
     await journal.resolve('order-17', { reference: 'TXN-found' });
@@ -80,7 +80,7 @@ describe.each(kinds)('%s', (_kind, make) => {
   test('keeps everything without a retention', async () => {
     fakeClock();
     const journal = make({});
-    await journal.complete(await begunClaim(journal, 'order-17'), { state: 'rejected' });
+    await journal.complete(await claimKey(journal, 'order-17'), { state: 'rejected' });
     vi.advanceTimersByTime(36_500 * DAY);
     await pass(journal, 30 * DAY);
     expect(await journal.read('order-17')).toMatchObject({ state: 'rejected' });
@@ -88,21 +88,21 @@ describe.each(kinds)('%s', (_kind, make) => {
 
   test.each([0.2, 1e300, Number.MAX_SAFE_INTEGER])('accepts a retention of %d ms', async (retention) => {
     const journal = make({ retention });
-    const claim = await begunClaim(journal, 'order-17');
+    const claim = await claimKey(journal, 'order-17');
     expect(await journal.complete(claim, { state: 'rejected' })).toBe(true);
   });
 
   test('is in progress after a clock is set back, unknown after it is set ahead', async () => {
     fakeClock();
     const journal = make({});
-    await begunClaim(journal, 'order-17');
+    await claimKey(journal, 'order-17');
     jump(-DAY);
-    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'in_progress' });
+    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'in_progress' });
     jump(2 * DAY);
-    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'unknown' });
+    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'unknown' });
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
     await journal.resolve('order-17', 'not_charged');
-    expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
+    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
   });
 });
 
@@ -111,18 +111,18 @@ test('SQLite deletes expired records in small steps, and no unresolved ones', as
   const own = database();
   const journal = sqliteJournal(own, { retention: DAY });
   for (let index = 0; index < 100; index++) {
-    await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
-    await begunClaim(journal, `left ${index}`);
+    await journal.complete(await claimKey(journal, `old ${index}`), { state: 'rejected' });
+    await claimKey(journal, `left ${index}`);
   }
   const rows = (pattern: string) =>
     Object(own.prepare('SELECT count(*) AS count FROM payments_journal WHERE key LIKE ?').get(pattern)).count;
   for (let day = 0; day < 8; day++) {
     expect(rows('old %')).toBe(100);
     vi.advanceTimersByTime(DAY);
-    await begunClaim(journal, `new day ${day}`);
+    await claimKey(journal, `new day ${day}`);
   }
   expect(rows('old %')).toBe(90);
-  for (let index = 2; index < 20; index++) await begunClaim(journal, `new ${index}`);
+  for (let index = 2; index < 20; index++) await claimKey(journal, `new ${index}`);
   expect(rows('old %')).toBe(0);
   expect(rows('left %')).toBe(100);
 });
@@ -132,16 +132,16 @@ test('memory frees expired records, and keeps unresolved ones', async () => {
   const set = vi.spyOn(Map.prototype, 'set');
   const store = memoryStore();
   const journal = createJournal(store, { retention: DAY });
-  await begunClaim(journal, 'left');
+  await claimKey(journal, 'left');
   const records = set.mock.contexts.find((context) => context instanceof Map && context.has('left'));
   set.mockRestore();
   if (!(records instanceof Map)) throw new Error('no records');
   for (let index = 0; index < 100; index++)
-    await journal.complete(await begunClaim(journal, `old ${index}`), { state: 'rejected' });
+    await journal.complete(await claimKey(journal, `old ${index}`), { state: 'rejected' });
   // One more holds the service of the journal.
   expect(records.size).toBe(102);
   vi.advanceTimersByTime(DAY);
-  for (let index = 0; index < 100; index++) await begunClaim(journal, `new ${index}`);
+  for (let index = 0; index < 100; index++) await claimKey(journal, `new ${index}`);
   expect(records.size).toBe(102);
   expect(await journal.read('left')).toMatchObject({ state: 'unknown' });
 });

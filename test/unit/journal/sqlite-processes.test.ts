@@ -6,13 +6,13 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { tempFolder } from '../../helpers/temp-folder.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 const program = fileURLToPath(new URL('programs/claims.ts', import.meta.url));
 const KEYS = 60;
 
 function temporaryFile(): string {
-  const folder = tempFolder();
+  const folder = createTempFolder();
   onTestFinished(folder.remove);
   return join(folder.path, 'payments.db');
 }

@@ -3,13 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { attempt, begunClaim } from '../../helpers/attempts.ts';
-import { failureOf } from '../../helpers/service.ts';
-import { tempFolder } from '../../helpers/temp-folder.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { catchError } from '../../helpers/service.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 /** Connections to a new file, closed and removed with the test. */
 function temporaryDatabase() {
-  const folder = tempFolder();
+  const folder = createTempFolder();
   const open: DatabaseSync[] = [];
   onTestFinished(() => {
     for (const database of open) if (database.isOpen) database.close();
@@ -23,9 +23,9 @@ function temporaryDatabase() {
 }
 
 describe('sqliteJournal in a file conforms, each handle on its own connection', () => {
-  let folder: ReturnType<typeof tempFolder>;
+  let folder: ReturnType<typeof createTempFolder>;
   beforeAll(() => {
-    folder = tempFolder();
+    folder = createTempFolder();
   });
   afterAll(() => folder.remove());
 
@@ -58,7 +58,7 @@ test('waits for a locked file without blocking the process', async () => {
   other.exec('BEGIN IMMEDIATE');
   let turns = 0;
   let claimed = false;
-  const claiming = journal.claim('order-17', attempt).then((standing) => {
+  const claiming = journal.claim('order-17', chargeIntent).then((standing) => {
     claimed = true;
     return standing;
   });
@@ -74,13 +74,13 @@ test('waits for a locked file without blocking the process', async () => {
 test('refuses to charge inside a transaction, and records nothing', async () => {
   const database = temporaryDatabase()();
   const journal = sqliteJournal(database);
-  const claim = await begunClaim(journal, 'order-17');
+  const claim = await claimKey(journal, 'order-17');
   for (const open of ['BEGIN', 'BEGIN IMMEDIATE', 'SAVEPOINT mine']) {
     database.exec(open);
     const refusals = [
-      await failureOf(journal.claim('order-18', attempt)),
-      await failureOf(journal.renew(claim)),
-      await failureOf(journal.complete(claim, { state: 'not_sent' })),
+      await catchError(journal.claim('order-18', chargeIntent)),
+      await catchError(journal.renew(claim)),
+      await catchError(journal.complete(claim, { state: 'not_sent' })),
     ];
     for (const refusal of refusals) {
       expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
@@ -97,7 +97,7 @@ test.each(['a journal in use', 'a new journal'])(
   async (which) => {
     const database = temporaryDatabase()();
     const first = sqliteJournal(database);
-    const claim = await begunClaim(first, 'order-17');
+    const claim = await claimKey(first, 'order-17');
     await first.complete(claim, { state: 'unknown' });
     const journal = which === 'a new journal' ? sqliteJournal(database) : first;
 
@@ -120,13 +120,13 @@ test('makes its table again after a rollback', async () => {
   database.exec('BEGIN');
   expect(await journal.read('order-17')).toBeNull();
   database.exec('ROLLBACK');
-  expect(await journal.claim('order-17', attempt)).toMatchObject({ state: 'claimed' });
+  expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
   expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
 });
 
 test('keeps journals of two tables apart, also with SQL words as names', async () => {
   const database = temporaryDatabase()();
-  await begunClaim(sqliteJournal(database, { table: 'order' }), 'order-17');
+  await claimKey(sqliteJournal(database, { table: 'order' }), 'order-17');
   expect(await sqliteJournal(database, { table: 'payments' }).read('order-17')).toBeNull();
   expect(await sqliteJournal(database, { table: 'order' }).read('order-17')).not.toBeNull();
 });
@@ -147,14 +147,14 @@ test('refuses what is not a database', () => {
 test('fails with unknown if the database returns rows as arrays', async () => {
   const open = temporaryDatabase();
   const first = sqliteJournal(open());
-  await first.complete(await begunClaim(first, 'order-17'), { state: 'not_sent' });
+  await first.complete(await claimKey(first, 'order-17'), { state: 'not_sent' });
   const database = new DatabaseSync(open().location() ?? '', { returnArrays: true });
   onTestFinished(() => database.close());
   const journal = sqliteJournal(database);
   for (const failure of [
-    await failureOf(journal.claim('order-17', attempt)),
-    await failureOf(journal.read('order-17')),
-    await failureOf(journal.resolve('order-17', 'not_charged')),
+    await catchError(journal.claim('order-17', chargeIntent)),
+    await catchError(journal.read('order-17')),
+    await catchError(journal.resolve('order-17', 'not_charged')),
   ]) {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
     expect(String(failure)).toContain('open it without returnArrays');
@@ -168,12 +168,12 @@ test('fails with a JournalError on a closed or read-only database', async () => 
   const journal = sqliteJournal(database);
   await journal.read('order-17');
   database.exec('PRAGMA query_only = ON');
-  expect(await failureOf(journal.claim('order-17', attempt))).toMatchObject({
+  expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({
     name: 'JournalError',
     outcome: 'not_sent',
     retryable: true,
     message: expect.stringContaining('readonly'),
   });
   database.close();
-  expect(await failureOf(journal.read('order-17'))).toMatchObject({ name: 'JournalError', retryable: true });
+  expect(await catchError(journal.read('order-17'))).toMatchObject({ name: 'JournalError', retryable: true });
 });

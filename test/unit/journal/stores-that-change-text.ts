@@ -1,4 +1,4 @@
-import { looseStore } from '../../helpers/loose-store.ts';
+import { createFaultyStore } from '../../helpers/faulty-store.ts';
 import { deciding, KEYS, RESULT, shared, type Wrong } from './conformance-cases.ts';
 
 /** What a database that was set up for something else does to keys and texts. */
@@ -49,10 +49,10 @@ export const storesThatChangeText: Wrong[] = [
   {
     what: 'cannot keep a NUL',
     open: shared((records) => ({
-      ...looseStore(records),
+      ...createFaultyStore(records),
       async write(key, change) {
         if (change.text.includes(String.raw`\u0000`)) throw new Error('unsupported Unicode escape sequence');
-        return looseStore(records).write(key, change);
+        return createFaultyStore(records).write(key, change);
       },
     })),
     found: RESULT,

@@ -5,13 +5,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { PaymentsClientOptions } from '../../../src/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { selfSigned } from '../../helpers/certificate.ts';
-import { clientOf, listening } from '../../helpers/raw-service.ts';
-import { answers, charge } from '../../helpers/service.ts';
+import { createCertificate } from '../../helpers/certificate.ts';
+import { createClientFor, listening } from '../../helpers/raw-service.ts';
+import { charge, successBodies } from '../../helpers/service.ts';
 
 /** A service that would rather speak HTTP/2, and counts the requests by version. */
 async function startOfferingHttp2() {
-  const pair = selfSigned();
+  const pair = createCertificate();
   const before = tls.getCACertificates('default');
   tls.setDefaultCACertificates([...before, pair.cert]);
   onTestFinished(() => tls.setDefaultCACertificates(before));
@@ -20,7 +20,9 @@ async function startOfferingHttp2() {
     versions.push(request.httpVersion);
     request.resume();
     const { ':method': method = request.method }: IncomingHttpHeaders = request.headers;
-    response.end(JSON.stringify(method === 'POST' ? answers.chargeMobileMoney() : answers.verify()));
+    response.end(
+      JSON.stringify(method === 'POST' ? successBodies.chargeMobileMoney() : successBodies.verify()),
+    );
   });
   const port = await listening(server);
   return { baseUrl: `https://127.0.0.1:${port}/api/v1`, versions };
@@ -45,7 +47,7 @@ test.each<[string, () => PaymentsClientOptions]>([
   ['an EnvHttpProxyAgent without a proxy', () => over(new EnvHttpProxyAgent())],
 ])('never uses HTTP/2 over %s', async (_, options) => {
   const { baseUrl, versions } = await startOfferingHttp2();
-  const client = clientOf(baseUrl)(options());
+  const client = createClientFor(baseUrl)(options());
   await client.chargeMobileMoney(charge);
   await client.verify(REFERENCE);
   expect(versions).toEqual(['1.1', '1.1']);
@@ -54,7 +56,7 @@ test.each<[string, () => PaymentsClientOptions]>([
 test('cannot keep a Pool or Client of undici 8 from HTTP/2', async () => {
   const { baseUrl, versions } = await startOfferingHttp2();
   const { Pool } = await import('undici');
-  const client = clientOf(baseUrl)(over(new Pool(new URL(baseUrl).origin)));
+  const client = createClientFor(baseUrl)(over(new Pool(new URL(baseUrl).origin)));
   await client.verify(REFERENCE);
   expect(versions).toEqual(['2.0']);
 });

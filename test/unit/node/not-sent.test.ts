@@ -6,21 +6,21 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConnectionError, OutcomeUnknownError, type PaymentsClient } from '../../../src/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { selfSigned } from '../../helpers/certificate.ts';
+import { createCertificate } from '../../helpers/certificate.ts';
 import { startHungListener } from '../../helpers/hung-listener.ts';
-import { clientOf, closedPort, listening, startRawService } from '../../helpers/raw-service.ts';
-import { answers, charge, failureOf } from '../../helpers/service.ts';
+import { closedPort, createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { catchError, charge, successBodies } from '../../helpers/service.ts';
 
-const over = (baseUrl: string) => clientOf(baseUrl)({ transport: undiciTransport() });
+const over = (baseUrl: string) => createClientFor(baseUrl)({ transport: undiciTransport() });
 
 /** No connection was made, and that is proven: every operation says so, and may be tried again. */
 async function expectNotSent(client: PaymentsClient, cause: object) {
   for (const operation of posts) {
-    const failure = await failureOf(calls[operation](client));
+    const failure = await catchError(calls[operation](client));
     expect(failure).toBeInstanceOf(ConnectionError);
     expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: true, cause });
   }
-  const onVerify = await failureOf(client.verify(REFERENCE));
+  const onVerify = await catchError(client.verify(REFERENCE));
   expect(onVerify).toBeInstanceOf(ConnectionError);
   expect(onVerify).toMatchObject({ operation: 'verify', outcome: null, retryable: true });
 }
@@ -28,11 +28,11 @@ async function expectNotSent(client: PaymentsClient, cause: object) {
 /** Nothing is proven: a POST is in doubt, a read may be tried again. */
 async function expectInDoubt(client: PaymentsClient) {
   for (const operation of posts) {
-    const failure = await failureOf(calls[operation](client));
+    const failure = await catchError(calls[operation](client));
     expect(failure).toBeInstanceOf(OutcomeUnknownError);
     expect(failure).toMatchObject({ operation, outcome: 'unknown', retryable: false });
   }
-  const onVerify = await failureOf(client.verify(REFERENCE));
+  const onVerify = await catchError(client.verify(REFERENCE));
   expect(onVerify).toBeInstanceOf(ConnectionError);
   expect(onVerify).toMatchObject({ operation: 'verify', outcome: null, retryable: true });
 }
@@ -54,7 +54,7 @@ const startTls = async (options: tls.TlsOptions) => {
     socket.on('error', () => {});
     socket.on('data', (chunk) => {
       requests.push(chunk.toString('latin1'));
-      const body = JSON.stringify(answers.chargeMobileMoney());
+      const body = JSON.stringify(successBodies.chargeMobileMoney());
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     });
   });
@@ -89,7 +89,7 @@ describe('throws ConnectionError with not_sent, because no connection was made, 
     ['that has expired', { from: -2, until: -1 }, true, 'CERT_HAS_EXPIRED'],
     ['for another host', { address: [10, 0, 0, 1] }, true, 'ERR_TLS_CERT_ALTNAME_INVALID'],
   ])('a certificate %s', async (_what, options, isTrusted, code) => {
-    const pair = selfSigned(options);
+    const pair = createCertificate(options);
     if (isTrusted) trust(pair.cert);
     const { baseUrl, requests } = await startTls(pair);
     await expectNotSent(over(baseUrl), { code });
@@ -98,7 +98,7 @@ describe('throws ConnectionError with not_sent, because no connection was made, 
 });
 
 test('uses HTTP/1.1 with a trusted service that offers HTTP/2 too', async () => {
-  const pair = selfSigned();
+  const pair = createCertificate();
   trust(pair.cert);
   const { baseUrl, requests } = await startTls({ ...pair, ALPNProtocols: ['h2', 'http/1.1'] });
   expect(await over(baseUrl).chargeMobileMoney(charge)).toMatchObject({ status: 'processing' });
@@ -132,14 +132,14 @@ describe('proves nothing by', () => {
     await fill();
     const dispatcher = new Agent({ connect: { timeout: 100 } });
     onTestFinished(() => dispatcher.destroy());
-    await expectInDoubt(clientOf(baseUrl)({ transport: undiciTransport({ dispatcher }) }));
+    await expectInDoubt(createClientFor(baseUrl)({ transport: undiciTransport({ dispatcher }) }));
   });
 
   test('a dispatcher that is destroyed during the charge', async () => {
     const service = await startRawService(() => void dispatcher.destroy());
     const dispatcher = new Client(new URL(service.baseUrl).origin);
     const client = service.client({ transport: undiciTransport({ dispatcher }) });
-    expect(await failureOf(client.chargeMobileMoney(charge))).toBeInstanceOf(OutcomeUnknownError);
+    expect(await catchError(client.chargeMobileMoney(charge))).toBeInstanceOf(OutcomeUnknownError);
     expect(service.requests).toHaveLength(1);
   });
 });

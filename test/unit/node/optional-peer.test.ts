@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** A merchant's project that has the built package and these others. */
 async function project(...others: string[]): Promise<string> {
@@ -33,7 +33,7 @@ const verify = (baseUrl: string) => `
 
 test('sends as an ES module and as CommonJS, and lets the process end', async () => {
   const merchant = await project('undici');
-  const { baseUrl } = await startService((response) => json(response, 200, answers.verify()));
+  const { baseUrl } = await startService((response) => sendJson(response, 200, successBodies.verify()));
   const imported = `
     import { PaymentsClient } from 'payment-collection-client';
     import { undiciTransport } from 'payment-collection-client/node';`;

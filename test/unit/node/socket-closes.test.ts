@@ -1,7 +1,7 @@
 import { undiciTransport } from '../../../src/node/index.ts';
-import { testOver } from '../../helpers/transport-under-test.ts';
+import { testWithTransport } from '../../helpers/transport-under-test.ts';
 
-testOver(undiciTransport());
+testWithTransport(undiciTransport());
 
 await import('../http/socket-closes.test.ts');
 await import('../http/idle-connections.test.ts');

@@ -13,23 +13,24 @@ import { calls, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import {
   API_KEY,
-  answers,
+  catchError,
   charge,
-  failureOf,
-  json,
   type Service,
+  sendJson,
   startService,
+  successBodies,
 } from '../../helpers/service.ts';
-import { turns } from '../../helpers/tcp-service.ts';
+import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 const MiB = 1024 * 1024;
 
 /** A service that answers each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
-    if (path.endsWith('/initialize')) return json(response, 200, answers.initialize());
-    if (path.endsWith('/charge-mobile-money')) return json(response, 200, answers.chargeMobileMoney());
-    return json(response, 200, answers.verify());
+    if (path.endsWith('/initialize')) return sendJson(response, 200, successBodies.initialize());
+    if (path.endsWith('/charge-mobile-money'))
+      return sendJson(response, 200, successBodies.chargeMobileMoney());
+    return sendJson(response, 200, successBodies.verify());
   });
 
 function clientOver(
@@ -66,7 +67,9 @@ test('sends what fetch sends, and nothing that undici adds', async () => {
 test('sends past the global fetch and MSW', async () => {
   const service = await startWholeService();
   const seen = vi.spyOn(globalThis, 'fetch');
-  const server = setupServer(http.all('*', () => HttpResponse.json(answers.verify({ status: 'failed' }))));
+  const server = setupServer(
+    http.all('*', () => HttpResponse.json(successBodies.verify({ status: 'failed' }))),
+  );
   server.listen();
   onTestFinished(() => server.close());
   expect(await clientOver(service).verify(REFERENCE)).toMatchObject({ status: 'success' });
@@ -105,12 +108,12 @@ test('never sends a charge that timed out waiting for a connection', async () =>
   const held = Promise.withResolvers<void>();
   const service = await startService(async (response, { method }) => {
     if (method === 'GET') await held.promise;
-    json(response, 200, method === 'GET' ? answers.verify() : answers.chargeMobileMoney());
+    sendJson(response, 200, method === 'GET' ? successBodies.verify() : successBodies.chargeMobileMoney());
   });
   const client = clientOver(service, { connections: 1 });
   const holding = client.verify(REFERENCE);
   await vi.waitFor(() => expect(service.requests).toHaveLength(1));
-  const failure = await failureOf(client.chargeMobileMoney(charge, { timeout: 30 }));
+  const failure = await catchError(client.chargeMobileMoney(charge, { timeout: 30 }));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
   held.resolve();
   await holding;
@@ -124,12 +127,12 @@ test.each([
 ])('keeps an idle connection for %s', async (_what, hint, expected) => {
   let opened = 0;
   const service = await startService((response) => {
-    json(response, 200, answers.verify(), { 'keep-alive': hint });
+    sendJson(response, 200, successBodies.verify(), { 'keep-alive': hint });
   });
   service.server.on('connection', () => opened++);
   const client = clientOver(service);
   await client.verify(REFERENCE);
-  await turns();
+  await flushEventLoop();
   await client.verify(REFERENCE);
   expect(opened).toBe(expected);
 });
@@ -149,7 +152,7 @@ test('reads an endless encoded body no faster than it is decoded', async () => {
     }
     pipeline(Readable.from(pieces()), response).then(stopped.resolve, stopped.resolve);
   });
-  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge, { timeout: 2_500 }));
+  const failure = await catchError(clientOver(service).chargeMobileMoney(charge, { timeout: 2_500 }));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'RequestTimeoutError' } });
   await stopped.promise;
   expect(poured).toBeLessThan(4_096 * MiB);
@@ -173,7 +176,7 @@ test('lets requests in flight end on close(), and takes no more', async () => {
   const held = Promise.withResolvers<void>();
   const service = await startService(async (response, _request, count) => {
     if (count === 1) await held.promise;
-    json(response, 200, answers.verify());
+    sendJson(response, 200, successBodies.verify());
   });
   const gone = once(service.server, 'connection').then(([socket]) => once(socket, 'close'));
   const transport = undiciTransport();
@@ -184,14 +187,14 @@ test('lets requests in flight end on close(), and takes no more', async () => {
   held.resolve();
   expect(await call).toMatchObject({ status: 'success' });
   await Promise.all([closed, gone]);
-  expect(await failureOf(client.verify(REFERENCE))).toMatchObject({ name: 'ConnectionError' });
+  expect(await catchError(client.verify(REFERENCE))).toMatchObject({ name: 'ConnectionError' });
   expect(service.requests).toHaveLength(1);
 });
 
 test('leaves no listener on a signal that outlives its requests', async () => {
   const service = await startService((response, _, count) => {
     if (count === 2) response.socket?.destroy();
-    else json(response, 200, { filler: 'a'.repeat(count === 3 ? MiB : 0) });
+    else sendJson(response, 200, { filler: 'a'.repeat(count === 3 ? MiB : 0) });
   });
   const transport = undiciTransport();
   onTestFinished(() => transport.close());
@@ -199,22 +202,22 @@ test('leaves no listener on a signal that outlives its requests', async () => {
   const request = { method: 'GET', url: service.baseUrl, headers: {}, body: undefined, signal } as const;
   const send = (isWanted: boolean) => transport.send(request, { onHeaders() {}, onData: () => isWanted });
   await send(true);
-  await failureOf(send(true));
+  await catchError(send(true));
   await send(false);
   expect(service.requests).toHaveLength(3);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 test('says rejected after a 407, which fetch hides', async () => {
-  const service = await startService((response) => json(response, 407, { message: 'Proxy' }));
-  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
+  const service = await startService((response) => sendJson(response, 407, { message: 'Proxy' }));
+  const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 407, outcome: 'rejected', retryable: false });
   expect(service.requests).toHaveLength(1);
 });
 
 test('says rejected after a 421, and sends once', async () => {
-  const service = await startService((response) => json(response, 421, { message: 'Not here' }));
-  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
+  const service = await startService((response) => sendJson(response, 421, { message: 'Not here' }));
+  const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 421, outcome: 'rejected' });
   expect(service.requests).toHaveLength(1);
 });
@@ -223,7 +226,7 @@ test('takes no body in an unknown encoding for a response', async () => {
   const service = await startRawService((socket) => {
     socket.end('HTTP/1.1 200 OK\r\ncontent-encoding: pack\r\ncontent-length: 4\r\n\r\n\x01\x02\x03\x04');
   });
-  const failure = await failureOf(clientOver(service).chargeMobileMoney(charge));
+  const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'UnexpectedResponseError' } });
 });
 

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { ClosedError, type PaymentsClient, type Transaction } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { charge, failureOf, payment } from '../../helpers/service.ts';
+import { runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { catchError, charge, payment } from '../../helpers/service.ts';
 
 useFakeClock();
 
@@ -20,9 +20,9 @@ const laterCalls: Record<string, (client: PaymentsClient) => Promise<unknown>> =
 };
 
 test('ends every wait with ClosedError and aborts the requests in flight', async () => {
-  const { client, seen } = scriptedService(never);
+  const { client, seen } = createScriptedService(never);
   const waits = Array.from({ length: 20 }, (_, index) =>
-    failureOf(client.waitForFinalStatus(`TXN-${index}`)),
+    catchError(client.waitForFinalStatus(`TXN-${index}`)),
   );
   await vi.advanceTimersByTimeAsync(SECOND);
   client.close();
@@ -34,32 +34,32 @@ test('ends every wait with ClosedError and aborts the requests in flight', async
 test.each(Object.entries(laterCalls))(
   'rejects %s with ClosedError after close and sends nothing',
   async (_, call) => {
-    const { client, seen } = scriptedService(inTurn('success'));
+    const { client, seen } = createScriptedService(respondInTurn('success'));
     client.close();
-    expect(await settled(failureOf(call(client)))).toBeInstanceOf(ClosedError);
+    expect(await runToEnd(catchError(call(client)))).toBeInstanceOf(ClosedError);
     expect(seen).toEqual([]);
     expect(vi.getTimerCount()).toBe(0);
   },
 );
 
 test('allows a second close, and ignores notify after it', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  const wait = timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
   client.close();
   client.close();
   client.notify(REFERENCE);
-  await settled(wait);
+  await runToEnd(wait);
   expect(seen).toHaveLength(1);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test('closes the client at the end of a using block', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   let wait: Promise<{ value: Transaction | undefined; error: unknown }>;
   {
     using payments = client;
-    wait = timed(payments.waitForFinalStatus(REFERENCE));
+    wait = timeSettlement(payments.waitForFinalStatus(REFERENCE));
     await vi.advanceTimersByTimeAsync(SECOND);
   }
   expect((await wait).error).toBeInstanceOf(ClosedError);

@@ -2,15 +2,15 @@ import { expect, test, vi } from 'vitest';
 import { WaitTimeoutError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
-  clockJumps,
+  flushMicrotasks,
+  jumpClock,
   MINUTE,
-  microtasks,
+  runToEnd,
   SECOND,
-  settled,
-  timed,
+  timeSettlement,
   useFakeClock,
 } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -21,14 +21,14 @@ const never = () => new Promise<never>(() => {});
 const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
 test('keeps the deadline exactly between two polls', async () => {
-  const { client } = scriptedService(inTurn('pending'));
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
+  const { client } = createScriptedService(respondInTurn('pending'));
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
   expect(end).toMatchObject({ at: 7_300, error: { code: 'wait_timeout', elapsed: 7_300 } });
 });
 
 test('keeps the deadline exactly during a hanging request, and aborts it', async () => {
-  const { client, seen } = scriptedService(never);
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
+  const { client, seen } = createScriptedService(never);
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
   expect(end).toMatchObject({
     at: 7_300,
     error: { code: 'wait_timeout', attempts: 1, lastStatus: undefined },
@@ -38,18 +38,20 @@ test('keeps the deadline exactly during a hanging request, and aborts it', async
 });
 
 test('keeps the deadline exactly while apiKey hangs, and sends nothing', async () => {
-  const { client, seen } = scriptedService(inTurn('success'), { apiKey: never });
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
+  const { client, seen } = createScriptedService(respondInTurn('success'), { apiKey: never });
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
   expect(end).toMatchObject({ at: 7_300, error: { code: 'wait_timeout' } });
   expect(seen).toEqual([]);
 });
 
 test('keeps 1,000 deadlines exactly behind a queue of 10 requests a second', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    polling: { maxRequestsPerSecond: 10 },
+  });
   const waits = references(1_000).map((reference, index) =>
-    timed(client.waitForFinalStatus(reference, { timeout: 5_000 + 10 * index })),
+    timeSettlement(client.waitForFinalStatus(reference, { timeout: 5_000 + 10 * index })),
   );
-  const ends = await settled(Promise.all(waits), MINUTE);
+  const ends = await runToEnd(Promise.all(waits), MINUTE);
   expect(ends.map(({ at }) => at)).toEqual(ends.map((_, index) => 5_000 + 10 * index));
   expect(ends.every(({ error }) => error instanceof WaitTimeoutError)).toBe(true);
   expect(seen.length).toBeGreaterThanOrEqual(140);
@@ -57,111 +59,113 @@ test('keeps 1,000 deadlines exactly behind a queue of 10 requests a second', asy
 });
 
 test('keeps deadlines while polls that hang fill maxConcurrency', async () => {
-  const { client, seen } = scriptedService(never, { polling: { maxConcurrency: 2 } });
+  const { client, seen } = createScriptedService(never, { polling: { maxConcurrency: 2 } });
   const waits = references(10).map((reference) =>
-    timed(client.waitForFinalStatus(reference, { timeout: 7_300 })),
+    timeSettlement(client.waitForFinalStatus(reference, { timeout: 7_300 })),
   );
-  const ends = await settled(Promise.all(waits));
+  const ends = await runToEnd(Promise.all(waits));
   expect(ends.map(({ at }) => at)).toEqual(Array(10).fill(7_300));
   expect(seen).toHaveLength(2);
 });
 
 test('keeps the deadline exactly during a pause after a 429', async () => {
   const refusal = new Response('', { status: 429, headers: { 'retry-after': '60' } });
-  const { client, seen } = scriptedService(inTurn(refusal));
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
+  const { client, seen } = createScriptedService(respondInTurn(refusal));
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
   expect(end).toMatchObject({ at: 7_300, error: { lastError: { code: 'rate_limited' } } });
   expect(seen).toHaveLength(1);
 });
 
 test('counts the deadline from startedAt', async () => {
-  const { client } = scriptedService(inTurn('pending'));
+  const { client } = createScriptedService(respondInTurn('pending'));
   const startedAt = Date.now() - 50 * SECOND;
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE, startedAt })));
+  const end = await runToEnd(
+    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE, startedAt })),
+  );
   expect(end).toMatchObject({ at: 10_000, error: { elapsed: MINUTE, startedAt } });
 });
 
 test('makes the last poll half a second before the deadline', async () => {
-  const statuses = inTurn(...Array(11).fill('pending'), 'success');
-  const { client, seen } = scriptedService(statuses, { latency: 400 });
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  const statuses = respondInTurn(...Array(11).fill('pending'), 'success');
+  const { client, seen } = createScriptedService(statuses, { latency: 400 });
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(seen.at(-1)?.at).toBe(MINUTE - 500);
   expect(end).toMatchObject({ at: MINUTE - 100, value: { status: 'success' } });
 });
 
 test('makes the last poll a tenth of the time before a near deadline', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 })));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 })));
   expect(seen.map(({ at }) => at)).toEqual([0, 1_800]);
 });
 
 test('polls once if the deadline comes before the first check', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const startedAt = Date.now();
-  await settled(timed(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: 4_000 })));
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt, timeout: 4_000 })));
   expect(seen.map(({ at }) => at)).toEqual([3_600]);
 });
 
 test('polls once after a deadline that passed while the thread was busy', async () => {
   const response = Promise.withResolvers<string>();
-  const { client, seen } = scriptedService(
+  const { client, seen } = createScriptedService(
     (reference) => (reference === 'TXN-slow' ? response.promise : 'pending'),
     {
       polling: { maxConcurrency: 1 },
     },
   );
   const slow = client.waitForFinalStatus('TXN-slow');
-  const queued = timed(client.waitForFinalStatus('TXN-queued', { timeout: 5_000 }));
+  const queued = timeSettlement(client.waitForFinalStatus('TXN-queued', { timeout: 5_000 }));
   await vi.advanceTimersByTimeAsync(1_000);
-  clockJumps(10_000);
+  jumpClock(10_000);
   response.resolve('success');
-  await microtasks();
+  await flushMicrotasks();
   await slow;
-  expect(await settled(queued)).toMatchObject({ at: 11_005, error: { code: 'wait_timeout', attempts: 1 } });
+  expect(await runToEnd(queued)).toMatchObject({ at: 11_005, error: { code: 'wait_timeout', attempts: 1 } });
   expect(seen.map(({ reference }) => reference)).toEqual(['TXN-slow', 'TXN-queued']);
 });
 
 test('keeps a deadline exactly that is longer than one timer can hold', async () => {
   const timeout = 3 * LONGEST_TIMER + 12_345;
   const rare = { initialDelay: 20 * DAY, minDelay: 20 * DAY, maxDelay: 20 * DAY };
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: rare });
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout })), 100 * DAY);
+  const { client, seen } = createScriptedService(respondInTurn('pending'), { polling: rare });
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout })), 100 * DAY);
   expect(end).toMatchObject({ at: timeout, error: { code: 'wait_timeout' } });
   expect(seen.map(({ at }) => at / DAY)).toEqual([0, 20, 40, expect.closeTo(timeout / DAY, 4)]);
 });
 
 test('waits without a deadline through a delay longer than one timer can hold', async () => {
   const rare = { initialDelay: LONGEST_TIMER, minDelay: LONGEST_TIMER, maxDelay: LONGEST_TIMER };
-  const { client, seen } = scriptedService(inTurn('pending', 'pending', 'pending', 'success'), {
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'pending', 'success'), {
     polling: rare,
   });
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { timeout: Number.POSITIVE_INFINITY }));
-  expect(await settled(wait, 100 * DAY)).toMatchObject({ value: { status: 'success' } });
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: Number.POSITIVE_INFINITY }));
+  expect(await runToEnd(wait, 100 * DAY)).toMatchObject({ value: { status: 'success' } });
   expect(seen.map(({ at }) => at)).toEqual([0, 1, 2, 3].map((count) => count * LONGEST_TIMER));
 });
 
 test('keeps waits with and without a deadline apart', async () => {
-  const { client } = scriptedService((reference) => (reference === 'TXN-a' ? 'pending' : 'success'));
+  const { client } = createScriptedService((reference) => (reference === 'TXN-a' ? 'pending' : 'success'));
   const endless = client.waitForFinalStatus('TXN-a', { timeout: Number.POSITIVE_INFINITY });
   let ended = false;
   endless.catch(() => {}).finally(() => (ended = true));
-  const near = timed(client.waitForFinalStatus('TXN-a', { timeout: 9_000 }));
-  const far = timed(client.waitForFinalStatus('TXN-b', { timeout: 3 * LONGEST_TIMER }));
-  expect(await settled(near, 9_000)).toMatchObject({ at: 9_000, error: { code: 'wait_timeout' } });
+  const near = timeSettlement(client.waitForFinalStatus('TXN-a', { timeout: 9_000 }));
+  const far = timeSettlement(client.waitForFinalStatus('TXN-b', { timeout: 3 * LONGEST_TIMER }));
+  expect(await runToEnd(near, 9_000)).toMatchObject({ at: 9_000, error: { code: 'wait_timeout' } });
   expect(await far).toMatchObject({ value: { status: 'success' } });
   await vi.advanceTimersByTimeAsync(60 * MINUTE);
   expect(ended).toBe(false);
   client.close();
-  await microtasks();
+  await flushMicrotasks();
   expect(ended).toBe(true);
 });
 
 test.each([0, -1, Number.NaN, '5000'])('rejects a timeout of %j', async (timeout) => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const options = { timeout };
   // @ts-expect-error: JavaScript can pass anything
-  const wait = timed(client.waitForFinalStatus(REFERENCE, options));
-  expect(await settled(wait)).toMatchObject({ at: 0, error: { code: 'configuration_error' } });
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, options));
+  expect(await runToEnd(wait)).toMatchObject({ at: 0, error: { code: 'configuration_error' } });
   expect(seen).toEqual([]);
 });
 
@@ -170,11 +174,14 @@ test.each([
   ['text', () => String(Date.now())],
   ['not a number', () => Number.NaN],
 ])('rejects a startedAt of %s', async (_, startedAt) => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const wait: Promise<unknown> = Reflect.apply(client.waitForFinalStatus, client, [
     REFERENCE,
     { startedAt: startedAt() },
   ]);
-  expect(await settled(timed(wait))).toMatchObject({ at: 0, error: { code: 'configuration_error' } });
+  expect(await runToEnd(timeSettlement(wait))).toMatchObject({
+    at: 0,
+    error: { code: 'configuration_error' },
+  });
   expect(seen).toEqual([]);
 });

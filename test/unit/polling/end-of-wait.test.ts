@@ -3,16 +3,16 @@ import { expect, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
-  clockJumps,
+  flushMicrotasks,
+  jumpClock,
   MINUTE,
-  microtasks,
+  runToEnd,
   SECOND,
-  settled,
-  timed,
+  timeSettlement,
   useFakeClock,
 } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { catchError } from '../../helpers/service.ts';
 
 useFakeClock();
 
@@ -21,10 +21,10 @@ const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').le
 
 /** The states in which a wait can end. */
 const situations = [
-  { where: 'between polls', say: inTurn('pending'), polling: {} },
+  { where: 'between polls', say: respondInTurn('pending'), polling: {} },
   { where: 'in flight', say: never, polling: {} },
   { where: 'in the queue', say: never, polling: { maxConcurrency: 1 } },
-  { where: 'in a pause after a 429', say: inTurn(new Response('', { status: 429 })), polling: {} },
+  { where: 'in a pause after a 429', say: respondInTurn(new Response('', { status: 429 })), polling: {} },
 ] as const;
 
 /** What ends it, two seconds after its start. */
@@ -41,12 +41,14 @@ const cases = situations.flatMap((situation) =>
 test.each(cases)(
   'leaves no request, timer or listener after $ending $where',
   async ({ where, say, polling, ending }) => {
-    const { client, seen } = scriptedService(say, { polling });
+    const { client, seen } = createScriptedService(say, { polling });
     const abort = new AbortController();
     const before = new AbortController();
     const sent = () => seen.filter(({ reference }) => reference === REFERENCE).length;
-    const first = timed(client.waitForFinalStatus('TXN-first', { timeout: 2_001, signal: before.signal }));
-    const wait = timed(
+    const first = timeSettlement(
+      client.waitForFinalStatus('TXN-first', { timeout: 2_001, signal: before.signal }),
+    );
+    const wait = timeSettlement(
       client.waitForFinalStatus(REFERENCE, {
         signal: abort.signal,
         timeout: ending === 'deadline' ? 2_000 : MINUTE,
@@ -56,7 +58,7 @@ test.each(cases)(
     );
     await vi.advanceTimersByTimeAsync(2_000);
     endings[ending](client, abort);
-    await microtasks();
+    await flushMicrotasks();
     expect(listeners(abort.signal)).toBe(0);
     expect(await wait).toMatchObject({ at: 2_000, error: expect.any(Error) });
     const sentBefore = sent();
@@ -64,7 +66,7 @@ test.each(cases)(
 
     // The slot is free now: no request must leave for a wait that has ended.
     before.abort();
-    await microtasks();
+    await flushMicrotasks();
     await first;
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
@@ -74,10 +76,10 @@ test.each(cases)(
 );
 
 test('rejects with the reason of the signal, whatever it is', async () => {
-  const { client } = scriptedService(never);
+  const { client } = createScriptedService(never);
   for (const reason of [new Error('shutting down'), 'text', { code: 7 }, null]) {
     const abort = new AbortController();
-    const failure = failureOf(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+    const failure = catchError(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
     await vi.advanceTimersByTimeAsync(100);
     abort.abort(reason);
     expect(await failure).toBe(reason);
@@ -85,33 +87,33 @@ test('rejects with the reason of the signal, whatever it is', async () => {
 });
 
 test('checks nothing if the signal is already aborted', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const reason = new Error('too late');
   const signal = AbortSignal.abort(reason);
-  expect(await failureOf(client.waitForFinalStatus(REFERENCE, { signal }))).toBe(reason);
-  expect(await failureOf(client.watch(REFERENCE, { signal }).next())).toBe(reason);
-  expect(await failureOf(client.reconcile([REFERENCE], { signal }).next())).toBe(reason);
+  expect(await catchError(client.waitForFinalStatus(REFERENCE, { signal }))).toBe(reason);
+  expect(await catchError(client.watch(REFERENCE, { signal }).next())).toBe(reason);
+  expect(await catchError(client.reconcile([REFERENCE], { signal }).next())).toBe(reason);
   expect(vi.getTimerCount()).toBe(0);
   expect(seen).toEqual([]);
 });
 
 test('sends no request after an abort before the first request', async () => {
   const key = Promise.withResolvers<string>();
-  const { client, seen } = scriptedService(inTurn('success'), { apiKey: () => key.promise });
+  const { client, seen } = createScriptedService(respondInTurn('success'), { apiKey: () => key.promise });
   const abort = new AbortController();
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(100);
   abort.abort();
   key.resolve('sk_test_late');
-  await settled(wait);
+  await runToEnd(wait);
   expect(seen).toEqual([]);
 });
 
 test('ignores a response that arrives after the end of the wait', async () => {
   const responses: ((status: string) => void)[] = [];
-  const { client, seen } = scriptedService(() => new Promise((resolve) => responses.push(resolve)));
+  const { client, seen } = createScriptedService(() => new Promise((resolve) => responses.push(resolve)));
   const abort = new AbortController();
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(100);
   abort.abort();
   for (const respond of responses) respond('pending');
@@ -122,18 +124,20 @@ test('ignores a response that arrives after the end of the wait', async () => {
 });
 
 test('leaves no timer and no listener after a final status', async () => {
-  const { client } = scriptedService(inTurn('pending', 'success'));
+  const { client } = createScriptedService(respondInTurn('pending', 'success'));
   const { signal } = new AbortController();
-  await settled(client.waitForFinalStatus(REFERENCE, { signal }), 8 * SECOND);
+  await runToEnd(client.waitForFinalStatus(REFERENCE, { signal }), 8 * SECOND);
   expect(vi.getTimerCount()).toBe(0);
   expect(listeners(signal)).toBe(0);
 });
 
 test('keeps one listener and one timer for 10,000 waits, and none after abort', async () => {
-  const { client } = scriptedService(never);
+  const { client } = createScriptedService(never);
   const abort = new AbortController();
   const waits = Array.from({ length: 10_000 }, (_, index) =>
-    timed(client.waitForFinalStatus(`TXN-${index}`, { signal: abort.signal, startedAt: Date.now() })),
+    timeSettlement(
+      client.waitForFinalStatus(`TXN-${index}`, { signal: abort.signal, startedAt: Date.now() }),
+    ),
   );
   expect(listeners(abort.signal)).toBe(1);
   expect(vi.getTimerCount()).toBe(1);
@@ -143,33 +147,33 @@ test('keeps one listener and one timer for 10,000 waits, and none after abort', 
   abort.abort(reason);
   const ends = await Promise.all(waits);
   expect(ends.every(({ error }) => error === reason)).toBe(true);
-  await microtasks();
+  await flushMicrotasks();
   expect(listeners(abort.signal)).toBe(0);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test('keeps the listener as long as one wait on the signal', async () => {
-  const { client } = scriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
+  const { client } = createScriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
   const { signal } = new AbortController();
-  const long = timed(client.waitForFinalStatus('TXN-long', { signal, timeout: MINUTE }));
-  await settled(client.waitForFinalStatus('TXN-short', { signal }), SECOND);
+  const long = timeSettlement(client.waitForFinalStatus('TXN-long', { signal, timeout: MINUTE }));
+  await runToEnd(client.waitForFinalStatus('TXN-short', { signal }), SECOND);
   expect(listeners(signal)).toBe(1);
-  await settled(long);
+  await runToEnd(long);
   expect(listeners(signal)).toBe(0);
 });
 
 test('accepts a new wait on a signal that other waits have left', async () => {
-  const { client } = scriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
+  const { client } = createScriptedService((reference) => (reference === 'TXN-long' ? 'pending' : 'success'));
   const abort = new AbortController();
-  await settled(client.waitForFinalStatus('TXN-short', { signal: abort.signal }), SECOND);
-  const long = timed(client.waitForFinalStatus('TXN-long', { signal: abort.signal }));
+  await runToEnd(client.waitForFinalStatus('TXN-short', { signal: abort.signal }), SECOND);
+  const long = timeSettlement(client.waitForFinalStatus('TXN-long', { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
   expect(await long).toMatchObject({ at: SECOND, error: { name: 'AbortError' } });
 });
 
 test('ends the wait and leaves nothing after break in a watch', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const { signal } = new AbortController();
   const statuses: string[] = [];
   const reading = (async () => {
@@ -178,7 +182,7 @@ test('ends the wait and leaves nothing after break in a watch', async () => {
       break;
     }
   })();
-  await settled(reading, SECOND);
+  await runToEnd(reading, SECOND);
   expect(statuses).toEqual(['pending']);
   expect(vi.getTimerCount()).toBe(0);
   expect(listeners(signal)).toBe(0);
@@ -187,18 +191,18 @@ test('ends the wait and leaves nothing after break in a watch', async () => {
 });
 
 test('checks nothing if no reader reads the watch', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   client.watch(REFERENCE);
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen).toEqual([]);
 });
 
 test('checks once more and ends after the machine slept over the deadline', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  const wait = timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
-  clockJumps(60 * MINUTE);
-  expect(await settled(wait, MINUTE)).toMatchObject({ error: { code: 'wait_timeout', attempts: 2 } });
+  jumpClock(60 * MINUTE);
+  expect(await runToEnd(wait, MINUTE)).toMatchObject({ error: { code: 'wait_timeout', attempts: 2 } });
   expect(seen).toHaveLength(2);
   expect(vi.getTimerCount()).toBe(0);
 });

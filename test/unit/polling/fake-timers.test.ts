@@ -2,8 +2,8 @@ import { ModernFakeTimers } from '@jest/fake-timers';
 import { afterEach, expect, test, vi } from 'vitest';
 import { WaitTimeoutError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { catchError } from '../../helpers/service.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -11,8 +11,8 @@ afterEach(() => {
 
 test('reaches a deadline of ten minutes under the fake timers of vitest', async () => {
   vi.useFakeTimers();
-  const { client, seen } = scriptedService(inTurn('pending'));
-  const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const failure = catchError(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(600_000);
   expect(await failure).toBeInstanceOf(WaitTimeoutError);
   expect(await failure).toMatchObject({ elapsed: 600_000 });
@@ -30,8 +30,8 @@ test('reaches a deadline of ten minutes under the fake timers of Jest', async ()
   // Node's own fetch reads a body with queueMicrotask, which Jest would fake.
   jest.useFakeTimers({ doNotFake: ['queueMicrotask'] });
   try {
-    const { client, seen } = scriptedService(inTurn('pending'));
-    const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+    const { client, seen } = createScriptedService(respondInTurn('pending'));
+    const failure = catchError(client.waitForFinalStatus(REFERENCE));
     await jest.advanceTimersByTimeAsync(600_000);
     expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000, lastStatus: 'pending' });
     expect(seen.length).toBeGreaterThan(45);
@@ -44,8 +44,8 @@ test('reaches its deadline under all fakes of Jest', async () => {
   const jest = jestTimers();
   jest.useFakeTimers();
   try {
-    const { client } = scriptedService(inTurn('pending'));
-    const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+    const { client } = createScriptedService(respondInTurn('pending'));
+    const failure = catchError(client.waitForFinalStatus(REFERENCE));
     await jest.advanceTimersByTimeAsync(600_000);
     expect(await failure).toMatchObject({ code: 'wait_timeout', elapsed: 600_000 });
   } finally {
@@ -55,7 +55,7 @@ test('reaches its deadline under all fakes of Jest', async () => {
 
 test('reaches its deadline if fake timers advance one by one', async () => {
   vi.useFakeTimers();
-  const { client } = scriptedService(inTurn('pending', 'pending', 'processing', 'success'));
+  const { client } = createScriptedService(respondInTurn('pending', 'pending', 'processing', 'success'));
   let status: string | undefined;
   const wait = client.waitForFinalStatus(REFERENCE).then((transaction) => {
     status = transaction.status;
@@ -66,7 +66,7 @@ test('reaches its deadline if fake timers advance one by one', async () => {
 });
 
 test('works if fake timers start and end during the life of the client', async () => {
-  const { client } = scriptedService(inTurn('pending', 'success', 'success'));
+  const { client } = createScriptedService(respondInTurn('pending', 'success', 'success'));
   vi.useFakeTimers();
   const wait = client.waitForFinalStatus(REFERENCE);
   await vi.advanceTimersByTimeAsync(9_000);
@@ -76,9 +76,9 @@ test('works if fake timers start and end during the life of the client', async (
 });
 
 test('polls on time after fake timers set the clock back', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const limited = { polling: { maxRequestsPerSecond: 1 } };
-  const slow = scriptedService(inTurn('success'), limited);
+  const slow = createScriptedService(respondInTurn('success'), limited);
   await client.waitForFinalStatus(REFERENCE);
   await slow.client.waitForFinalStatus(REFERENCE);
   vi.useFakeTimers();
@@ -89,7 +89,7 @@ test('polls on time after fake timers set the clock back', async () => {
 });
 
 test('measures the duration of a request after the clock is set back', async () => {
-  const { client } = scriptedService(inTurn('success'), { latency: 50 });
+  const { client } = createScriptedService(respondInTurn('success'), { latency: 50 });
   await client.waitForFinalStatus(REFERENCE);
   const now = performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => now() - 1_000_000);

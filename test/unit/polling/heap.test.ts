@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Heap, type HeapItem } from '../../../src/polling/heap.ts';
-import { sized } from '../../helpers/sized.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
 interface Item extends HeapItem {
   id: number;
@@ -56,7 +56,7 @@ test('keeps an earliest item first and every heapIndex right (property)', () => 
         for (const item of items) expect(item.heapIndex !== -1).toBe(inside.has(item));
       }
     }),
-    { numRuns: sized(20, 100) },
+    { numRuns: chooseSize(20, 100) },
   );
 });
 

@@ -1,7 +1,14 @@
 import { expect, test, vi } from 'vitest';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { clockJumps, MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import {
+  jumpClock,
+  MINUTE,
+  runToEnd,
+  SECOND,
+  timeSettlement,
+  useFakeClock,
+} from '../../helpers/fake-clock.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -13,23 +20,23 @@ const late = () => ({ startedAt: Date.now() - 11 * MINUTE });
 test.each(['success', 'failed'])(
   'resolves with %s if the deadline passed before the wait started',
   async (status) => {
-    const { client, seen } = scriptedService(inTurn(status));
-    const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+    const { client, seen } = createScriptedService(respondInTurn(status));
+    const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
     expect(end).toMatchObject({ at: 0, value: { status } });
     expect(seen).toHaveLength(1);
   },
 );
 
 test('compares expect on the check of a wait that started too late', async () => {
-  const { client } = scriptedService(inTurn('success'));
+  const { client } = createScriptedService(respondInTurn('success'));
   const expectation = { expect: { amount: '1.00' }, ...late() };
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, expectation)));
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, expectation)));
   expect(end).toMatchObject({ error: { code: 'transaction_mismatch' } });
 });
 
 test('times out after one check that is not final', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { latency: 300 });
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  const { client, seen } = createScriptedService(respondInTurn('pending'), { latency: 300 });
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
   const error = { code: 'wait_timeout', attempts: 1, lastStatus: 'pending', elapsed: 11 * MINUTE + 300 };
   expect(end).toMatchObject({ at: 300, error });
   expect(String(end.error).length).toBeLessThan(220);
@@ -38,8 +45,8 @@ test('times out after one check that is not final', async () => {
 });
 
 test('times out after one check that fails, and reports its error', async () => {
-  const { client, seen } = scriptedService(inTurn(new Response('', { status: 503 })));
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  const { client, seen } = createScriptedService(respondInTurn(new Response('', { status: 503 })));
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
   expect(end).toMatchObject({
     at: 0,
     error: { code: 'wait_timeout', attempts: 1, lastError: { code: 'server_error' } },
@@ -48,22 +55,22 @@ test('times out after one check that fails, and reports its error', async () => 
 });
 
 test('rejects with the permanent error of the one check', async () => {
-  const { client } = scriptedService(inTurn(new Response('', { status: 403 })));
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  const { client } = createScriptedService(respondInTurn(new Response('', { status: 403 })));
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
   expect(end).toMatchObject({ error: { status: 403 } });
 });
 
 test('waits ten seconds for the one check, and no longer', async () => {
-  const { client, seen } = scriptedService(never);
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())));
+  const { client, seen } = createScriptedService(never);
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
   expect(end).toMatchObject({ at: 10 * SECOND, error: { code: 'wait_timeout', attempts: 1 } });
   expect(seen.map(({ signal }) => signal.aborted)).toEqual([true]);
 });
 
 test('ends the one check on an abort', async () => {
-  const { client, seen } = scriptedService(never);
+  const { client, seen } = createScriptedService(never);
   const abort = new AbortController();
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { ...late(), signal: abort.signal }));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { ...late(), signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
   expect(await wait).toMatchObject({ at: SECOND, error: abort.signal.reason });
@@ -72,8 +79,8 @@ test('ends the one check on an abort', async () => {
 });
 
 test('ends the one check on close', async () => {
-  const { client } = scriptedService(never);
-  const wait = timed(client.waitForFinalStatus(REFERENCE, late()));
+  const { client } = createScriptedService(never);
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, late()));
   await vi.advanceTimersByTimeAsync(SECOND);
   client.close();
   expect(await wait).toMatchObject({ at: SECOND, error: { code: 'closed' } });
@@ -81,24 +88,24 @@ test('ends the one check on close', async () => {
 });
 
 test('shares the one check among waits on one reference', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'success'), { latency: 100 });
-  const patient = timed(
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'), { latency: 100 });
+  const patient = timeSettlement(
     client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: MINUTE }),
   );
-  const waits = [1, 2, 3].map(() => timed(client.waitForFinalStatus(REFERENCE, late())));
-  const ends = await settled(Promise.all(waits), SECOND);
+  const waits = [1, 2, 3].map(() => timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
+  const ends = await runToEnd(Promise.all(waits), SECOND);
   expect(ends.map(({ at }) => at)).toEqual([100, 100, 100]);
   expect(ends.every(({ error }) => String(error).includes('"pending" after 1 check'))).toBe(true);
   expect(seen).toHaveLength(1);
-  expect(await settled(patient)).toMatchObject({ value: { status: 'success' } });
+  expect(await runToEnd(patient)).toMatchObject({ value: { status: 'success' } });
 });
 
 test('checks a shared reference at most once per second', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
   await vi.advanceTimersByTimeAsync(10 * SECOND);
   for (let count = 0; count < 40; count++) {
-    timed(client.waitForFinalStatus(REFERENCE, late()));
+    timeSettlement(client.waitForFinalStatus(REFERENCE, late()));
     await vi.advanceTimersByTimeAsync(100);
   }
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -107,10 +114,12 @@ test('checks a shared reference at most once per second', async () => {
 });
 
 test('checks a late wait ahead of a full queue', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
-  for (let index = 0; index < 1_000; index++) timed(client.waitForFinalStatus(`TXN-${index}`));
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    polling: { maxRequestsPerSecond: 10 },
+  });
+  for (let index = 0; index < 1_000; index++) timeSettlement(client.waitForFinalStatus(`TXN-${index}`));
   await vi.advanceTimersByTimeAsync(20 * SECOND);
-  const end = await settled(timed(client.waitForFinalStatus('TXN-late', late())), SECOND);
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus('TXN-late', late())), SECOND);
   expect(end).toMatchObject({ at: expect.toSatisfy((at: number) => at <= 100), error: { attempts: 1 } });
   expect(seen.filter(({ reference }) => reference === 'TXN-late')).toHaveLength(1);
   client.close();
@@ -120,10 +129,10 @@ test.each([
   ['maxConcurrency', { maxConcurrency: 1 }, never],
   ['a pause after a 429', {}, () => new Response('', { status: 429, headers: { 'retry-after': '60' } })],
 ])('reports that no check was sent if %s prevents it', async (_, polling, say) => {
-  const { client, seen } = scriptedService(say, { polling });
-  for (let index = 0; index < 10; index++) timed(client.waitForFinalStatus(`TXN-${index}`));
+  const { client, seen } = createScriptedService(say, { polling });
+  for (let index = 0; index < 10; index++) timeSettlement(client.waitForFinalStatus(`TXN-${index}`));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
-  const end = await settled(timed(client.waitForFinalStatus(REFERENCE, late())), 20 * SECOND);
+  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, late())), 20 * SECOND);
   expect(end).toMatchObject({ at: 10 * SECOND, error: { code: 'wait_timeout', attempts: 0 } });
   expect(String(end.error)).toContain('no check could be sent');
   expect(seen.filter(({ reference }) => reference === REFERENCE)).toEqual([]);
@@ -131,76 +140,78 @@ test.each([
 });
 
 test('yields the status of the one check, and then times out', async () => {
-  const { client } = scriptedService(inTurn('processing'));
+  const { client } = createScriptedService(respondInTurn('processing'));
   const statuses: string[] = [];
   const reading = (async () => {
     for await (const { status } of client.watch(REFERENCE, late())) statuses.push(status);
   })();
-  expect(await settled(timed(reading))).toMatchObject({ error: { code: 'wait_timeout' } });
+  expect(await runToEnd(timeSettlement(reading))).toMatchObject({ error: { code: 'wait_timeout' } });
   expect(statuses).toEqual(['processing']);
 });
 
 test('calls onPoll and onEvent for the one check', async () => {
   const told: unknown[] = [];
-  const { client } = scriptedService(inTurn('pending'), { onEvent: (event) => told.push(event) });
+  const { client } = createScriptedService(respondInTurn('pending'), {
+    onEvent: (event) => told.push(event),
+  });
   const onPoll = vi.fn();
-  await settled(timed(client.waitForFinalStatus(REFERENCE, { ...late(), onPoll })));
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { ...late(), onPoll })));
   expect(onPoll).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ attempt: 1, nextDelay: null }));
   expect(told).toContainEqual(expect.objectContaining({ type: 'poll', status: 'pending', delay: null }));
   expect(told).toContainEqual(expect.objectContaining({ type: 'wait', result: 'timeout', attempts: 1 }));
 });
 
 test('checks once after a freeze over the deadline', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'success'));
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
   await vi.advanceTimersByTimeAsync(SECOND);
-  clockJumps(11 * MINUTE);
-  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  jumpClock(11 * MINUTE);
+  expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
   expect(seen).toHaveLength(2);
 });
 
 test('checks again if a freeze might have lost the response', async () => {
-  const { client, seen } = scriptedService((_, count) => (count === 1 ? never() : 'success'));
-  const wait = timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService((_, count) => (count === 1 ? never() : 'success'));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
-  clockJumps(11 * MINUTE);
-  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  jumpClock(11 * MINUTE);
+  expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
   expect(seen.map(({ signal }) => signal.aborted)).toEqual([true, false]);
 });
 
 test('checks again if the process freezes once more during the check', async () => {
-  const { client, seen } = scriptedService((_, count) => (count < 3 ? never() : 'success'));
-  const wait = timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService((_, count) => (count < 3 ? never() : 'success'));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(SECOND);
-  clockJumps(11 * MINUTE);
+  jumpClock(11 * MINUTE);
   await vi.advanceTimersByTimeAsync(9 * SECOND);
   expect(seen).toHaveLength(2);
-  clockJumps(11 * MINUTE);
-  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  jumpClock(11 * MINUTE);
+  expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
   expect(seen).toHaveLength(3);
 });
 
 test('checks once if the thread was busy from the start to the deadline', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { timeout: 100 }));
-  clockJumps(300);
-  expect(await settled(wait)).toMatchObject({ value: { status: 'success' } });
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 100 }));
+  jumpClock(300);
+  expect(await runToEnd(wait)).toMatchObject({ value: { status: 'success' } });
   expect(seen).toHaveLength(1);
 });
 
 test('keeps to the schedule after a sleep without any wait', async () => {
-  const { client, seen } = scriptedService(inTurn('success', 'pending'));
-  await settled(timed(client.waitForFinalStatus(REFERENCE)), SECOND);
+  const { client, seen } = createScriptedService(respondInTurn('success', 'pending'));
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)), SECOND);
   vi.setSystemTime(Date.now() + 60 * MINUTE);
-  timed(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: 8 * SECOND }));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: 8 * SECOND }));
   await vi.advanceTimersByTimeAsync(8 * SECOND);
   expect(seen.map(({ at }) => at)).toEqual([0, 9_000]);
   client.close();
 });
 
 test('checks within ten seconds after a sleep that stopped the timers', async () => {
-  const { client, seen } = scriptedService((_, count) => (count === 2 ? never() : 'pending'));
-  timed(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
+  const { client, seen } = createScriptedService((_, count) => (count === 2 ? never() : 'pending'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { minDelay: MINUTE, maxDelay: MINUTE }));
   await vi.advanceTimersByTimeAsync(MINUTE + SECOND);
   vi.setSystemTime(Date.now() + 60 * MINUTE);
   await vi.advanceTimersByTimeAsync(10 * SECOND);
@@ -211,10 +222,10 @@ test('checks within ten seconds after a sleep that stopped the timers', async ()
 
 test('ends at its deadline while a 429 still holds its reference back', async () => {
   const refusal = () => new Response('', { status: 429, headers: { 'retry-after': '2' } });
-  const { client } = scriptedService(() => refusal());
-  const first = timed(client.waitForFinalStatus(REFERENCE, { timeout: 9 * SECOND }));
+  const { client } = createScriptedService(() => refusal());
+  const first = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 9 * SECOND }));
   await vi.advanceTimersByTimeAsync(9 * SECOND);
   await first;
-  const second = timed(client.waitForFinalStatus(REFERENCE, { timeout: 400 }));
-  expect(await settled(second)).toMatchObject({ at: 400, error: { code: 'wait_timeout' } });
+  const second = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 400 }));
+  expect(await runToEnd(second)).toMatchObject({ at: 400, error: { code: 'wait_timeout' } });
 });

@@ -3,34 +3,34 @@ import { runInNewContext } from 'node:vm';
 import { expect, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { MINUTE, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
 const momentsOf = (seen: { at: number }[]) => seen.map(({ at }) => at);
 
 test('polls at once after notify', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'success'));
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
   const wait = client.waitForFinalStatus(REFERENCE);
   await vi.advanceTimersByTimeAsync(2_000);
   client.notify(REFERENCE);
-  expect((await settled(wait)).status).toBe('success');
+  expect((await runToEnd(wait)).status).toBe('success');
   expect(momentsOf(seen)).toEqual([0, 2_000]);
 });
 
 test('polls before the first check that startedAt would set', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const wait = client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() });
   await vi.advanceTimersByTimeAsync(1_200);
   client.notify(REFERENCE);
-  await settled(wait);
+  await runToEnd(wait);
   expect(momentsOf(seen)).toEqual([1_200]);
 });
 
 test('trusts the service, not notify, and keeps the schedule', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(2_000);
   client.notify(REFERENCE);
   await vi.advanceTimersByTimeAsync(13_000);
@@ -39,27 +39,31 @@ test('trusts the service, not notify, and keeps the schedule', async () => {
 });
 
 test('polls once more after the poll in flight, however often notify is called', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'pending', 'success'), { latency: 1_500 });
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'success'), {
+    latency: 1_500,
+  });
   const wait = client.waitForFinalStatus(REFERENCE);
   await vi.advanceTimersByTimeAsync(500);
   for (let count = 0; count < 1_000; count++) client.notify(REFERENCE);
   await vi.advanceTimersByTimeAsync(3_000);
   expect(momentsOf(seen)).toEqual([0, 1_500]);
-  await settled(wait);
+  await runToEnd(wait);
 });
 
 test('keeps a notify in flight if the poll fails', async () => {
-  const { client, seen } = scriptedService(inTurn(brokenConnection(), 'success'), { latency: 700 });
+  const { client, seen } = createScriptedService(respondInTurn(createResetError(), 'success'), {
+    latency: 700,
+  });
   const wait = client.waitForFinalStatus(REFERENCE);
   await vi.advanceTimersByTimeAsync(300);
   client.notify(REFERENCE);
-  await settled(wait);
+  await runToEnd(wait);
   expect(momentsOf(seen)).toEqual([0, 700]);
 });
 
 test('makes one extra poll a second if notify never stops', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
   for (let time = 0; time < 20_000; time += 10) {
     client.notify(REFERENCE);
     await vi.advanceTimersByTimeAsync(10);
@@ -74,8 +78,8 @@ test('makes one extra poll a second if notify never stops', async () => {
 });
 
 test('makes one poll after another if notify never stops and polls are slow', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { latency: 400 });
-  timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'), { latency: 400 });
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
   for (let time = 0; time < 20_000; time += 10) {
     client.notify(REFERENCE);
     await vi.advanceTimersByTimeAsync(10);
@@ -113,7 +117,7 @@ function notifyAnything(client: PaymentsClient, reference: unknown): void {
 }
 
 test('never throws, sets no timer and sends nothing without a wait', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   for (const reference of garbage) notifyAnything(client, reference);
   Reflect.apply(client.notify, client, []);
   expect(vi.getTimerCount()).toBe(0);
@@ -122,8 +126,8 @@ test('never throws, sets no timer and sends nothing without a wait', async () =>
 });
 
 test('does nothing after the wait has ended, nor after close', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  await settled(client.waitForFinalStatus(REFERENCE), SECOND);
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  await runToEnd(client.waitForFinalStatus(REFERENCE), SECOND);
   client.notify(REFERENCE);
   client.close();
   client.notify(REFERENCE);
@@ -133,9 +137,9 @@ test('does nothing after the wait has ended, nor after close', async () => {
 });
 
 test('makes one extra poll for each of two waits after a million calls', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  timed(client.waitForFinalStatus('TXN-0'));
-  timed(client.waitForFinalStatus('TXN-1'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  timeSettlement(client.waitForFinalStatus('TXN-0'));
+  timeSettlement(client.waitForFinalStatus('TXN-1'));
   await vi.advanceTimersByTimeAsync(1_000);
   const flood = (from: number) => {
     for (let count = from; count < from + 100_000; count++) {
@@ -165,9 +169,11 @@ function heapUsed(): number {
 }
 
 test('keeps the limits for the polls that it brings forward', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    polling: { maxRequestsPerSecond: 10 },
+  });
   const references = Array.from({ length: 300 }, (_, index) => `TXN-${index}`);
-  for (const reference of references) timed(client.waitForFinalStatus(reference));
+  for (const reference of references) timeSettlement(client.waitForFinalStatus(reference));
   for (let time = 0; time < 10_000; time += 50) {
     for (const reference of references) client.notify(reference);
     await vi.advanceTimersByTimeAsync(50);

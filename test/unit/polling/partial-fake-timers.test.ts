@@ -3,8 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { catchError } from '../../helpers/service.ts';
 
 const MINUTE = 60_000;
 const schedule = { initialDelay: 5_000, minDelay: 5_000, maxDelay: 5_000 };
@@ -47,7 +47,9 @@ function vitestTimers(toFake: ('setTimeout' | 'clearTimeout' | 'Date')[]) {
 
 test.each(Object.entries(fakes))('resolves a wait with a final status under %s', async (_, use) => {
   const pass = use();
-  const { client } = scriptedService(inTurn(...Array(20).fill('pending'), 'success'), { polling: schedule });
+  const { client } = createScriptedService(respondInTurn(...Array(20).fill('pending'), 'success'), {
+    polling: schedule,
+  });
   let status: string | undefined;
   const wait = client.waitForFinalStatus(REFERENCE).then((transaction) => {
     status = transaction.status;
@@ -59,9 +61,9 @@ test.each(Object.entries(fakes))('resolves a wait with a final status under %s',
 
 test.each(Object.entries(fakes))('ends a wait at its deadline under %s', async (_, use) => {
   const pass = use();
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: schedule });
+  const { client, seen } = createScriptedService(respondInTurn('pending'), { polling: schedule });
   let over = false;
-  const failure = failureOf(client.waitForFinalStatus(REFERENCE)).finally(() => {
+  const failure = catchError(client.waitForFinalStatus(REFERENCE)).finally(() => {
     over = true;
   });
   await pass(10 * MINUTE - 10_000);
@@ -79,7 +81,7 @@ test.each(Object.entries(fakes))(
   async (_, use) => {
     const pass = use();
     const busy = new Response('', { status: 429, headers: { 'retry-after': '20' } });
-    const { client, seen } = scriptedService(inTurn(busy, 'success'), { polling: schedule });
+    const { client, seen } = createScriptedService(respondInTurn(busy, 'success'), { polling: schedule });
     const wait = client.waitForFinalStatus(REFERENCE);
     await pass(15_000);
     expect(seen).toHaveLength(1);
@@ -91,7 +93,9 @@ test.each(Object.entries(fakes))(
 
 test('keeps a rate far below one per second without performance', async () => {
   const pass = vitestTimers(['setTimeout', 'clearTimeout']);
-  const { client, seen } = scriptedService(inTurn('success'), { polling: { maxRequestsPerSecond: 0.1 } });
+  const { client, seen } = createScriptedService(respondInTurn('success'), {
+    polling: { maxRequestsPerSecond: 0.1 },
+  });
   const waits = [1, 2, 3].map((index) => client.waitForFinalStatus(`TXN-${index}`));
   await pass(9_000);
   expect(seen).toHaveLength(1);
@@ -103,7 +107,7 @@ test('keeps a rate far below one per second without performance', async () => {
 test('keeps a wait if only Date or only performance is fake', async () => {
   for (const toFake of [['Date'], ['performance']] as const) {
     vi.useFakeTimers({ toFake: [...toFake] });
-    const { client } = scriptedService(inTurn('pending', 'success'));
+    const { client } = createScriptedService(respondInTurn('pending', 'success'));
     const short = { initialDelay: 1, minDelay: 20, maxDelay: 20 };
     expect(await client.waitForFinalStatus(REFERENCE, short)).toMatchObject({ status: 'success' });
     vi.useRealTimers();
@@ -112,14 +116,14 @@ test('keeps a wait if only Date or only performance is fake', async () => {
 
 test('works after fake timers that were ten minutes ahead', async () => {
   const pass = vitestTimers(['setTimeout', 'clearTimeout']);
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: schedule });
-  const failure = failureOf(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'), { polling: schedule });
+  const failure = catchError(client.waitForFinalStatus(REFERENCE));
   await pass(11 * MINUTE);
   expect(await failure).toMatchObject({ code: 'wait_timeout' });
   vi.useRealTimers();
   const before = seen.length;
   const short = { timeout: 300, initialDelay: 1, minDelay: 20, maxDelay: 20 };
-  expect(await failureOf(client.waitForFinalStatus(REFERENCE, short))).toMatchObject({
+  expect(await catchError(client.waitForFinalStatus(REFERENCE, short))).toMatchObject({
     code: 'wait_timeout',
   });
   expect(seen.length - before).toBeGreaterThan(3);

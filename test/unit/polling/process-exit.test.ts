@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const program = fileURLToPath(new URL('programs/ends.ts', import.meta.url));
 
@@ -13,7 +13,7 @@ test.each(['abort', 'close', 'deadline', 'break'])(
       const reference = path.slice(path.lastIndexOf('/') + 1);
       const index = Number(reference.replace('TXN-', ''));
       if (index % 2 !== 1)
-        json(response, 200, answers.verify({ reference, status: 'pending', paid_at: null }));
+        sendJson(response, 200, successBodies.verify({ reference, status: 'pending', paid_at: null }));
     });
     const { stdout } = await promisify(execFile)(process.execPath, [program, service.baseUrl, ending], {
       // A wait, a request or a connection that is left would keep the process until it is killed. On a busy machine a

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const program = fileURLToPath(new URL('programs/waits.ts', import.meta.url));
 const REFERENCE = 'TXN-8f2c61d0';
@@ -21,7 +21,7 @@ async function frozen(first: string | undefined, then: string) {
     if (stopped) sent.after++;
     else sent.before++;
     const status = stopped ? then : first;
-    if (status !== undefined) json(response, 200, answers.verify({ reference: REFERENCE, status }));
+    if (status !== undefined) sendJson(response, 200, successBodies.verify({ reference: REFERENCE, status }));
     start.resolve();
   });
   // A startedAt in the future counts as now, and so does the deadline, however long the process takes to start.

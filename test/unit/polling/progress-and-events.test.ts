@@ -1,20 +1,25 @@
 import { expect, test, vi } from 'vitest';
 import type { PaymentsEvent, Poll, PollEvent, WaitEvent } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { brokenConnection, inTurn, type Said, scriptedService } from '../../helpers/scripted-service.ts';
+import { MINUTE, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import {
+  createResetError,
+  createScriptedService,
+  respondInTurn,
+  type ScriptedResponse,
+} from '../../helpers/scripted-service.ts';
 import { API_KEY, EMAIL } from '../../helpers/service.ts';
 
 useFakeClock();
 
 function createListeningClient(
-  say: (reference: string, count: number) => Said | Promise<Said>,
+  say: (reference: string, count: number) => ScriptedResponse | Promise<ScriptedResponse>,
   options = {},
 ) {
   const events: PaymentsEvent[] = [];
   const lines: string[] = [];
   const line = (text: string) => lines.push(text);
-  const service = scriptedService(say, {
+  const service = createScriptedService(say, {
     onEvent: (event) => events.push(event),
     logger: { debug: line, info: line, warn: line, error: line },
     ...options,
@@ -28,11 +33,14 @@ function createListeningClient(
 }
 
 test('calls onPoll for each poll with attempt, time, result and next delay', async () => {
-  const { client } = scriptedService(inTurn('pending', brokenConnection(), 'on_hold', 'success'), {
-    latency: 250,
-  });
+  const { client } = createScriptedService(
+    respondInTurn('pending', createResetError(), 'on_hold', 'success'),
+    {
+      latency: 250,
+    },
+  );
   const polls: Poll[] = [];
-  await settled(client.waitForFinalStatus(REFERENCE, { onPoll: (poll) => polls.push(poll) }));
+  await runToEnd(client.waitForFinalStatus(REFERENCE, { onPoll: (poll) => polls.push(poll) }));
   const seen = (status: string) => ({
     reference: REFERENCE,
     transaction: expect.objectContaining({ status }),
@@ -55,23 +63,23 @@ test('calls onPoll for each poll with attempt, time, result and next delay', asy
 });
 
 test('sets nextDelay to the time of the next poll, and to null at the last', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const announced: (number | null)[] = [];
   const wait = client.waitForFinalStatus(REFERENCE, {
     timeout: MINUTE,
     onPoll: ({ elapsed, nextDelay }) => announced.push(nextDelay === null ? null : elapsed + nextDelay),
   });
-  await settled(timed(wait));
+  await runToEnd(timeSettlement(wait));
   expect(announced).toEqual([...seen.slice(1).map(({ at }) => at), null]);
 });
 
 test('sets nextDelay to null for the shared wait whose deadline comes first', async () => {
-  const { client } = scriptedService(inTurn('pending'));
+  const { client } = createScriptedService(respondInTurn('pending'));
   const near: (number | null)[] = [];
   const far: (number | null)[] = [];
   const push = (list: (number | null)[]) => (poll: Poll) => list.push(poll.nextDelay);
-  timed(client.waitForFinalStatus(REFERENCE, { timeout: 12_000, onPoll: push(near) }));
-  timed(client.waitForFinalStatus(REFERENCE, { onPoll: push(far) }));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 12_000, onPoll: push(near) }));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { onPoll: push(far) }));
   await vi.advanceTimersByTimeAsync(12_000);
   expect(near).toEqual([8_000, 3_500, null]);
   expect(far.every((delay) => delay !== null)).toBe(true);
@@ -79,9 +87,9 @@ test('sets nextDelay to null for the shared wait whose deadline comes first', as
 });
 
 test('sets nextDelay to 0 after a notify during the poll', async () => {
-  const { client } = scriptedService(inTurn('pending'), { latency: 500 });
+  const { client } = createScriptedService(respondInTurn('pending'), { latency: 500 });
   const delays: (number | null)[] = [];
-  timed(client.waitForFinalStatus(REFERENCE, { onPoll: ({ nextDelay }) => delays.push(nextDelay) }));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { onPoll: ({ nextDelay }) => delays.push(nextDelay) }));
   await vi.advanceTimersByTimeAsync(100);
   client.notify(REFERENCE);
   await vi.advanceTimersByTimeAsync(500);
@@ -90,13 +98,13 @@ test('sets nextDelay to 0 after a notify during the poll', async () => {
 });
 
 test('counts elapsed from startedAt, and attempts from the start of the wait', async () => {
-  const { client } = scriptedService(inTurn('pending'));
+  const { client } = createScriptedService(respondInTurn('pending'));
   const polls: [number, number][] = [];
-  timed(client.waitForFinalStatus(REFERENCE));
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(6_000);
   const startedAt = Date.now() - MINUTE;
   const onPoll = ({ attempt, elapsed }: Poll) => polls.push([attempt, elapsed]);
-  timed(client.waitForFinalStatus(REFERENCE, { startedAt, onPoll }));
+  timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt, onPoll }));
   await vi.advanceTimersByTimeAsync(6_000);
   expect(polls).toEqual([
     [1, MINUTE + 2_000],
@@ -106,11 +114,11 @@ test('counts elapsed from startedAt, and attempts from the start of the wait', a
 });
 
 test('calls no onPoll after its wait ended, even during the same poll', async () => {
-  const { client } = scriptedService(inTurn('pending'));
+  const { client } = createScriptedService(respondInTurn('pending'));
   const abort = new AbortController();
   const told: string[] = [];
   const wait = (name: string) =>
-    timed(
+    timeSettlement(
       client.waitForFinalStatus(REFERENCE, {
         signal: abort.signal,
         onPoll: () => {
@@ -120,15 +128,15 @@ test('calls no onPoll after its wait ended, even during the same poll', async ()
       }),
     );
   const waits = [wait('first'), wait('second'), wait('third')];
-  await settled(Promise.all(waits));
+  await runToEnd(Promise.all(waits));
   expect(told).toEqual(['first']);
 });
 
 test('reports attempt, status or error, lag and delay in a poll event', async () => {
   const { client, polls } = createListeningClient(
-    inTurn('pending', brokenConnection(), 'on_hold', 'success'),
+    respondInTurn('pending', createResetError(), 'on_hold', 'success'),
   );
-  await settled(client.waitForFinalStatus(REFERENCE));
+  await runToEnd(client.waitForFinalStatus(REFERENCE));
   const base = { type: 'poll', reference: REFERENCE, lag: 0 };
   expect(polls()).toEqual([
     { ...base, attempt: 1, status: 'pending', delay: 8_000 },
@@ -139,31 +147,31 @@ test('reports attempt, status or error, lag and delay in a poll event', async ()
 });
 
 test('reports no further poll in the last poll event before the deadline', async () => {
-  const { client, polls } = createListeningClient(inTurn('pending'));
-  await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  const { client, polls } = createListeningClient(respondInTurn('pending'));
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(polls().map(({ delay }) => delay === null)).toEqual([...Array(12).fill(false), true]);
 });
 
-test.each<[WaitEvent['result'], Said, Partial<WaitEvent>]>([
+test.each<[WaitEvent['result'], ScriptedResponse, Partial<WaitEvent>]>([
   ['final', 'failed', { status: 'failed', attempts: 1, elapsed: 0 }],
   ['timeout', 'pending', { status: 'pending', attempts: 13, elapsed: MINUTE }],
   ['failed', new Response('', { status: 401 }), { attempts: 1, elapsed: 0 }],
 ])('reports in a wait event that the wait ended: %s', async (result, response, facts) => {
-  const { client, ends } = createListeningClient(inTurn(response));
-  await settled(timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  const { client, ends } = createListeningClient(respondInTurn(response));
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(ends()).toEqual([{ type: 'wait', reference: REFERENCE, result, ...facts }]);
 });
 
 test('reports a transaction mismatch as a failed wait', async () => {
-  const { client, ends } = createListeningClient(inTurn('success'));
-  await settled(timed(client.waitForFinalStatus(REFERENCE, { expect: { amount: 1 } })));
+  const { client, ends } = createListeningClient(respondInTurn('success'));
+  await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { expect: { amount: 1 } })));
   expect(ends()).toMatchObject([{ result: 'failed', status: 'success' }]);
 });
 
 test.each(['aborted', 'closed'] as const)('reports in a wait event that the wait was %s', async (result) => {
-  const { client, ends } = createListeningClient(inTurn('pending'));
+  const { client, ends } = createListeningClient(respondInTurn('pending'));
   const abort = new AbortController();
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
   if (result === 'aborted') abort.abort();
   else client.close();
@@ -176,19 +184,19 @@ test.each(['aborted', 'closed'] as const)('reports in a wait event that the wait
 test('reports no poll for a request that is aborted with its last wait', async () => {
   const { client, polls, ends } = createListeningClient(() => new Promise(() => {}));
   const abort = new AbortController();
-  const wait = timed(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
+  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
-  await settled(wait);
+  await runToEnd(wait);
   expect(polls()).toEqual([]);
   expect(ends()).toMatchObject([{ result: 'aborted', attempts: 1 }]);
 });
 
 test('shows neither the API key nor an email address in events and log lines', async () => {
   const { client, lines, polls, ends } = createListeningClient(
-    inTurn('pending', brokenConnection(), 'success'),
+    respondInTurn('pending', createResetError(), 'success'),
   );
-  await settled(client.waitForFinalStatus(REFERENCE));
+  await runToEnd(client.waitForFinalStatus(REFERENCE));
   const told = JSON.stringify([lines, polls(), ends()]);
   expect(lines.some((line) => line.includes(`wait ${REFERENCE}, poll 1: pending, next in 8000 ms`))).toBe(
     true,

@@ -1,7 +1,14 @@
 import { expect, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
-import { clockJumps, MINUTE, microtasks, SECOND, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import {
+  flushMicrotasks,
+  jumpClock,
+  MINUTE,
+  SECOND,
+  timeSettlement,
+  useFakeClock,
+} from '../../helpers/fake-clock.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -19,8 +26,8 @@ function mostWithin(times: number[], length: number): number {
 }
 
 test('keeps 50 polls a second and 5 in a tenth of one with 10,000 waits', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  for (const reference of references(10_000)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(30 * SECOND);
   const times = seen.map(({ at }) => at);
   expect(mostWithin(times, 1_000)).toBe(50);
@@ -40,8 +47,10 @@ test.each([
   [100, 10],
   [333, 33],
 ])('keeps maxRequestsPerSecond %d in every second, with %d at once', async (most, burst) => {
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: most } });
-  for (const reference of references(2_000)) timed(client.waitForFinalStatus(reference));
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    polling: { maxRequestsPerSecond: most },
+  });
+  for (const reference of references(2_000)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(5 * SECOND);
   const times = seen.map(({ at }) => at);
   expect(mostWithin(times, 1_000)).toBeLessThanOrEqual(most);
@@ -51,10 +60,10 @@ test.each([
 });
 
 test.each([10, 20, 70, 1_000])('spreads %d a second evenly over tenths of a second', async (most) => {
-  const { client, seen } = scriptedService(inTurn('pending'), {
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
     polling: { maxRequestsPerSecond: most, maxConcurrency: 100 },
   });
-  for (const reference of references(5_000)) timed(client.waitForFinalStatus(reference));
+  for (const reference of references(5_000)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * SECOND - 1);
   const times = seen.map(({ at }) => at);
   expect(mostWithin(times, 1_000)).toBe(most);
@@ -64,19 +73,21 @@ test.each([10, 20, 70, 1_000])('spreads %d a second evenly over tenths of a seco
 });
 
 test('accepts a maxRequestsPerSecond below one', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 0.25 } });
-  for (const reference of references(10)) timed(client.waitForFinalStatus(reference));
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    polling: { maxRequestsPerSecond: 0.25 },
+  });
+  for (const reference of references(10)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(15 * SECOND);
   expect(seen.map(({ at }) => at)).toEqual([0, 4_000, 8_000, 12_000]);
   client.close();
 });
 
 test('skips the polls that a busy thread missed', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  for (const reference of references(1_000)) timed(client.waitForFinalStatus(reference));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  for (const reference of references(1_000)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
   const before = seen.length;
-  clockJumps(10 * SECOND);
+  jumpClock(10 * SECOND);
   await vi.advanceTimersByTimeAsync(1 * SECOND - 1);
   expect(seen.length - before).toBeLessThanOrEqual(50);
   client.close();
@@ -91,12 +102,15 @@ function slowService(latency: number, maxConcurrency: number) {
     load.now--;
     return 'pending';
   };
-  return { load, ...scriptedService(say, { polling: { maxConcurrency, maxRequestsPerSecond: 10_000 } }) };
+  return {
+    load,
+    ...createScriptedService(say, { polling: { maxConcurrency, maxRequestsPerSecond: 10_000 } }),
+  };
 }
 
 test.each([1, 7, 64])('keeps %d polls in flight with 10,000 waits, no more and no fewer', async (most) => {
   const { client, load, seen } = slowService(500, most);
-  for (const reference of references(10_000)) timed(client.waitForFinalStatus(reference));
+  for (const reference of references(10_000)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(5 * SECOND + 1);
   expect(load.most).toBe(most);
   expect(seen).toHaveLength(11 * most);
@@ -105,14 +119,14 @@ test.each([1, 7, 64])('keeps %d polls in flight with 10,000 waits, no more and n
 
 test('frees the slot of a poll that ends by abort, error or deadline', async () => {
   const never = () => new Promise<never>(() => {});
-  const { client, seen } = scriptedService(never, { polling: { maxConcurrency: 2 } });
+  const { client, seen } = createScriptedService(never, { polling: { maxConcurrency: 2 } });
   const abort = new AbortController();
-  timed(client.waitForFinalStatus('TXN-0', { signal: abort.signal }));
-  timed(client.waitForFinalStatus('TXN-1', { timeout: 2_000 }));
+  timeSettlement(client.waitForFinalStatus('TXN-0', { signal: abort.signal }));
+  timeSettlement(client.waitForFinalStatus('TXN-1', { timeout: 2_000 }));
   await vi.advanceTimersByTimeAsync(500);
-  timed(client.waitForFinalStatus('TXN-2'));
+  timeSettlement(client.waitForFinalStatus('TXN-2'));
   await vi.advanceTimersByTimeAsync(500);
-  timed(client.waitForFinalStatus('TXN-3'));
+  timeSettlement(client.waitForFinalStatus('TXN-3'));
   expect(seen).toHaveLength(2);
   abort.abort();
   await vi.advanceTimersByTimeAsync(1);
@@ -126,8 +140,8 @@ test.each([
   ['while all slots are in use', { maxConcurrency: 2 }],
   ['while the rate limit is reached', { maxRequestsPerSecond: 0.1 }],
 ])('sets no timer again and again, %s', async (_, polling) => {
-  const { client, seen } = scriptedService(() => new Promise(() => {}), { polling });
-  for (const reference of references(20)) timed(client.waitForFinalStatus(reference));
+  const { client, seen } = createScriptedService(() => new Promise(() => {}), { polling });
+  for (const reference of references(20)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(SECOND);
   const setTimer = vi.spyOn(globalThis, 'setTimeout');
   await vi.advanceTimersByTimeAsync(8 * SECOND);
@@ -137,12 +151,14 @@ test.each([
 });
 
 test('sends the earliest due poll first if the limit holds polls back', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 10 } });
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    polling: { maxRequestsPerSecond: 10 },
+  });
   const startedAt = Date.now();
   // In random order, and all due within one second.
   const shuffled = references(100).map((_, index) => (index * 37) % 100);
   for (const late of shuffled) {
-    timed(client.waitForFinalStatus(`TXN-${late}`, { startedAt: startedAt - 10 * late }));
+    timeSettlement(client.waitForFinalStatus(`TXN-${late}`, { startedAt: startedAt - 10 * late }));
   }
   await vi.advanceTimersByTimeAsync(18 * SECOND);
   const firstPolls = seen.map(({ reference }) => reference).slice(0, 100);
@@ -151,9 +167,11 @@ test('sends the earliest due poll first if the limit holds polls back', async ()
 });
 
 test('sends polls that are already due before a notified one', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'), { polling: { maxRequestsPerSecond: 1 } });
-  for (const reference of references(5)) timed(client.waitForFinalStatus(reference));
-  timed(client.waitForFinalStatus('TXN-hinted', { startedAt: Date.now() }));
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    polling: { maxRequestsPerSecond: 1 },
+  });
+  for (const reference of references(5)) timeSettlement(client.waitForFinalStatus(reference));
+  timeSettlement(client.waitForFinalStatus('TXN-hinted', { startedAt: Date.now() }));
   await vi.advanceTimersByTimeAsync(1_500);
   client.notify('TXN-hinted');
   await vi.advanceTimersByTimeAsync(4 * SECOND);
@@ -166,8 +184,11 @@ test('reports the lag of polls that the limit holds back', async () => {
   const onEvent = (event: PaymentsEvent) => {
     if (event.type === 'poll') late.push(event.lag);
   };
-  const { client } = scriptedService(inTurn('pending'), { onEvent, polling: { maxRequestsPerSecond: 10 } });
-  for (const reference of references(100)) timed(client.waitForFinalStatus(reference));
+  const { client } = createScriptedService(respondInTurn('pending'), {
+    onEvent,
+    polling: { maxRequestsPerSecond: 10 },
+  });
+  for (const reference of references(100)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(9_900);
   expect(late).toEqual(Array.from({ length: 100 }, (_, index) => 100 * index));
   client.close();
@@ -178,10 +199,10 @@ test('reports no lag below the limit', async () => {
   const onEvent = (event: PaymentsEvent) => {
     if (event.type === 'poll') late.push(event.lag);
   };
-  const { client } = scriptedService(inTurn('pending'), { onEvent });
-  for (const reference of references(5)) timed(client.waitForFinalStatus(reference));
+  const { client } = createScriptedService(respondInTurn('pending'), { onEvent });
+  for (const reference of references(5)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(new Set(late)).toEqual(new Set([0]));
   client.close();
-  await microtasks();
+  await flushMicrotasks();
 });

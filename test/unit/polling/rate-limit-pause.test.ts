@@ -1,9 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, SECOND, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { inTurn, type Said, scriptedService } from '../../helpers/scripted-service.ts';
-import { charge, failureOf } from '../../helpers/service.ts';
+import { MINUTE, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import {
+  createScriptedService,
+  respondInTurn,
+  type ScriptedResponse,
+} from '../../helpers/scripted-service.ts';
+import { catchError, charge } from '../../helpers/service.ts';
 
 useFakeClock();
 
@@ -25,13 +29,14 @@ interface Limit {
 async function limitedByKey({ first, refuse, lasts, count = 200 }: Limit) {
   const start = performance.now();
   let refusedAt: number | undefined;
-  const say = (reference: string): Said => {
+  const say = (reference: string): ScriptedResponse => {
     const now = performance.now() - start;
     if (refusedAt === undefined && now >= 8 * SECOND && first(reference)) refusedAt = now;
     return refusedAt !== undefined && now < refusedAt + lasts ? refuse() : 'pending';
   };
-  const { client, seen } = scriptedService(say, { maxRetries: 0 });
-  for (const reference of references(count)) timed(client.waitForFinalStatus(reference, { minDelay: 2_000 }));
+  const { client, seen } = createScriptedService(say, { maxRetries: 0 });
+  for (const reference of references(count))
+    timeSettlement(client.waitForFinalStatus(reference, { minDelay: 2_000 }));
   await vi.advanceTimersByTimeAsync(8 * SECOND);
   const after = () => seen.filter(({ at }) => at > (refusedAt ?? Number.NaN));
   return { client, seen, after, refusedAt: () => refusedAt ?? Number.NaN };
@@ -71,7 +76,7 @@ test.each<[string, (client: PaymentsClient) => Promise<unknown>, string, number]
     refuse: () => refusal('8'),
     lasts: 7 * SECOND,
   });
-  expect(await failureOf(call(client))).toMatchObject({ code: 'rate_limited', retryAfter: 8_000 });
+  expect(await catchError(call(client))).toMatchObject({ code: 'rate_limited', retryAfter: 8_000 });
   await vi.advanceTimersByTimeAsync(8 * SECOND - 1);
   expect(after()).toHaveLength(probes);
   await vi.advanceTimersByTimeAsync(SECOND + 100);
@@ -85,7 +90,7 @@ test('pauses every wait after a 429 to a charge whose outcome is unknown', async
     refuse: () => Response.json({ reference: REFERENCE }, { status: 429, headers: { 'retry-after': '8' } }),
     lasts: 7 * SECOND,
   });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'outcome_unknown', cause: { code: 'rate_limited' } });
   await vi.advanceTimersByTimeAsync(8 * SECOND - 1);
   expect(after()).toEqual([]);
@@ -101,7 +106,7 @@ test('halves the rate after a pause, then recovers to the full rate', async () =
     lasts: SECOND,
     count: 1_000,
   });
-  await failureOf(client.chargeMobileMoney(charge));
+  await catchError(client.chargeMobileMoney(charge));
   await vi.advanceTimersByTimeAsync(20 * SECOND);
   const resumed = refusedAt() + 10 * SECOND;
   const inSecond = (second: number) =>
@@ -119,11 +124,11 @@ test('halves the rate after a pause, then recovers to the full rate', async () =
 
 test('halves the rate once if requests in flight together are refused', async () => {
   const start = performance.now();
-  const { client, seen } = scriptedService(
+  const { client, seen } = createScriptedService(
     () => (performance.now() - start < 450 ? refusal('0') : 'pending'),
     { latency: 300, polling: { maxRequestsPerSecond: 100 } },
   );
-  for (const reference of references(500)) timed(client.waitForFinalStatus(reference));
+  for (const reference of references(500)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(400);
   expect(seen.length).toBeGreaterThanOrEqual(30);
   await vi.advanceTimersByTimeAsync(20 * SECOND);
@@ -135,8 +140,8 @@ test('halves the rate once if requests in flight together are refused', async ()
 });
 
 test('slows down each time the service refuses, and never gives up', async () => {
-  const { client, seen } = scriptedService(() => refusal('5'));
-  for (const reference of references(100)) timed(client.waitForFinalStatus(reference));
+  const { client, seen } = createScriptedService(() => refusal('5'));
+  for (const reference of references(100)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(5 * MINUTE);
   const inMinute = (minute: number) =>
     seen.filter(({ at }) => at >= minute * MINUTE && at < (minute + 1) * MINUTE).length;
@@ -148,10 +153,10 @@ test('slows down each time the service refuses, and never gives up', async () =>
 
 test('recovers the full rate soon after a long refusal ends', async () => {
   const start = performance.now();
-  const { client, seen } = scriptedService(() =>
+  const { client, seen } = createScriptedService(() =>
     performance.now() - start < 2 * MINUTE ? refusal('1') : 'pending',
   );
-  for (const reference of references(1_000)) timed(client.waitForFinalStatus(reference));
+  for (const reference of references(1_000)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(2 * MINUTE + 23 * SECOND);
   const atLast = seen.filter(({ at }) => at >= 2 * MINUTE + 18 * SECOND);
   expect(atLast.length).toBeGreaterThanOrEqual(245);
@@ -180,7 +185,7 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
     lasts: SECOND,
   });
   for (const expected of [30_000, 1_000])
-    expect(await failureOf(client.chargeMobileMoney(charge))).toMatchObject({ retryAfter: expected });
+    expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({ retryAfter: expected });
   // The second charge is the only request since the first one was refused.
   const sent = after().length;
   await vi.advanceTimersByTimeAsync(30 * SECOND - 1);
@@ -192,11 +197,11 @@ test('keeps a long pause when a later 429 asks for a short one', async () => {
 
 test('keeps a pause if its probe gets a 503', async () => {
   let requests = 0;
-  const { client, seen } = scriptedService(
+  const { client, seen } = createScriptedService(
     () => (++requests === 1 ? refusal('30') : new Response('', { status: 503 })),
     { polling: { maxRequestsPerSecond: 10 } },
   );
-  for (const reference of references(10)) timed(client.waitForFinalStatus(reference));
+  for (const reference of references(10)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(30 * SECOND - 1);
   expect(seen.map(({ at }) => at)).toEqual([0, 1_000]);
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -211,7 +216,7 @@ test('polls after the pause for a wait that starts during it', async () => {
     lasts: 10 * SECOND,
   });
   await vi.advanceTimersByTimeAsync(2 * SECOND);
-  timed(client.waitForFinalStatus('TXN-late'));
+  timeSettlement(client.waitForFinalStatus('TXN-late'));
   await vi.advanceTimersByTimeAsync(MINUTE);
   const first = seen.find(({ reference }) => reference === 'TXN-late');
   expect(first?.at).toBeGreaterThanOrEqual(refusedAt() + 10 * SECOND);
@@ -220,26 +225,29 @@ test('polls after the pause for a wait that starts during it', async () => {
 
 test('limits an absurd Retry-After of a 503 to a minute', async () => {
   const busy = new Response('', { status: 503, headers: { 'retry-after': '99999999' } });
-  const { client, seen } = scriptedService(inTurn(busy, 'success'));
-  timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn(busy, 'success'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(2 * MINUTE);
   expect(seen.map(({ at }) => at)).toEqual([0, MINUTE]);
 });
 
 test('holds back only the polls of the reference whose Retry-After it was', async () => {
   const later = { headers: { 'retry-after': '20' } };
-  const { client, seen } = scriptedService((reference) =>
+  const { client, seen } = createScriptedService((reference) =>
     reference === 'TXN-other' ? 'pending' : new Response('', { status: 503, ...later }),
   );
-  timed(client.waitForFinalStatus(REFERENCE));
-  timed(client.waitForFinalStatus('TXN-other'));
+  timeSettlement(client.waitForFinalStatus(REFERENCE));
+  timeSettlement(client.waitForFinalStatus('TXN-other'));
   await vi.advanceTimersByTimeAsync(48 * SECOND);
   const momentsOf = (of: string) => seen.filter(({ reference }) => reference === of).map(({ at }) => at);
   expect(momentsOf(REFERENCE)).toEqual([0, 20_000, 40_000]);
   expect(momentsOf('TXN-other').length).toBeGreaterThan(8);
-  const polite = inTurn(Response.json({ status: true, data: { reference: REFERENCE } }, later), 'success');
-  const second = scriptedService(polite);
-  timed(second.client.waitForFinalStatus(REFERENCE));
+  const polite = respondInTurn(
+    Response.json({ status: true, data: { reference: REFERENCE } }, later),
+    'success',
+  );
+  const second = createScriptedService(polite);
+  timeSettlement(second.client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(30 * SECOND);
   expect(second.seen.map(({ at }) => at)).toEqual([0, 8_000]);
   client.close();

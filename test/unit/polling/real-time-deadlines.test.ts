@@ -2,7 +2,7 @@ import { setTimeout as passed } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { WaitTimeoutError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { answers, json, type Respond, startService } from '../../helpers/service.ts';
+import { type Respond, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /**
  * How late a wait can end after its deadline, in real milliseconds, on a busy machine. deadlines.test.ts tests the exact
@@ -28,7 +28,7 @@ async function lateTimer(timeout: number): Promise<number> {
 
 const pending: Respond = (response, { path }) => {
   const reference = path.slice(path.lastIndexOf('/') + 1);
-  json(response, 200, answers.verify({ reference, status: 'pending', paid_at: null }));
+  sendJson(response, 200, successBodies.verify({ reference, status: 'pending', paid_at: null }));
 };
 
 test.each<[where: string, Respond]>([

@@ -1,16 +1,16 @@
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import type { ReconcileResult } from '../../../src/index.ts';
-import { MINUTE, microtasks, SECOND, settled, useFakeClock } from '../../helpers/fake-clock.ts';
-import { all, references, watchedSource } from '../../helpers/reconciling.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { flushMicrotasks, MINUTE, runToEnd, SECOND, useFakeClock } from '../../helpers/fake-clock.ts';
+import { collectResults, createReferences, createTrackedSource } from '../../helpers/reconciliation.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
 const broken = new Error('the database is gone');
 
 function* breaksAfter(count: number) {
-  yield* references(count);
+  yield* createReferences(count);
   throw broken;
 }
 
@@ -20,18 +20,18 @@ async function* breaksLater(count: number) {
 
 /** A queue that yields a few references, and then nothing for ever. */
 async function* idleAfter(count: number) {
-  yield* references(count);
+  yield* createReferences(count);
   await new Promise(() => {});
 }
 
 test('closes the source and leaves nothing after break', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(1_000);
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const { state, source } = createTrackedSource(1_000);
   const { signal } = new AbortController();
   const reading = (async () => {
     for await (const { reference } of client.reconcile(source, { signal })) if (reference === 'TXN-7') break;
   })();
-  await settled(reading, SECOND);
+  await runToEnd(reading, SECOND);
   const sent = seen.length;
   expect(state.closed).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
@@ -41,10 +41,10 @@ test('closes the source and leaves nothing after break', async () => {
 });
 
 test('rejects with the reason of an abort, closes the source, leaves nothing', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(1_000);
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const { state, source } = createTrackedSource(1_000);
   const abort = new AbortController();
-  const done = all(client.reconcile(source, { signal: abort.signal }));
+  const done = collectResults(client.reconcile(source, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(2_010);
   const reason = new Error('the night is over');
   abort.abort(reason);
@@ -60,45 +60,45 @@ test('rejects with the reason of an abort, closes the source, leaves nothing', a
 });
 
 test('sends and yields nothing after an abort while the reader is busy', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const abort = new AbortController();
   const read: string[] = [];
   const reading = (async () => {
-    for await (const { reference } of client.reconcile(references(1_000), { signal: abort.signal })) {
+    for await (const { reference } of client.reconcile(createReferences(1_000), { signal: abort.signal })) {
       if (read.push(reference) === 10) await new Promise((resolve) => setTimeout(resolve, 10 * SECOND));
     }
   })();
   reading.catch(() => {});
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
-  await microtasks();
+  await flushMicrotasks();
   const sent = seen.length;
   expect(read).toHaveLength(10);
   expect(sent).toBeGreaterThan(10);
   await vi.advanceTimersByTimeAsync(9 * SECOND);
   expect(seen).toHaveLength(sent);
-  await expect(settled(reading)).rejects.toThrow('aborted');
+  await expect(runToEnd(reading)).rejects.toThrow('aborted');
   expect(read).toHaveLength(10);
 });
 
 test('ends on an abort while the source yields nothing', async () => {
-  const { client } = scriptedService(inTurn('success'));
+  const { client } = createScriptedService(respondInTurn('success'));
   const abort = new AbortController();
   const stuck = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
-  const done = all(client.reconcile(stuck, { signal: abort.signal }));
+  const done = collectResults(client.reconcile(stuck, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
   expect((await done).error).toBe(abort.signal.reason);
 });
 
 test('sends nothing for a reference that the source yields after an abort', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const abort = new AbortController();
   const late = Promise.withResolvers<IteratorResult<string>>();
   const values = [Promise.resolve<IteratorResult<string>>({ done: false, value: 'TXN-0' }), late.promise];
   const next = () => values.shift() ?? new Promise<never>(() => {});
   const source = { [Symbol.asyncIterator]: () => ({ next }) };
-  const done = all(client.reconcile(source, { signal: abort.signal }));
+  const done = collectResults(client.reconcile(source, { signal: abort.signal }));
   await vi.advanceTimersByTimeAsync(SECOND);
   abort.abort();
   late.resolve({ done: false, value: 'TXN-1' });
@@ -108,8 +108,8 @@ test('sends nothing for a reference that the source yields after an abort', asyn
 });
 
 test('ends on close while the source yields nothing', async () => {
-  const { client } = scriptedService(inTurn('success'));
-  const done = all(client.reconcile(idleAfter(3)));
+  const { client } = createScriptedService(respondInTurn('success'));
+  const done = collectResults(client.reconcile(idleAfter(3)));
   await vi.advanceTimersByTimeAsync(SECOND);
   client.close();
   const { list, error } = await done;
@@ -123,13 +123,13 @@ test.each([
   ['return', (results: AsyncGenerator<ReconcileResult, void>) => results.return()],
   ['throw', (results: AsyncGenerator<ReconcileResult, void>) => results.throw(thrown)],
 ])('ends at once on %s while it waits for a result and for the source', async (_, leave) => {
-  const { client, seen } = scriptedService(() => new Promise(() => {}));
+  const { client, seen } = createScriptedService(() => new Promise(() => {}));
   const { signal } = new AbortController();
   const results = client.reconcile(idleAfter(3), { signal });
   const pending = results.next();
   await vi.advanceTimersByTimeAsync(SECOND);
   const left = leave(results).catch((error: unknown) => error);
-  await microtasks();
+  await flushMicrotasks();
   expect(vi.getTimerCount()).toBe(0);
   expect(seen.every((request) => request.signal.aborted)).toBe(true);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
@@ -139,9 +139,9 @@ test.each([
 });
 
 test('ends on close with ClosedError, not with an error for each reference', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(1_000);
-  const done = all(client.reconcile(source));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const { state, source } = createTrackedSource(1_000);
+  const done = collectResults(client.reconcile(source));
   await vi.advanceTimersByTimeAsync(2_010);
   client.close();
   const sent = seen.length;
@@ -159,8 +159,8 @@ test.each([
   ['an async generator at once', () => breaksLater(0)],
   ['an async generator later', () => breaksLater(20)],
 ])('rejects with the error of a source that throws, %s, and leaves nothing', async (_, source) => {
-  const { client, seen } = scriptedService(inTurn('success'), { latency: 100 });
-  const { error } = await settled(all(client.reconcile(source())), SECOND);
+  const { client, seen } = createScriptedService(respondInTurn('success'), { latency: 100 });
+  const { error } = await runToEnd(collectResults(client.reconcile(source())), SECOND);
   expect(error).toBe(broken);
   expect(vi.getTimerCount()).toBe(seen.length);
   await vi.advanceTimersByTimeAsync(MINUTE);
@@ -168,17 +168,17 @@ test.each([
 });
 
 test('rejects after close without reading the source, even an empty one', async () => {
-  const { client } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(10);
+  const { client } = createScriptedService(respondInTurn('success'));
+  const { state, source } = createTrackedSource(10);
   client.close();
-  expect((await all(client.reconcile(source))).error).toMatchObject({ code: 'closed' });
-  expect((await all(client.reconcile([]))).error).toMatchObject({ code: 'closed' });
+  expect((await collectResults(client.reconcile(source))).error).toMatchObject({ code: 'closed' });
+  expect((await collectResults(client.reconcile([]))).error).toMatchObject({ code: 'closed' });
   expect(state.read).toBe(0);
 });
 
 test('reads nothing and sends nothing if no reader reads it', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { state, source } = watchedSource(10);
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const { state, source } = createTrackedSource(10);
   client.reconcile(source);
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(state.read).toBe(0);
@@ -195,7 +195,7 @@ test.each([
   ['null', null],
   ['undefined', undefined],
 ])('throws at the call if the list is %s', (_, list) => {
-  const { client } = scriptedService(inTurn('success'));
+  const { client } = createScriptedService(respondInTurn('success'));
   const reconcile = () => Reflect.apply(client.reconcile, client, [list]);
   expect(reconcile).toThrow(expect.objectContaining({ code: 'configuration_error' }));
 });
@@ -203,12 +203,12 @@ test.each([
 test.each([{ timeout: -1 }, { minDelay: 0 }, { signal: 'no signal' }, { minDealy: 5_000 }])(
   'rejects at once for the wrong option %j, not for each reference',
   async (options) => {
-    const { client, seen } = scriptedService(inTurn('success'));
+    const { client, seen } = createScriptedService(respondInTurn('success'));
     const results: AsyncGenerator<ReconcileResult> = Reflect.apply(client.reconcile, client, [
-      references(3),
+      createReferences(3),
       options,
     ]);
-    const { list, error } = await settled(all(results));
+    const { list, error } = await runToEnd(collectResults(results));
     expect(error).toMatchObject({ code: 'configuration_error', outcome: null });
     expect(list).toEqual([]);
     expect(seen).toEqual([]);

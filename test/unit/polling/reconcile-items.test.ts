@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { TransactionMismatchError } from '../../../src/index.ts';
-import { MINUTE, SECOND, settled, useFakeClock } from '../../helpers/fake-clock.ts';
-import { all } from '../../helpers/reconciling.ts';
-import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { MINUTE, runToEnd, SECOND, useFakeClock } from '../../helpers/fake-clock.ts';
+import { collectResults } from '../../helpers/reconciliation.ts';
+import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -30,8 +30,8 @@ test.each([
   ['a set', () => new Set(mixed)],
   ['an async generator', () => later(mixed)],
 ])('compares each expect with its own reference from %s', async (_, source) => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { list, error } = await settled(all(client.reconcile(source())));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const { list, error } = await runToEnd(collectResults(client.reconcile(source())));
   expect(error).toBeUndefined();
   const results = Object.fromEntries(list.map((result) => [result.reference, result]));
   for (const reference of ['TXN-0', 'TXN-1', 'TXN-2', 'TXN-4'])
@@ -48,18 +48,18 @@ test.each([
 });
 
 test('compares expect with a transaction that is not final', async () => {
-  const { client } = scriptedService(inTurn('pending'));
-  const { list } = await settled(all(client.reconcile([{ reference: 'TXN-0', expect: other }])));
+  const { client } = createScriptedService(respondInTurn('pending'));
+  const { list } = await runToEnd(collectResults(client.reconcile([{ reference: 'TXN-0', expect: other }])));
   expect(list[0]?.error).toBeInstanceOf(TransactionMismatchError);
 });
 
 test('compares twice if a reference comes with two amounts', async () => {
-  const { client, seen } = scriptedService(inTurn('success'), { latency: 100 });
+  const { client, seen } = createScriptedService(respondInTurn('success'), { latency: 100 });
   const items = [
     { reference: 'TXN-0', expect: price },
     { reference: 'TXN-0', expect: other },
   ];
-  const { list } = await settled(all(client.reconcile(items)));
+  const { list } = await runToEnd(collectResults(client.reconcile(items)));
   expect(list.map(({ transaction }) => transaction?.status)).toEqual(['success', undefined]);
   expect(list[1]?.error).toBeInstanceOf(TransactionMismatchError);
   expect(seen).toHaveLength(1);
@@ -76,8 +76,10 @@ test.each<[what: string, item: unknown, path: string]>([
   ['is a number', 17, 'reference'],
   ['is null', null, 'reference'],
 ])('yields an error for an item that %s, and goes on', async (_, item, path) => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  const { list, error } = await settled(all(Reflect.apply(client.reconcile, client, [[item, 'TXN-1']])));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  const { list, error } = await runToEnd(
+    collectResults(Reflect.apply(client.reconcile, client, [[item, 'TXN-1']])),
+  );
   expect(error).toBeUndefined();
   expect(list).toHaveLength(2);
   const failed = list.find((result) => result.error !== undefined);
@@ -89,7 +91,7 @@ test.each<[what: string, item: unknown, path: string]>([
 });
 
 test.each(['expect', 'startedAt'])('rejects %s for all references together', async (name) => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const options = { [name]: name === 'expect' ? price : Date.now() };
   const reconcile = () => Reflect.apply(client.reconcile, client, [['TXN-0'], options]);
   expect(reconcile).toThrow(expect.objectContaining({ code: 'configuration_error' }));
@@ -98,35 +100,37 @@ test.each(['expect', 'startedAt'])('rejects %s for all references together', asy
 });
 
 test('checks 8 s after startedAt, and at once when that has passed', async () => {
-  const { client, seen } = scriptedService(inTurn('success'));
+  const { client, seen } = createScriptedService(respondInTurn('success'));
   const ago = (milliseconds: number) => Date.now() - milliseconds;
   const items = [
     { reference: 'TXN-new', startedAt: ago(2 * SECOND) },
     { reference: 'TXN-old', startedAt: ago(DAY) },
     { reference: 'TXN-unknown' },
   ];
-  const { list } = await settled(all(client.reconcile(items)));
+  const { list } = await runToEnd(collectResults(client.reconcile(items)));
   expect(list.map(({ transaction }) => transaction?.status)).toEqual(Array(3).fill('success'));
   const times = Object.fromEntries(seen.map(({ reference, at }) => [reference, at]));
   expect(times).toMatchObject({ 'TXN-old': 0, 'TXN-unknown': 0, 'TXN-new': 6 * SECOND });
 });
 
 test('retries a temporary error for a payment that started long ago', async () => {
-  const { client, seen } = scriptedService(inTurn(brokenConnection(), brokenConnection(), 'success'));
+  const { client, seen } = createScriptedService(
+    respondInTurn(createResetError(), createResetError(), 'success'),
+  );
   const items = [{ reference: 'TXN-0', startedAt: Date.now() - DAY }];
-  const { list } = await settled(all(client.reconcile(items, { timeout: MINUTE })));
+  const { list } = await runToEnd(collectResults(client.reconcile(items, { timeout: MINUTE })));
   expect(list).toMatchObject([{ transaction: { status: 'success' } }]);
   expect(seen).toHaveLength(3);
 });
 
 test('ends the check of an old payment at its timeout', async () => {
-  const { client } = scriptedService(() => brokenConnection());
+  const { client } = createScriptedService(() => createResetError());
   const items = [{ reference: 'TXN-0', startedAt: Date.now() - DAY }];
   const start = performance.now();
   let endedAt = 0;
-  const results = all(client.reconcile(items, { timeout: MINUTE })).finally(() => {
+  const results = collectResults(client.reconcile(items, { timeout: MINUTE })).finally(() => {
     endedAt = performance.now() - start;
   });
-  expect((await settled(results)).list).toMatchObject([{ error: { code: 'wait_timeout' } }]);
+  expect((await runToEnd(results)).list).toMatchObject([{ error: { code: 'wait_timeout' } }]);
   expect(endedAt).toBe(MINUTE);
 });

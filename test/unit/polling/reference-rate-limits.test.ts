@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { MINUTE, SECOND, useFakeClock } from '../../helpers/fake-clock.ts';
-import { type Said, scriptedService } from '../../helpers/scripted-service.ts';
+import { createScriptedService, type ScriptedResponse } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -29,8 +29,8 @@ async function crowd({ refuses, bad = 0, order = 'mixed', lasts }: Crowd) {
   const startTime = performance.now();
   const since = () => performance.now() - startTime;
   const approvedAt = (index: number) => 5 * SECOND + ((index * 37) % count) * 80;
-  const { client, seen } = scriptedService(
-    (reference): Said => {
+  const { client, seen } = createScriptedService(
+    (reference): ScriptedResponse => {
       const seconds = refuses(reference, since());
       if (seconds !== undefined) return refusal(seconds);
       const index = Number(reference.slice('TXN-'.length));
@@ -142,7 +142,7 @@ test.each([
 
 /** Returns how many requests 100 waits make in so many seconds to a service that refuses all. */
 async function refusedAll(perSecond: number, seconds: number, latency: number) {
-  const { client, seen } = scriptedService(() => refusal(seconds), {
+  const { client, seen } = createScriptedService(() => refusal(seconds), {
     latency,
     polling: { ...schedule, maxRequestsPerSecond: perSecond, timeout: 20 * MINUTE },
   });
@@ -171,7 +171,7 @@ test.each([
 );
 
 test('sends nothing about a refused reference before its Retry-After', async () => {
-  const { client, seen } = scriptedService(
+  const { client, seen } = createScriptedService(
     (reference) => (reference === 'TXN-bad' ? refusal(30) : 'pending'),
     { polling: { ...schedule, timeout: 70 * SECOND } },
   );
@@ -192,7 +192,7 @@ test('sends nothing about a refused reference before its Retry-After', async () 
 });
 
 test('remembers a refused reference after its wait ends', async () => {
-  const { client, seen } = scriptedService(
+  const { client, seen } = createScriptedService(
     (reference) => (reference === 'TXN-bad' ? refusal(30) : 'pending'),
     {
       polling: schedule,
@@ -208,8 +208,8 @@ test('remembers a refused reference after its wait ends', async () => {
 });
 
 test('probes no second pause because of a response to an earlier request', async () => {
-  const slow = Promise.withResolvers<Said>();
-  const { client, seen } = scriptedService(
+  const slow = Promise.withResolvers<ScriptedResponse>();
+  const { client, seen } = createScriptedService(
     (reference) => (reference === 'TXN-slow' ? slow.promise : refusal(8)),
     { polling: { ...schedule, maxRequestsPerSecond: 10 } },
   );

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as passed } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { answers, json, startService } from '../../helpers/service.ts';
+import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 
 const program = fileURLToPath(new URL('programs/waits.ts', import.meta.url));
@@ -20,7 +20,7 @@ async function startNotingService(paid: number) {
     const since = Date.now() - startedAt;
     sent.push(since);
     const status = since < paid ? 'pending' : 'success';
-    json(response, 200, answers.verify({ reference: REFERENCE, status }));
+    sendJson(response, 200, successBodies.verify({ reference: REFERENCE, status }));
   });
   return { sent, startedAt, baseUrl: service.baseUrl };
 }

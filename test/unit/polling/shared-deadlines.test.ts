@@ -1,66 +1,66 @@
 import { expect, test, vi } from 'vitest';
 import { WaitTimeoutError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { momentsOf, momentsOfOneWait, successFrom } from '../../helpers/timestamps.ts';
+import { MINUTE, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import { createServiceWithSuccessFrom, measurePollTimes, readPollTimes } from '../../helpers/poll-times.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
 test('makes the polls of one for 50 waits with the same deadline', async () => {
-  const alone = await momentsOfOneWait(Number.POSITIVE_INFINITY, MINUTE);
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const alone = await measurePollTimes(Number.POSITIVE_INFINITY, MINUTE);
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const waits = Array.from({ length: 50 }, () =>
-    timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })),
+    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })),
   );
-  const ends = await settled(Promise.all(waits));
+  const ends = await runToEnd(Promise.all(waits));
   expect(ends.every(({ at, error }) => at === MINUTE && error instanceof WaitTimeoutError)).toBe(true);
-  expect(momentsOf(seen)).toEqual(alone);
+  expect(readPollTimes(seen)).toEqual(alone);
 });
 
 test('keeps minDelay between polls if deadlines follow one another', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
-  const waits = timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })));
-  const ends = await settled(Promise.all(waits));
+  const waits = timeouts.map((timeout) => timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout })));
+  const ends = await runToEnd(Promise.all(waits));
   expect(ends.map(({ at }) => at)).toEqual(timeouts);
-  const times = momentsOf(seen);
+  const times = readPollTimes(seen);
   const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
   // Only the very last poll can be brought forward by a deadline.
   expect(Math.min(...pauses.slice(0, -1))).toBeGreaterThanOrEqual(3_000);
 });
 
 test('polls each wait within minDelay and half a second of its deadline', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const timeouts = Array.from({ length: 50 }, (_, index) => MINUTE + 250 * index);
-  await settled(
-    Promise.all(timeouts.map((timeout) => timed(client.waitForFinalStatus(REFERENCE, { timeout })))),
+  await runToEnd(
+    Promise.all(timeouts.map((timeout) => timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout })))),
   );
   for (const timeout of timeouts) {
-    const lookedAt = Math.max(...momentsOf(seen).filter((time) => time <= timeout));
+    const lookedAt = Math.max(...readPollTimes(seen).filter((time) => time <= timeout));
     expect(timeout - lookedAt).toBeLessThanOrEqual(3_500);
   }
 });
 
 test('keeps the nearer deadline of a later wait, with a last poll before it', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  const long = timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const long = timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(5 * MINUTE + 2 * SECOND);
   const polls = seen.length;
-  const short = timed(client.waitForFinalStatus(REFERENCE, { timeout: 8_000 }));
-  const end = await settled(short, 8_000);
+  const short = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 8_000 }));
+  const end = await runToEnd(short, 8_000);
   expect(end).toMatchObject({ at: 8_000, error: { code: 'wait_timeout', attempts: 1 } });
-  expect(momentsOf(seen).slice(polls)).toEqual([5 * MINUTE + 9_500]);
-  expect(await settled(long)).toMatchObject({ at: 10 * MINUTE });
+  expect(readPollTimes(seen).slice(polls)).toEqual([5 * MINUTE + 9_500]);
+  expect(await runToEnd(long)).toMatchObject({ at: 10 * MINUTE });
 });
 
 test('keeps minDelay if many short waits join a long one', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  const long = timed(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const long = timeSettlement(client.waitForFinalStatus(REFERENCE));
   await vi.advanceTimersByTimeAsync(5 * MINUTE);
   const polls = seen.length;
   for (let count = 0; count < 120; count++) {
-    timed(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 }));
+    timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 2_000 }));
     await vi.advanceTimersByTimeAsync(500);
   }
   expect(seen.length - polls).toBeLessThanOrEqual(MINUTE / 3_000);
@@ -69,22 +69,22 @@ test('keeps minDelay if many short waits join a long one', async () => {
 });
 
 test('polls for a wait that joins after the final poll of another', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
-  const first = timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE }));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const first = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE }));
   await vi.advanceTimersByTimeAsync(MINUTE - 200);
-  const second = timed(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE }));
-  await settled(first, SECOND);
+  const second = timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE }));
+  await runToEnd(first, SECOND);
   const polls = seen.length;
-  await settled(second);
+  await runToEnd(second);
   expect(seen.length - polls).toBeGreaterThan(5);
 });
 
 test('keeps the other waits when one times out', async () => {
-  const { client } = successFrom(40 * SECOND);
-  const [short, long] = await settled(
+  const { client } = createServiceWithSuccessFrom(40 * SECOND);
+  const [short, long] = await runToEnd(
     Promise.all([
-      timed(client.waitForFinalStatus(REFERENCE, { timeout: 10 * SECOND })),
-      timed(client.waitForFinalStatus(REFERENCE)),
+      timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 10 * SECOND })),
+      timeSettlement(client.waitForFinalStatus(REFERENCE)),
     ]),
   );
   expect(short).toMatchObject({ at: 10 * SECOND, error: { code: 'wait_timeout' } });

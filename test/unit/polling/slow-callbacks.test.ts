@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
-import { MINUTE, SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { MINUTE, runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -13,9 +13,10 @@ function withSlowListener() {
   const onEvent = (event: PaymentsEvent) => {
     if (event.type === 'wait' && event.reference.startsWith('TXN-slow')) busy += 10;
   };
-  const service = scriptedService(inTurn('pending'), { onEvent });
+  const service = createScriptedService(respondInTurn('pending'), { onEvent });
   const slow = { startedAt: Date.now(), initialDelay: 5 * SECOND, timeout: SECOND };
-  for (const reference of references('slow', 100)) timed(service.client.waitForFinalStatus(reference, slow));
+  for (const reference of references('slow', 100))
+    timeSettlement(service.client.waitForFinalStatus(reference, slow));
   return service;
 }
 
@@ -28,8 +29,8 @@ const dueThen = () => ({ startedAt: Date.now(), initialDelay: SECOND });
 test('checks once if slow listeners kept the thread busy over a deadline', async () => {
   const { client, seen } = withSlowListener();
   for (const reference of references('near', 3))
-    timed(client.waitForFinalStatus(reference, { ...dueThen(), timeout: SECOND + 900 }));
-  timed(client.waitForFinalStatus('TXN-far', dueThen()));
+    timeSettlement(client.waitForFinalStatus(reference, { ...dueThen(), timeout: SECOND + 900 }));
+  timeSettlement(client.waitForFinalStatus('TXN-far', dueThen()));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
   const after = seen.filter(({ at }) => at >= SECOND).map(({ reference, at }) => [reference, at]);
   const near = references('near', 3).map((reference) => [reference, 2 * SECOND + 5]);
@@ -39,7 +40,8 @@ test('checks once if slow listeners kept the thread busy over a deadline', async
 
 test('keeps the rate after a slow listener held polls back', async () => {
   const { client, seen } = withSlowListener();
-  for (const reference of references('far', 50)) timed(client.waitForFinalStatus(reference, dueThen()));
+  for (const reference of references('far', 50))
+    timeSettlement(client.waitForFinalStatus(reference, dueThen()));
   await vi.advanceTimersByTimeAsync(2 * SECOND);
   const times = seen.map(({ at }) => at);
   expect(times.length).toBeGreaterThan(50);
@@ -50,23 +52,23 @@ test('keeps the rate after a slow listener held polls back', async () => {
 
 test('keeps a deadline exactly after a slow listener', async () => {
   const { client } = withSlowListener();
-  const wait = timed(
+  const wait = timeSettlement(
     client.waitForFinalStatus('TXN-far', { ...dueThen(), initialDelay: MINUTE, timeout: 2_500 }),
   );
-  expect(await settled(wait)).toMatchObject({ at: 2_500, error: { code: 'wait_timeout' } });
+  expect(await runToEnd(wait)).toMatchObject({ at: 2_500, error: { code: 'wait_timeout' } });
 });
 
 test('checks once for a wait that starts late in the event of another', async () => {
   const startedAt = Date.now();
   let begun = false;
-  const { client, seen } = scriptedService(inTurn('pending'), {
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
     onEvent: ({ type }) => {
       if (type !== 'wait' || begun) return;
       begun = true;
-      timed(client.waitForFinalStatus('TXN-late', { startedAt, timeout: SECOND }));
+      timeSettlement(client.waitForFinalStatus('TXN-late', { startedAt, timeout: SECOND }));
     },
   });
-  timed(client.waitForFinalStatus('TXN-first', { startedAt, timeout: SECOND, initialDelay: 0 }));
+  timeSettlement(client.waitForFinalStatus('TXN-first', { startedAt, timeout: SECOND, initialDelay: 0 }));
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(begun).toBe(true);
   expect(seen.filter(({ reference }) => reference === 'TXN-late')).toHaveLength(1);

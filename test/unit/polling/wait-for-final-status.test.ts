@@ -7,40 +7,42 @@ import {
   WaitTimeoutError,
 } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, settled, useFakeClock } from '../../helpers/fake-clock.ts';
-import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { MINUTE, runToEnd, useFakeClock } from '../../helpers/fake-clock.ts';
+import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { catchError } from '../../helpers/service.ts';
 
 useFakeClock();
 
 test('polls at once, then on schedule, and resolves with the final transaction', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'processing', 'pending', 'success'));
-  const transaction = await settled(client.waitForFinalStatus(REFERENCE));
+  const { client, seen } = createScriptedService(
+    respondInTurn('pending', 'processing', 'pending', 'success'),
+  );
+  const transaction = await runToEnd(client.waitForFinalStatus(REFERENCE));
   expect(transaction.status).toBe('success');
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
 });
 
 test('makes the first check eight seconds after startedAt', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'success'));
-  await settled(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() - 2_000 }));
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
+  await runToEnd(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() - 2_000 }));
   expect(seen.map(({ at }) => at)).toEqual([6_000, 9_000]);
 });
 
 test.each(['failed', 'abandoned'])('resolves with %s, and does not reject', async (status) => {
-  const { client } = scriptedService(inTurn('pending', status));
-  expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe(status);
+  const { client } = createScriptedService(respondInTurn('pending', status));
+  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe(status);
 });
 
 test('waits for a later success if finalStatuses has no abandoned', async () => {
-  const { client } = scriptedService(inTurn('abandoned', 'abandoned', 'success'));
+  const { client } = createScriptedService(respondInTurn('abandoned', 'abandoned', 'success'));
   const wait = client.waitForFinalStatus(REFERENCE, { finalStatuses: ['success', 'failed'] });
-  expect((await settled(wait)).status).toBe('success');
+  expect((await runToEnd(wait)).status).toBe('success');
 });
 
 test('rejects exactly at the deadline and reports the last status', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const start = Date.now();
-  const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  const error = await runToEnd(catchError(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toBeInstanceOf(WaitTimeoutError);
   expect(error).toMatchObject({
     code: 'wait_timeout',
@@ -58,7 +60,7 @@ test('rejects exactly at the deadline and reports the last status', async () => 
 });
 
 test.each([
-  ['a broken connection', brokenConnection()],
+  ['a broken connection', createResetError()],
   ['408', new Response('', { status: 408 })],
   ['425', new Response('', { status: 425 })],
   ['429', new Response('', { status: 429, headers: { 'retry-after': '1' } })],
@@ -67,8 +69,8 @@ test.each([
   ['an unreadable 200', new Response('<html>', { status: 200 })],
   ['a 200 without a status', Response.json({ status: true, data: {} })],
 ])('keeps a wait after %s', async (_, error) => {
-  const { client, seen } = scriptedService(inTurn('pending', error, error, 'success'));
-  expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
+  const { client, seen } = createScriptedService(respondInTurn('pending', error, error, 'success'));
+  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen).toHaveLength(4);
 });
 
@@ -78,21 +80,21 @@ test.each([
   ['410', new Response('', { status: 410 }), APIError],
   ['status: false', Response.json({ status: false, message: 'No.' }), APIError],
 ])('ends a wait at once after %s', async (_, error, errorClass) => {
-  const { client, seen } = scriptedService(inTurn('pending', error, 'success'));
-  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(errorClass);
+  const { client, seen } = createScriptedService(respondInTurn('pending', error, 'success'));
+  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(errorClass);
   expect(seen).toHaveLength(2);
 });
 
 test('ends a wait at once after a redirect', async () => {
-  const { client, seen } = scriptedService(inTurn(new Response('', { status: 302 }), 'success'));
-  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toMatchObject({
+  const { client, seen } = createScriptedService(respondInTurn(new Response('', { status: 302 }), 'success'));
+  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toMatchObject({
     code: 'unexpected_response',
   });
   expect(seen).toHaveLength(1);
 });
 
 test('ends a wait at once after a response about another transaction', async () => {
-  const { client } = scriptedService(() =>
+  const { client } = createScriptedService(() =>
     Response.json({
       status: true,
       data: {
@@ -104,33 +106,33 @@ test('ends a wait at once after a response about another transaction', async () 
       },
     }),
   );
-  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(
+  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(
     TransactionMismatchError,
   );
 });
 
 test('tolerates 404 while a replica can lag behind', async () => {
   const missing = new Response('', { status: 404 });
-  const { client } = scriptedService(inTurn(missing, missing, 'success'));
-  expect((await settled(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
+  const { client } = createScriptedService(respondInTurn(missing, missing, 'success'));
+  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
 });
 
 test('rejects with NotFoundError after ten seconds of 404', async () => {
-  const { client, seen } = scriptedService(() => new Response('', { status: 404 }));
-  expect(await settled(failureOf(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
+  const { client, seen } = createScriptedService(() => new Response('', { status: 404 }));
+  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
 test('polls an unrecognised status on schedule and reports it at the deadline', async () => {
-  const { client, seen } = scriptedService(inTurn('reversed'));
-  const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
+  const { client, seen } = createScriptedService(respondInTurn('reversed'));
+  const error = await runToEnd(catchError(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
   expect(error).toMatchObject({ code: 'wait_timeout', lastStatus: 'reversed' });
   expect(seen.slice(0, 4).map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
 });
 
 test('compares expect with the final status only', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'success'));
-  const error = await settled(failureOf(client.waitForFinalStatus(REFERENCE, { expect: { amount: 100 } })));
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
+  const error = await runToEnd(catchError(client.waitForFinalStatus(REFERENCE, { expect: { amount: 100 } })));
   expect(error).toMatchObject({
     code: 'transaction_mismatch',
     transaction: { status: 'success', amount: '25.50' },

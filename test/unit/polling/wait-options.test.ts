@@ -3,9 +3,9 @@ import { expect, test, vi } from 'vitest';
 import { verify } from '../../../src/api/operations.ts';
 import { PaymentsClient, type Transaction } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { SECOND, settled, timed, useFakeClock } from '../../helpers/fake-clock.ts';
-import { inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { API_KEY, failureOf } from '../../helpers/service.ts';
+import { runToEnd, SECOND, timeSettlement, useFakeClock } from '../../helpers/fake-clock.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { API_KEY, catchError } from '../../helpers/service.ts';
 
 useFakeClock();
 
@@ -17,10 +17,10 @@ const refusal = { code: 'configuration_error' };
 test.each([false, '', 0, true, 'x-shop: accra', []])(
   'rejects headers of %j at the call, and keeps another wait',
   async (headers) => {
-    const { client, seen } = scriptedService(inTurn('pending', 'success'));
-    const other = timed(client.waitForFinalStatus('TXN-other'));
-    expect(await failureOf(wait(client, { headers }))).toMatchObject(refusal);
-    expect(await settled(other)).toMatchObject({ at: 8 * SECOND, value: { status: 'success' } });
+    const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
+    const other = timeSettlement(client.waitForFinalStatus('TXN-other'));
+    expect(await catchError(wait(client, { headers }))).toMatchObject(refusal);
+    expect(await runToEnd(other)).toMatchObject({ at: 8 * SECOND, value: { status: 'success' } });
     expect(seen).toHaveLength(2);
   },
 );
@@ -38,8 +38,8 @@ const wrong: [name: string, value: unknown][] = [
 ];
 
 test.each(wrong)('rejects a %s of %o, for a wait and for a client', async (name, value) => {
-  const { client, seen } = scriptedService(inTurn('success'));
-  expect(await failureOf(wait(client, { [name]: value }))).toMatchObject(refusal);
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  expect(await catchError(wait(client, { [name]: value }))).toMatchObject(refusal);
   expect(seen).toEqual([]);
   const polling: object = { [name]: value };
   const made = () => new PaymentsClient({ apiKey: API_KEY, baseUrl: 'https://payments.example', polling });
@@ -57,26 +57,28 @@ test.each(['maxConcurrency', 'maxRequestsPerSecond'])('rejects a %s that is not 
 test.each([Number.POSITIVE_INFINITY, Number.NaN, 1_700_000_000, new Date(), 1_700_000_000_000n])(
   'rejects a startedAt of %s: it must be milliseconds since 1970',
   async (startedAt) => {
-    const { client } = scriptedService(inTurn('success'));
-    expect(await failureOf(wait(client, { startedAt }))).toMatchObject(refusal);
+    const { client } = createScriptedService(respondInTurn('success'));
+    expect(await catchError(wait(client, { startedAt }))).toMatchObject(refusal);
   },
 );
 
 test('ignores later changes to a list of finalStatuses', async () => {
   const finalStatuses: ('success' | 'failed' | 'pending')[] = ['success', 'failed'];
-  const { client } = scriptedService(inTurn('pending', 'success'), { polling: { finalStatuses } });
+  const { client } = createScriptedService(respondInTurn('pending', 'success'), {
+    polling: { finalStatuses },
+  });
   const waits = [wait(client, {}), wait(client, { finalStatuses })];
   finalStatuses.push('pending');
   waits.push(wait(client, {}));
-  const statuses = (await settled(Promise.all(waits))).map(({ status }) => status);
+  const statuses = (await runToEnd(Promise.all(waits))).map(({ status }) => status);
   expect(statuses).toEqual(['success', 'success', 'success']);
 });
 
 test('validates a reference once for each wait, not at each poll', async () => {
   const validate = vi.spyOn(verify.input, 'safeParse');
-  const { client, seen } = scriptedService(inTurn('pending', 'pending', 'pending', 'success'));
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'pending', 'success'));
   const headers = { 'X-Shop': 'accra' };
-  await settled(client.waitForFinalStatus(REFERENCE, { headers }));
+  await runToEnd(client.waitForFinalStatus(REFERENCE, { headers }));
   expect(seen.map((request) => request.headers.get('x-shop'))).toEqual(Array(4).fill('accra'));
   expect(validate).toHaveBeenCalledTimes(1);
   validate.mockRestore();

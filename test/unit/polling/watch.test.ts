@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { expect, test, vi } from 'vitest';
 import type { PaymentsClient, Transaction, WaitOptions } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { MINUTE, microtasks, SECOND, settled, useFakeClock } from '../../helpers/fake-clock.ts';
-import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
+import { flushMicrotasks, MINUTE, runToEnd, SECOND, useFakeClock } from '../../helpers/fake-clock.ts';
+import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 
 useFakeClock();
 
@@ -22,55 +22,65 @@ async function watched(client: PaymentsClient, options?: WaitOptions) {
 }
 
 test('yields each change of status once, the final one last', async () => {
-  const script = inTurn('pending', 'pending', 'processing', 'processing', 'pending', 'success', 'failed');
-  const { client } = scriptedService(script);
-  const { statuses, error } = await settled(watched(client));
+  const script = respondInTurn(
+    'pending',
+    'pending',
+    'processing',
+    'processing',
+    'pending',
+    'success',
+    'failed',
+  );
+  const { client } = createScriptedService(script);
+  const { statuses, error } = await runToEnd(watched(client));
   expect(statuses).toEqual(['pending', 'processing', 'pending', 'success']);
   expect(error).toBeUndefined();
 });
 
 test('yields one transaction for a payment that is already final', async () => {
-  const { client, seen } = scriptedService(inTurn('failed'));
-  expect((await settled(watched(client))).statuses).toEqual(['failed']);
+  const { client, seen } = createScriptedService(respondInTurn('failed'));
+  expect((await runToEnd(watched(client))).statuses).toEqual(['failed']);
   expect(seen).toHaveLength(1);
 });
 
 test('tells unrecognised statuses apart by their raw value', async () => {
-  const { client } = scriptedService(inTurn('on_hold', 'on_hold', 'in_review', 'success'));
-  const { seen } = await settled(watched(client));
+  const { client } = createScriptedService(respondInTurn('on_hold', 'on_hold', 'in_review', 'success'));
+  const { seen } = await runToEnd(watched(client));
   expect(
     seen.map((transaction) => ('raw_status' in transaction ? transaction.raw_status : 'success')),
   ).toEqual(['on_hold', 'in_review', 'success']);
 });
 
 test('yields nothing for temporary errors between two equal statuses', async () => {
-  const { client } = scriptedService(inTurn('pending', brokenConnection(), 'pending', 'success'));
-  expect((await settled(watched(client))).statuses).toEqual(['pending', 'success']);
+  const { client } = createScriptedService(
+    respondInTurn('pending', createResetError(), 'pending', 'success'),
+  );
+  expect((await runToEnd(watched(client))).statuses).toEqual(['pending', 'success']);
 });
 
 test('throws at its deadline, after the changes before it', async () => {
-  const { client } = scriptedService(inTurn('pending'));
-  const { statuses, error } = await settled(watched(client, { timeout: MINUTE }));
+  const { client } = createScriptedService(respondInTurn('pending'));
+  const { statuses, error } = await runToEnd(watched(client, { timeout: MINUTE }));
   expect(statuses).toEqual(['pending']);
   expect(error).toMatchObject({ code: 'wait_timeout', elapsed: MINUTE });
 });
 
 test('throws instead of yielding a final transaction that does not match', async () => {
-  const { client } = scriptedService(inTurn('pending', 'success'));
-  const { statuses, error } = await settled(watched(client, { expect: { amount: 100 } }));
+  const { client } = createScriptedService(respondInTurn('pending', 'success'));
+  const { statuses, error } = await runToEnd(watched(client, { expect: { amount: 100 } }));
   expect(statuses).toEqual(['pending']);
   expect(error).toMatchObject({ code: 'transaction_mismatch', transaction: { status: 'success' } });
 });
 
 test('throws a permanent error', async () => {
-  const { client } = scriptedService(inTurn('pending', new Response('', { status: 401 })));
-  const { statuses, error } = await settled(watched(client));
+  const { client } = createScriptedService(respondInTurn('pending', new Response('', { status: 401 })));
+  const { statuses, error } = await runToEnd(watched(client));
   expect(statuses).toEqual(['pending']);
   expect(error).toMatchObject({ code: 'authentication_error' });
 });
 
 test('throws the reason of an abort', async () => {
-  const { client } = scriptedService(inTurn('pending'));
+  const { client } = createScriptedService(respondInTurn('pending'));
   const abort = new AbortController();
   const watch = watched(client, { signal: abort.signal });
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -80,7 +90,7 @@ test('throws the reason of an abort', async () => {
 });
 
 test('throws ClosedError after close', async () => {
-  const { client } = scriptedService(inTurn('pending'));
+  const { client } = createScriptedService(respondInTurn('pending'));
   const watch = watched(client);
   await vi.advanceTimersByTimeAsync(SECOND);
   client.close();
@@ -88,7 +98,9 @@ test('throws ClosedError after close', async () => {
 });
 
 test('yields every change to a slow reader', async () => {
-  const { client } = scriptedService(inTurn('pending', 'processing', 'pending', 'processing', 'success'));
+  const { client } = createScriptedService(
+    respondInTurn('pending', 'processing', 'pending', 'processing', 'success'),
+  );
   const statuses: string[] = [];
   const reading = (async () => {
     for await (const { status } of client.watch(REFERENCE)) {
@@ -96,34 +108,34 @@ test('yields every change to a slow reader', async () => {
       await new Promise((resolve) => setTimeout(resolve, MINUTE));
     }
   })();
-  await settled(reading);
+  await runToEnd(reading);
   expect(statuses).toEqual(['pending', 'processing', 'pending', 'processing', 'success']);
 });
 
 test('keeps a wait on the same reference after break', async () => {
-  const { client } = scriptedService(inTurn('pending', 'success'));
+  const { client } = createScriptedService(respondInTurn('pending', 'success'));
   const wait = client.waitForFinalStatus(REFERENCE);
   const watch = client.watch(REFERENCE);
   const first = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
   expect((await first).value).toMatchObject({ status: 'pending' });
   await watch.return();
-  expect((await settled(wait)).status).toBe('success');
+  expect((await runToEnd(wait)).status).toBe('success');
 });
 
 test('ends its wait if the reader throws', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const reading = (async () => {
     for await (const { status } of client.watch(REFERENCE)) throw new Error(`cannot show ${status}`);
   })();
-  await expect(settled(reading, SECOND)).rejects.toThrow('cannot show pending');
+  await expect(runToEnd(reading, SECOND)).rejects.toThrow('cannot show pending');
   expect(vi.getTimerCount()).toBe(0);
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen).toHaveLength(1);
 });
 
 test('ends its wait after throw()', async () => {
-  const { client } = scriptedService(inTurn('pending'));
+  const { client } = createScriptedService(respondInTurn('pending'));
   const watch = client.watch(REFERENCE);
   const first = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -133,7 +145,7 @@ test('ends its wait after throw()', async () => {
 });
 
 test('yields nothing after its end', async () => {
-  const { client } = scriptedService(inTurn('success'));
+  const { client } = createScriptedService(respondInTurn('success'));
   const watch = client.watch(REFERENCE);
   const first = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -143,17 +155,17 @@ test('yields nothing after its end', async () => {
 });
 
 test('yields every change to several watches, from few polls', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'processing', 'success'));
-  const watches = await settled(Promise.all([watched(client), watched(client), watched(client)]));
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'processing', 'success'));
+  const watches = await runToEnd(Promise.all([watched(client), watched(client), watched(client)]));
   expect(watches.map(({ statuses }) => statuses)).toEqual(
     Array(3).fill(['pending', 'processing', 'success']),
   );
   expect(seen).toHaveLength(3);
-  await microtasks();
+  await flushMicrotasks();
 });
 
 test('rejects a wrong reference or option', () => {
-  const { client } = scriptedService(inTurn('success'));
+  const { client } = createScriptedService(respondInTurn('success'));
   expect(() => client.watch('8f2c61d0')).toThrow(expect.objectContaining({ code: 'invalid_input' }));
   expect(() => client.watch(REFERENCE, { minDelay: -1 })).toThrow(
     expect.objectContaining({ code: 'configuration_error' }),
@@ -161,7 +173,7 @@ test('rejects a wrong reference or option', () => {
 });
 
 test('ends at once on return() while the reader waits for a change', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const { signal } = new AbortController();
   const watch = client.watch(REFERENCE, { signal });
   const first = watch.next();
@@ -170,7 +182,7 @@ test('ends at once on return() while the reader waits for a change', async () =>
   const second = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
   const returned = watch.return();
-  await microtasks();
+  await flushMicrotasks();
   expect(vi.getTimerCount()).toBe(0);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(await second).toEqual({ done: true, value: undefined });
@@ -180,14 +192,14 @@ test('ends at once on return() while the reader waits for a change', async () =>
 });
 
 test('ends at once on throw() while the reader waits for a change', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const watch = client.watch(REFERENCE);
   const first = watch.next();
   await vi.advanceTimersByTimeAsync(SECOND);
   await first;
   const second = watch.next();
   const thrown = expect(watch.throw(new Error('the browser went away'))).rejects.toThrow('the browser');
-  await microtasks();
+  await flushMicrotasks();
   expect(vi.getTimerCount()).toBe(0);
   expect(await second).toEqual({ done: true, value: undefined });
   await thrown;
@@ -196,7 +208,7 @@ test('ends at once on throw() while the reader waits for a change', async () => 
 });
 
 test('ends its wait if the reader of its stream goes away', async () => {
-  const { client, seen } = scriptedService(inTurn('pending', 'processing'));
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'processing'));
   const browser = new Writable({ objectMode: true, write: (_chunk, _encoding, done) => done() });
   const streaming = pipeline(Readable.from(client.watch(REFERENCE)), browser).catch(() => {});
   await vi.advanceTimersByTimeAsync(SECOND);
@@ -208,7 +220,7 @@ test('ends its wait if the reader of its stream goes away', async () => {
 });
 
 test('checks nothing if return() comes before the first read', async () => {
-  const { client, seen } = scriptedService(inTurn('pending'));
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
   const watch = client.watch(REFERENCE);
   await watch.return();
   expect(await watch.next()).toEqual({ done: true, value: undefined });

@@ -3,8 +3,8 @@ import type { ChargeMobileMoneyInput, PaymentsClient } from '../../../src/index.
 import { REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import { expectNoSecrets, type Secrets } from '../../helpers/secrets.ts';
-import { API_KEY, answers, charge, failureOf, json, startService } from '../../helpers/service.ts';
-import { sized } from '../../helpers/sized.ts';
+import { API_KEY, catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
 const ODD_KEY = 'live/"4vK9+qLm=2Xw&7RtZ<\\p>\'Qs8~Hn#3c%Vb.5Jd';
 
@@ -60,14 +60,14 @@ async function failing(
   const reported: unknown[] = [];
   const report = (...what: unknown[]) => void reported.push(...what);
   const logger = { debug: report, info: report, warn: report, error: report };
-  const failure = await failureOf(call(client({ apiKey, onEvent: report, logger })));
+  const failure = await catchError(call(client({ apiKey, onEvent: report, logger })));
   expect(reported.length).toBeGreaterThan(2);
   return { failure, reported };
 }
 
 /** In the short form the ordinary person and the odd one, and each fifth character. */
-const EACH = sized(5, 1);
-const samples = sized([0, 2], [0, 1, 2, 3]).flatMap((index) => people[index] ?? []);
+const EACH = chooseSize(5, 1);
+const samples = chooseSize([0, 2], [0, 1, 2, 3]).flatMap((index) => people[index] ?? []);
 
 describe.each(samples)('redacts $key, $phone, $email', (person) => {
   const { key, phone, email } = person;
@@ -113,7 +113,7 @@ describe.each(samples)('redacts $key, $phone, $email', (person) => {
       phones: [{ value: digits, other: [number] }],
       customer_email: email,
     };
-    const service = await startService((response) => json(response, 404, { message: 'No.', data }));
+    const service = await startService((response) => sendJson(response, 404, { message: 'No.', data }));
     const { failure } = await failing((client) => client.verify(REFERENCE), service.client, key);
     expectNoSecrets(failure, { ...person, phone: digits });
     expect(failure).toMatchObject({ serviceMessage: 'No.' });
@@ -121,7 +121,7 @@ describe.each(samples)('redacts $key, $phone, $email', (person) => {
 
   test('as a number', async () => {
     const body = { phone: Number(digits), sent: [Number(`233${digits.slice(-9)}`)] };
-    const service = await startService((response) => json(response, 400, body));
+    const service = await startService((response) => sendJson(response, 400, body));
     const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
     expectNoSecrets(failure, person);
   });
@@ -179,7 +179,11 @@ describe.each(samples)('redacts $key, $phone, $email', (person) => {
   test('in a mismatched transaction, which the error does not print', async () => {
     const data = { amount: '99.00', customer_email: email, phone, echo: key };
     const service = await startService((response, { method }) =>
-      json(response, 200, method === 'GET' ? answers.verify(data) : answers.chargeMobileMoney(data)),
+      sendJson(
+        response,
+        200,
+        method === 'GET' ? successBodies.verify(data) : successBodies.chargeMobileMoney(data),
+      ),
     );
     const expected = { amount: '25.50' };
     for (const call of [

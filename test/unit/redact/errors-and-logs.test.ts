@@ -8,17 +8,17 @@ import {
   type PaymentsEvent,
 } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { clientOf, closedPort, startRawService } from '../../helpers/raw-service.ts';
+import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
-  answers,
+  catchError,
   charge,
   EMAIL,
-  failureOf,
-  json,
   PHONE,
+  sendJson,
   startService,
+  successBodies,
 } from '../../helpers/service.ts';
 
 const secrets = { key: API_KEY, phone: PHONE, email: EMAIL };
@@ -45,8 +45,8 @@ describe('the client shows no key', () => {
       if (count === 2) arrived.resolve();
     });
     const client = service.client();
-    const call = failureOf(client.chargeMobileMoney(charge));
-    const wait = failureOf(client.waitForFinalStatus(REFERENCE, { headers: { 'x-phone': PHONE } }));
+    const call = catchError(client.chargeMobileMoney(charge));
+    const wait = catchError(client.waitForFinalStatus(REFERENCE, { headers: { 'x-phone': PHONE } }));
     await arrived.promise;
     expectNoSecrets(client, secrets);
     client.close();
@@ -57,11 +57,11 @@ describe('the client shows no key', () => {
   });
 
   test('in a promise of it or in a generator', async () => {
-    const client = clientOf(`http://127.0.0.1:${await closedPort()}`)();
+    const client = createClientFor(`http://127.0.0.1:${await closedPort()}`)();
     const call = client.chargeMobileMoney(charge);
     expectNoSecrets(call, secrets);
     expectNoSecrets(client.watch(REFERENCE), secrets);
-    expectNoSecrets(await failureOf(call), secrets);
+    expectNoSecrets(await catchError(call), secrets);
   });
 });
 
@@ -117,8 +117,8 @@ test.each<[string, unknown]>([
 ])('redacts an error of apiKey with the key %s', async (_where, thrown) => {
   const reported: unknown[] = [];
   const apiKey = () => Promise.reject(thrown);
-  const client = clientOf(baseUrl)({ apiKey, onEvent: (event) => reported.push(event) });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const client = createClientFor(baseUrl)({ apiKey, onEvent: (event) => reported.push(event) });
+  const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: 'not_sent' });
   expectNoSecrets([failure, reported], secrets);
   expectNoSecrets(failure, { key: '9f86d081884c7d659a2feaa0c55ad015' });
@@ -137,7 +137,7 @@ test.each<[string, unknown]>([
   ['as an object', { key: API_KEY, phone: PHONE }],
 ])('redacts an error of fetch that holds the request %s', async (_where, thrown) => {
   const reported: unknown[] = [];
-  const client = clientOf(baseUrl)({
+  const client = createClientFor(baseUrl)({
     fetch: () => Promise.reject(thrown),
     onEvent: (event) => reported.push(event),
     logger: {
@@ -147,26 +147,26 @@ test.each<[string, unknown]>([
       error: () => {},
     },
   });
-  const onCharge = await failureOf(client.chargeMobileMoney(charge));
-  const onVerify = await failureOf(client.verify(REFERENCE));
+  const onCharge = await catchError(client.chargeMobileMoney(charge));
+  const onVerify = await catchError(client.verify(REFERENCE));
   expect(onCharge).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'ConnectionError' } });
   expectNoSecrets([onCharge, reported], secrets);
   expectNoSecrets(onVerify, { key: API_KEY, email: EMAIL });
 });
 
 test('shows nothing after a refusal, a reset, a timeout or an abort', async () => {
-  const refused = clientOf(`http://127.0.0.1:${await closedPort()}`)();
+  const refused = createClientFor(`http://127.0.0.1:${await closedPort()}`)();
   const reset = await startRawService((socket) => socket.resetAndDestroy());
   const silent = await startRawService(() => {});
   const clients = [refused, reset.client(), silent.client({ timeout: 20 }), silent.client()];
   for (const client of clients) {
     const signal = AbortSignal.timeout(client === clients[3] ? 20 : 20_000);
-    expectNoSecrets(await failureOf(client.chargeMobileMoney(charge, { signal })), secrets);
+    expectNoSecrets(await catchError(client.chargeMobileMoney(charge, { signal })), secrets);
   }
 });
 
 test('InvalidInputError does not repeat the input', async () => {
-  const client = clientOf(baseUrl)();
+  const client = createClientFor(baseUrl)();
   for (const wrong of [
     { phone: `${PHONE}\n` },
     { phone: { number: PHONE } },
@@ -176,11 +176,11 @@ test('InvalidInputError does not repeat the input', async () => {
     { network: API_KEY },
     { currency: API_KEY },
   ]) {
-    const failure = await failureOf(client.chargeMobileMoney({ ...charge, ...(wrong as object) }));
+    const failure = await catchError(client.chargeMobileMoney({ ...charge, ...(wrong as object) }));
     expect(failure).toMatchObject({ name: 'InvalidInputError' });
     expectNoSecrets(failure, secrets);
   }
-  expectNoSecrets(await failureOf(client.verify(`TXN-${API_KEY}/`)), secrets);
+  expectNoSecrets(await catchError(client.verify(`TXN-${API_KEY}/`)), secrets);
 });
 
 test('shows nothing in the errors, events and lines of a wait', async () => {
@@ -188,8 +188,8 @@ test('shows nothing in the errors, events and lines of a wait', async () => {
   const report = (what: PaymentsEvent | string) => void reported.push(what);
   const service = await startService((response, _request, count) =>
     count % 2 === 0
-      ? json(response, 503, { message: `${API_KEY} ${EMAIL}` })
-      : json(response, 200, answers.verify({ status: 'pending', phone: PHONE })),
+      ? sendJson(response, 503, { message: `${API_KEY} ${EMAIL}` })
+      : sendJson(response, 200, successBodies.verify({ status: 'pending', phone: PHONE })),
   );
   const polling = { initialDelay: 1, minDelay: 1, maxDelay: 1 };
   const client = service.client({
@@ -197,7 +197,7 @@ test('shows nothing in the errors, events and lines of a wait', async () => {
     onEvent: report,
     logger: { debug: report, info: report, warn: report, error: report },
   });
-  const failure = await failureOf(client.waitForFinalStatus(REFERENCE, { timeout: 250 }));
+  const failure = await catchError(client.waitForFinalStatus(REFERENCE, { timeout: 250 }));
   expect(failure).toMatchObject({ name: 'WaitTimeoutError', lastTransaction: { customer_email: EMAIL } });
   expectNoSecrets([failure, reported], secrets, { getters: false });
 });
@@ -214,6 +214,8 @@ test('shows nothing in the remaining error classes', () => {
 });
 
 test('leaves a result as the service returned it', async () => {
-  const service = await startService((response) => json(response, 200, answers.verify({ phone: PHONE })));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.verify({ phone: PHONE })),
+  );
   expect(await service.client().verify(REFERENCE)).toMatchObject({ customer_email: EMAIL, phone: PHONE });
 });

@@ -7,14 +7,14 @@ import { KEY } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
-  answers,
+  catchError,
   charge,
   EMAIL,
-  failureOf,
-  json,
   PHONE,
   payment,
+  sendJson,
   startService,
+  successBodies,
 } from '../../helpers/service.ts';
 
 const secrets = { key: API_KEY, phone: PHONE, email: EMAIL };
@@ -43,9 +43,11 @@ const message = `Prompt sent to ${PHONE} of ${EMAIL} for ${API_KEY}.`;
 describe.each(echoes)('a service that echoes customer and key %s', (_how, extra) => {
   test('to a charge: stores and replays nothing of them', async () => {
     const shared = sharedStore();
-    const { checkout_url: _, ...rest } = answers.initialize().data;
+    const { checkout_url: _, ...rest } = successBodies.initialize().data;
     const data = { ...rest, status: 'processing', ...extra };
-    const service = await startService((response) => json(response, 200, { status: true, message, data }));
+    const service = await startService((response) =>
+      sendJson(response, 200, { status: true, message, data }),
+    );
     const client = service.client({ journal: shared.journal() });
     await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
     const again = await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
@@ -57,8 +59,8 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
   test('to initialize: stores nothing of them', async () => {
     const shared = sharedStore();
     const { checkout_url: _, ...rest } = { checkout_url: '', ...extra };
-    const body = answers.initialize({ ...rest, status: EMAIL, message });
-    const service = await startService((response) => json(response, 200, body));
+    const body = successBodies.initialize({ ...rest, status: EMAIL, message });
+    const service = await startService((response) => sendJson(response, 200, body));
     const client = service.client({ journal: shared.journal() });
     await client.initialize(payment, { idempotencyKey: KEY });
     // Of a payment by checkout page the client knows no phone number.
@@ -70,8 +72,8 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
 
 test('stores an undocumented status without the secrets in it', async () => {
   const shared = sharedStore();
-  const body = answers.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
-  const service = await startService((response) => json(response, 200, body));
+  const body = successBodies.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
+  const service = await startService((response) => sendJson(response, 200, body));
   const client = service.client({ journal: shared.journal() });
   await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
   const again = await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
@@ -82,17 +84,17 @@ test('stores an undocumented status without the secrets in it', async () => {
 test('does not store a checkout_url that has the email in it', async () => {
   const shared = sharedStore();
   const page = 'https://pay.example/checkout/TXN-8f2c61d0';
-  const body = answers.initialize({ checkout_url: `${page}?email=${encodeURIComponent(EMAIL)}` });
-  const service = await startService((response) => json(response, 200, body));
+  const body = successBodies.initialize({ checkout_url: `${page}?email=${encodeURIComponent(EMAIL)}` });
+  const service = await startService((response) => sendJson(response, 200, body));
   const client = service.client({ journal: shared.journal() });
   await client.initialize(payment, { idempotencyKey: KEY });
-  const again = await failureOf(client.initialize(payment, { idempotencyKey: KEY }));
+  const again = await catchError(client.initialize(payment, { idempotencyKey: KEY }));
   expect(again).toMatchObject({ code: 'outcome_unknown', reference: 'TXN-8f2c61d0' });
   expectNoSecrets([...shared.writes, again], { key: API_KEY, email: EMAIL });
 });
 
 const ends: [string, number, unknown][] = [
-  ['completed', 200, answers.chargeMobileMoney({ customer_email: EMAIL })],
+  ['completed', 200, successBodies.chargeMobileMoney({ customer_email: EMAIL })],
   ['rejected', 422, { message, errors: [{ field: 'phone', message: PHONE }] }],
   ['unknown', 500, { message, key: API_KEY }],
   ['unknown, with a reference', 200, { status: true, message, data: { reference: 'TXN-1', to: EMAIL } }],
@@ -102,7 +104,7 @@ test.each(ends)(
   'writes no customer and no key to SQLite for a charge that is %s',
   async (_state, status, body) => {
     const file = sqliteFile();
-    const service = await startService((response) => json(response, status, body));
+    const service = await startService((response) => sendJson(response, status, body));
     const apiKey = () => LIVE_KEY;
     const extraBody = { receipt_to: EMAIL, token: LIVE_KEY };
     const client = service.client({ journal: file.journal(), apiKey });
@@ -117,7 +119,9 @@ test.each(ends)(
 
 test('stores different fingerprints for equal input under two keys', async () => {
   const shared = sharedStore();
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const client = service.client({ journal: shared.journal() });
   for (const idempotencyKey of ['order-1', 'order-2'])
     await client.chargeMobileMoney(charge, { idempotencyKey });
@@ -131,7 +135,11 @@ test('redacts customer and API key in events, lines and errors of a key', async 
   const note = (line: string) => reported.push(line);
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
-    json(response, count === 1 ? 500 : 200, count === 1 ? { message } : answers.chargeMobileMoney()),
+    sendJson(
+      response,
+      count === 1 ? 500 : 200,
+      count === 1 ? { message } : successBodies.chargeMobileMoney(),
+    ),
   );
   const client = service.client({
     journal: shared.journal(),
@@ -151,7 +159,9 @@ test('redacts customer and API key in events, lines and errors of a key', async 
 });
 
 test('redacts customer and phone in the key that a journal error shows', async () => {
-  const service = await startService((response) => json(response, 200, answers.chargeMobileMoney()));
+  const service = await startService((response) =>
+    sendJson(response, 200, successBodies.chargeMobileMoney()),
+  );
   const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
   const shared = sharedStore();
   shared.records.set(idempotencyKey, { version: '1', text: '{}', writtenAt: 0 });
@@ -160,7 +170,7 @@ test('redacts customer and phone in the key that a journal error shows', async (
     write: () => Promise.reject(new Error('down')),
   };
   for (const journal of [shared.journal(), createJournal(down)]) {
-    const failure = await failureOf(
+    const failure = await catchError(
       service.client({ journal }).chargeMobileMoney(charge, { idempotencyKey }),
     );
     expect(String(failure)).toContain('idempotencyKey "order of [REDACTED], [REDACTED]"');
@@ -171,5 +181,5 @@ test('redacts customer and phone in the key that a journal error shows', async (
     shared.journal().resolve(idempotencyKey, 'not_charged'),
     sharedStore().journal().resolve(idempotencyKey, 'not_charged'),
   ])
-    expectNoSecrets(await failureOf(call), secrets);
+    expectNoSecrets(await catchError(call), secrets);
 });

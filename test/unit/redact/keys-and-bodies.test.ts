@@ -3,7 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { ConfigurationError, PaymentsClient, PaymentsError, type PaymentsEvent } from '../../../src/index.ts';
 import { calls, posts } from '../../helpers/calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
-import { API_KEY, answers, charge, failureOf, json, PHONE, startService } from '../../helpers/service.ts';
+import {
+  API_KEY,
+  catchError,
+  charge,
+  PHONE,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 const options = { baseUrl: 'https://payments.example', maxRetries: 0 };
 
@@ -20,7 +28,7 @@ describe('an API key', () => {
           ? Response.json({}, { status: 429 })
           : Response.json({ message: `${keys[0]} was revoked, use ${keys[1]}` }, { status: 401 }),
     });
-    const failure = await failureOf(client.chargeMobileMoney(charge));
+    const failure = await catchError(client.chargeMobileMoney(charge));
     expect(failure).toBeInstanceOf(PaymentsError);
     expect(failure).toMatchObject({ status: 401 });
     for (const key of keys) expect(inspect(failure, { depth: 9 })).not.toContain(key);
@@ -40,8 +48,8 @@ describe('an API key', () => {
         return Response.json({ message: `${key} is not known` }, { status: 401 });
       },
     });
-    const first = failureOf(client.chargeMobileMoney(charge));
-    for (let call = 0; call < 5; call++) await failureOf(client.chargeMobileMoney(charge));
+    const first = catchError(client.chargeMobileMoney(charge));
+    for (let call = 0; call < 5; call++) await catchError(client.chargeMobileMoney(charge));
     response.resolve();
     const failure = await first;
     expect(failure).toMatchObject({ status: 401 });
@@ -50,13 +58,13 @@ describe('an API key', () => {
   });
 
   test('redacts a key in a ConfigurationError that the apiKey function throws', async () => {
-    const service = await startService((response) => json(response, 200, answers.initialize()));
+    const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
     const secret = 'sk_live_9fJ2kLm4Qw7RtZ';
     const apiKey = () => {
       throw new ConfigurationError(`The vault refused ${secret}.`);
     };
     for (const operation of [...posts, 'verify'] as const) {
-      const failure = await failureOf(calls[operation](service.client({ apiKey })));
+      const failure = await catchError(calls[operation](service.client({ apiKey })));
       expect(failure).toMatchObject({ operation, message: 'The vault refused [REDACTED].' });
       expectNoSecrets(failure, { key: secret });
     }
@@ -65,18 +73,18 @@ describe('an API key', () => {
 
 test("redacts secrets in the caller's own request id", async () => {
   const events: PaymentsEvent[] = [];
-  const service = await startService((response) => json(response, 422, {}));
+  const service = await startService((response) => sendJson(response, 422, {}));
   const headers = { 'x-request-id': `${API_KEY} ${PHONE}` };
   const client = service.client({ headers, onEvent: (event) => void events.push(event) });
-  const failure = await failureOf(client.chargeMobileMoney(charge));
+  const failure = await catchError(client.chargeMobileMoney(charge));
   for (const secret of [API_KEY, PHONE])
     expect(inspect([failure, events], { depth: 9 })).not.toContain(secret);
 });
 
 describe('the body of an error', () => {
   const chargeFailure = async (status: number, body: unknown) => {
-    const service = await startService((response) => json(response, status, body));
-    return await failureOf(service.client().chargeMobileMoney(charge));
+    const service = await startService((response) => sendJson(response, status, body));
+    return await catchError(service.client().chargeMobileMoney(charge));
   };
 
   test('shows what the service says about a phone number or an email', async () => {

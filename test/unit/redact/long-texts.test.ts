@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
-import { charge, failureOf } from '../../helpers/service.ts';
+import { catchError, charge } from '../../helpers/service.ts';
 
 /** A service that refuses the charge and repeats what it was sent. */
 function clientThatIsRefused(apiKey: string, status = 422) {
@@ -32,7 +32,7 @@ test.each([
 ])('redacts a phone number of %s, and returns the result', async (_, phone) => {
   const client = clientThatIsRefused(KEY);
   for (const idempotencyKey of [null, 'order-17']) {
-    const failure = await failureOf(client.chargeMobileMoney({ ...charge, phone }, { idempotencyKey }));
+    const failure = await catchError(client.chargeMobileMoney({ ...charge, phone }, { idempotencyKey }));
     expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
     expect(inspect(failure, { depth: 9, maxStringLength: null })).not.toContain(phone.slice(-20));
   }
@@ -43,7 +43,7 @@ test.each([
   ['signs', 'sk_test_'.padEnd(20_000, '-._~+/=&"<')],
 ])('redacts a key of many %s', async (_, apiKey) => {
   for (const status of [401, 503]) {
-    const failure = await failureOf(
+    const failure = await catchError(
       clientThatIsRefused(apiKey, status).chargeMobileMoney(charge, { idempotencyKey: null }),
     );
     expect(failure).toMatchObject({ outcome: status === 401 ? 'rejected' : 'unknown' });
@@ -59,7 +59,7 @@ test('redacts an echoed email of backslashes without delay', async () => {
     fetch: async () =>
       Response.json({ message: `The address ${customer_email} is refused.` }, { status: 422 }),
   });
-  const failure = await failureOf(client.chargeMobileMoney({ ...charge, customer_email }));
+  const failure = await catchError(client.chargeMobileMoney({ ...charge, customer_email }));
   expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
   expect(inspect(failure, { depth: 9 })).not.toContain('@example.com');
 });
@@ -75,7 +75,7 @@ test('redacts part of a key or a number at the end of a cut body', async () => {
         baseUrl: 'https://payments.example',
         fetch: async () => new Response(page, { status: 422 }),
       });
-      const { body } = Object(await failureOf(client.chargeMobileMoney({ ...charge, phone: '0244123456' })));
+      const { body } = Object(await catchError(client.chargeMobileMoney({ ...charge, phone: '0244123456' })));
       expect(body).not.toContain(secret.slice(0, 5));
     }
   }
@@ -106,7 +106,7 @@ test.each([
     fetch: async () => new Response(body, { status: 422, headers: { 'x-request-id': part.repeat(99) } }),
   });
   for (const phone of ['0244123456', '2'.repeat(9)]) {
-    const failure = await failureOf(client.chargeMobileMoney({ ...charge, phone }));
+    const failure = await catchError(client.chargeMobileMoney({ ...charge, phone }));
     // A text like a reference takes away the proof that the service refused.
     const expected =
       part === 'TXN-'

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type PaymentsEvent, WaitTimeoutError } from '../../../src/index.ts';
-import { brokenConnection, inTurn, scriptedService } from '../../helpers/scripted-service.ts';
-import { API_KEY, EMAIL, failureOf } from '../../helpers/service.ts';
+import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { API_KEY, catchError, EMAIL } from '../../helpers/service.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -17,11 +17,11 @@ test.each([API_KEY, EMAIL, `odd ${API_KEY}`, 'two\nlines'])(
     const events: PaymentsEvent[] = [];
     const lines: string[] = [];
     const log = (line: string) => lines.push(line);
-    const { client } = scriptedService(inTurn(status), {
+    const { client } = createScriptedService(respondInTurn(status), {
       onEvent: (event) => events.push(event),
       logger: { debug: log, info: log, warn: log, error: log },
     });
-    const failing = failureOf(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
+    const failing = catchError(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
     await vi.advanceTimersByTimeAsync(60_000);
     const error = await failing;
     expect(error).toBeInstanceOf(WaitTimeoutError);
@@ -37,8 +37,8 @@ test.each([API_KEY, EMAIL, `odd ${API_KEY}`, 'two\nlines'])(
 );
 
 test('prints a status that is a plain word as the service wrote it', async () => {
-  const { client } = scriptedService(inTurn('reversed'));
-  const failing = failureOf(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
+  const { client } = createScriptedService(respondInTurn('reversed'));
+  const failing = catchError(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
   await vi.advanceTimersByTimeAsync(60_000);
   expect(await failing).toMatchObject({ lastStatus: 'reversed' });
 });
@@ -46,7 +46,7 @@ test('prints a status that is a plain word as the service wrote it', async () =>
 test('shows neither key nor email in the events and lines of a wait', async () => {
   const reported: unknown[] = [];
   const report = (what: unknown) => void reported.push(what);
-  const { client } = scriptedService(inTurn('pending', brokenConnection(), 'success'), {
+  const { client } = createScriptedService(respondInTurn('pending', createResetError(), 'success'), {
     onEvent: report,
     logger: { debug: report, info: report, warn: report, error: report },
   });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
-import { clientOf, closedPort } from '../../helpers/raw-service.ts';
+import { closedPort, createClientFor } from '../../helpers/raw-service.ts';
 import { payment, startTestSandbox } from './start-sandbox.ts';
 
 test.each(['0.0.0.0', '::', '192.168.1.5', 'example.com', '127.0.0.1.example.com'])(
@@ -40,7 +40,7 @@ test('uses a public address in checkout_url, and accepts its forms', async () =>
   const { sandbox } = await startTestSandbox({ port, publicUrl: `${publicUrl}/` });
   expect(sandbox.baseUrl).toBe(`${publicUrl}/api/v1`);
   const baseUrl = `http://127.0.0.1:${port}/api/v1`;
-  const { reference, checkout_url } = await clientOf(baseUrl)({ apiKey: sandbox.testKey }).initialize(
+  const { reference, checkout_url } = await createClientFor(baseUrl)({ apiKey: sandbox.testKey }).initialize(
     payment,
   );
   expect(checkout_url).toBe(`${publicUrl}/checkout/${reference}`);

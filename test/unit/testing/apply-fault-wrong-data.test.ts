@@ -4,7 +4,7 @@ import {
   TransactionMismatchError,
   UnexpectedResponseError,
 } from '../../../src/index.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import {
   charge,
   chargeWithFault,
@@ -29,7 +29,7 @@ describe('a mismatch', () => {
     expect(started.mock.charges).toMatchObject([{ amount: '25.50', currency: 'GHS' }]);
 
     started.mock.fault('initialize', fault);
-    expect(await failureOf(started.payments.initialize(payment))).toMatchObject({ mismatches });
+    expect(await catchError(started.payments.initialize(payment))).toMatchObject({ mismatches });
   });
 
   test.each([
@@ -39,7 +39,7 @@ describe('a mismatch', () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     mock.fault('verify', fault);
-    const error = await failureOf(
+    const error = await catchError(
       payments.verify(reference, { expect: { amount: '25.50', currency: 'GHS' } }),
     );
     expect(error).toBeInstanceOf(TransactionMismatchError);

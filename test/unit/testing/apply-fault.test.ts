@@ -13,7 +13,7 @@ import {
   UnexpectedResponseError,
 } from '../../../src/index.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import {
   charge,
   chargeWithFault,
@@ -160,7 +160,7 @@ describe('a response that does not come in time', () => {
     const abort = new AbortController();
     let ended = false;
     const { signal } = abort;
-    const call = failureOf(payments.chargeMobileMoney(charge, { signal })).finally(() => {
+    const call = catchError(payments.chargeMobileMoney(charge, { signal })).finally(() => {
       ended = true;
     });
     await vi.waitFor(() => expect(mock.charges).toHaveLength(1), { timeout: 15_000 });
@@ -173,13 +173,13 @@ describe('a response that does not come in time', () => {
   test('mock.reset() breaks hanging connections, but no later ones', async () => {
     const { mock, payments } = startMock();
     mock.fault('initialize', { kind: 'hang' });
-    const hanging = failureOf(payments.initialize(payment));
+    const hanging = catchError(payments.initialize(payment));
     await vi.waitUntil(() => mock.requests.length === 1);
     mock.reset();
     expect(await hanging).toMatchObject(unknownBecauseOf(ConnectionError));
 
     mock.fault('initialize', { kind: 'hang' });
-    expect(await failureOf(payments.initialize(payment, shortTimeout))).toMatchObject(
+    expect(await catchError(payments.initialize(payment, shortTimeout))).toMatchObject(
       unknownBecauseOf(RequestTimeoutError),
     );
   });

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { MockPayments } from '../../../src/testing/index.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 
 test('throws for the same customer, amount and phone twice', async () => {
@@ -18,7 +18,7 @@ test('throws for the same customer, amount and phone twice', async () => {
 test('throws if the first response was lost, and for another spelling', async () => {
   const { mock, payments } = startMock();
   mock.fault('chargeMobileMoney', { kind: 'responseLost' });
-  await failureOf(payments.chargeMobileMoney(charge));
+  await catchError(payments.chargeMobileMoney(charge));
   await payments.chargeMobileMoney({
     ...charge,
     amount: 25.5,
@@ -146,7 +146,7 @@ test.each([-1, Number.NaN, null, '5'])('throws a RangeError for a `within` of %o
 test('names at most twenty pairs', async () => {
   const { mock, payments } = startMock();
   for (let count = 0; count < 8; count++) await payments.chargeMobileMoney(charge);
-  const message = await failureOf(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);
+  const message = await catchError(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);
   expect(message.match(/ ms apart/g)).toHaveLength(20);
   expect(message).toMatch(/; and more\.$/);
 });
@@ -154,7 +154,7 @@ test('names at most twenty pairs', async () => {
 test('names neither phone nor email', async () => {
   const { mock, payments } = startMock();
   for (let count = 0; count < 3; count++) await payments.chargeMobileMoney(charge);
-  const message = await failureOf(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);
+  const message = await catchError(Promise.resolve().then(() => mock.expectNoDoubleCharge())).then(String);
   expect(message).toMatch(/TXN-000001 and TXN-000003.*TXN-000002 and TXN-000003/);
   expect(message).not.toMatch(/ama|412/i);
 });

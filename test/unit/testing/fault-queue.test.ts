@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { charge, payment, startMock } from './start-mock.ts';
 
 describe('faults', () => {
   test('break one request by default', async () => {
     const { mock, payments } = startMock();
     mock.fault('initialize', { kind: 'status', status: 500 });
-    await failureOf(payments.initialize(payment));
+    await catchError(payments.initialize(payment));
     await payments.initialize(payment);
   });
 
@@ -17,17 +17,17 @@ describe('faults', () => {
     mock.fault('chargeMobileMoney', { kind: 'status', status: 403 });
     mock.fault('initialize', { kind: 'status', status: 404 });
     const unknown = { outcome: 'unknown' };
-    expect(await failureOf(payments.initialize(payment))).toMatchObject(unknown);
-    expect(await failureOf(payments.initialize(payment))).toMatchObject(unknown);
-    expect(await failureOf(payments.initialize(payment))).toMatchObject({ status: 404 });
+    expect(await catchError(payments.initialize(payment))).toMatchObject(unknown);
+    expect(await catchError(payments.initialize(payment))).toMatchObject(unknown);
+    expect(await catchError(payments.initialize(payment))).toMatchObject({ status: 404 });
     await payments.initialize(payment);
-    expect(await failureOf(payments.chargeMobileMoney(charge))).toMatchObject({ status: 403 });
+    expect(await catchError(payments.chargeMobileMoney(charge))).toMatchObject({ status: 403 });
   });
 
   test('break every request until reset, with Infinity', async () => {
     const { mock, payments } = startMock();
     mock.fault('initialize', { kind: 'status', status: 404 }, { times: Number.POSITIVE_INFINITY });
-    for (let count = 0; count < 5; count++) await failureOf(payments.initialize(payment));
+    for (let count = 0; count < 5; count++) await catchError(payments.initialize(payment));
     mock.reset();
     await payments.initialize(payment);
   });
@@ -39,10 +39,10 @@ describe('faults', () => {
   test('are not used up by an invalid request, which is rejected', async () => {
     const { mock, client, payments } = startMock();
     mock.fault('initialize', { kind: 'status', status: 503 });
-    expect(await failureOf(client({ apiKey: 'sk_test_wrong' }).initialize(payment))).toMatchObject({
+    expect(await catchError(client({ apiKey: 'sk_test_wrong' }).initialize(payment))).toMatchObject({
       status: 401,
     });
-    expect(await failureOf(payments.initialize(payment))).toMatchObject({ outcome: 'unknown' });
+    expect(await catchError(payments.initialize(payment))).toMatchObject({ outcome: 'unknown' });
   });
 
   test('advance a script only if the service acts', async () => {
@@ -51,8 +51,8 @@ describe('faults', () => {
     const { reference } = await payments.initialize(payment);
     mock.fault('verify', { kind: 'status', status: 503 });
     mock.fault('verify', { kind: 'responseLost' });
-    await failureOf(payments.verify(reference));
-    await failureOf(payments.verify(reference));
+    await catchError(payments.verify(reference));
+    await catchError(payments.verify(reference));
     expect((await payments.verify(reference)).status).toBe('success');
   });
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { charge, startMock } from './start-mock.ts';
 
 /** Orders a fault without types, as a test in JavaScript does. */
@@ -54,7 +54,7 @@ test('sends nothing to the real address when a fault is changed later', async ()
   const fault = { kind: 'reset' } as const;
   mock.fault('chargeMobileMoney', fault);
   Object.assign(fault, { kind: 'resetted' });
-  expect(await failureOf(payments.chargeMobileMoney(charge))).toMatchObject({
+  expect(await catchError(payments.chargeMobileMoney(charge))).toMatchObject({
     outcome: 'unknown',
     cause: { status: 500 },
   });

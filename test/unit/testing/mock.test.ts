@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { PermissionError } from '../../../src/index.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 
 describe('responses', () => {
@@ -192,7 +192,7 @@ describe('a charge with a test key', () => {
 
   test('is rejected with refuseTestCharges, and initialize is not', async () => {
     const { mock, payments } = startMock({ refuseTestCharges: true });
-    const error = await failureOf(payments.chargeMobileMoney(charge));
+    const error = await catchError(payments.chargeMobileMoney(charge));
     expect(error).toBeInstanceOf(PermissionError);
     expect(error).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('live mode only') });
     expect(mock.charges).toEqual([]);

@@ -3,7 +3,7 @@ import { setupServer } from 'msw/node';
 import { expect, onTestFinished, vi } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { createMockPayments, type Faults, type MockPaymentsOptions } from '../../../src/testing/index.ts';
-import { charge, failureOf, payment } from '../../helpers/service.ts';
+import { catchError, charge, payment } from '../../helpers/service.ts';
 
 export { charge, payment };
 
@@ -45,14 +45,14 @@ export const shortTimeout = { timeout: 100 };
 export async function verifyWithFault({ mock, payments }: StartedMock, fault: Faults['verify']) {
   const { reference } = await payments.initialize(payment);
   mock.fault('verify', fault);
-  return failureOf(payments.verify(reference, shortTimeout));
+  return catchError(payments.verify(reference, shortTimeout));
 }
 
 /** Returns the error of a charge with a fault, and how many charges it made. */
 export async function chargeWithFault({ mock, payments }: StartedMock, fault: Faults['chargeMobileMoney']) {
   const before = mock.charges.length;
   mock.fault('chargeMobileMoney', fault);
-  const error = await failureOf(payments.chargeMobileMoney(charge, shortTimeout));
+  const error = await catchError(payments.chargeMobileMoney(charge, shortTimeout));
   return { error, charged: mock.charges.length - before };
 }
 

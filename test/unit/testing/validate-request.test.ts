@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AuthenticationError, InvalidRequestError, NotFoundError } from '../../../src/index.ts';
-import { failureOf } from '../../helpers/service.ts';
+import { catchError } from '../../helpers/service.ts';
 import { charge, payment, startMock } from './start-mock.ts';
 
 const wirePayment = { ...payment, amount: 25.5 };
@@ -61,7 +61,7 @@ describe('authentication', () => {
 
   test('a wrong key is an AuthenticationError of the client', async () => {
     const { client } = startMock({ apiKey: 'sk_test_right' });
-    const error = await failureOf(client({ apiKey: 'sk_test_wrong' }).initialize(payment));
+    const error = await catchError(client({ apiKey: 'sk_test_wrong' }).initialize(payment));
     expect(error).toBeInstanceOf(AuthenticationError);
     expect(error).toMatchObject({ outcome: 'rejected', serviceMessage: 'The API key is not valid.' });
   });
@@ -114,7 +114,7 @@ describe('body', () => {
     const { client } = startMock();
     const tampering: typeof fetch = (input, init) =>
       fetch(new Request(input, init), { body: JSON.stringify({ ...wirePayment, amount: 0 }) });
-    const error = await failureOf(client({ fetch: tampering }).initialize(payment));
+    const error = await catchError(client({ fetch: tampering }).initialize(payment));
     expect(error).toBeInstanceOf(InvalidRequestError);
     expect(error).toMatchObject({
       status: 422,
@@ -231,6 +231,6 @@ describe('path and method', () => {
 
   test('an unknown reference is a NotFoundError of the client', async () => {
     const { payments } = startMock();
-    expect(await failureOf(payments.verify('TXN-unknown'))).toBeInstanceOf(NotFoundError);
+    expect(await catchError(payments.verify('TXN-unknown'))).toBeInstanceOf(NotFoundError);
   });
 });

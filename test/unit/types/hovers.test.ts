@@ -1,7 +1,7 @@
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { openInEditor } from '../../helpers/editor.ts';
-import { sized } from '../../helpers/sized.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
 /** Ten lines of a shop, as a merchant writes them against the built package. Build it first: `npm run build`. */
 const shop = `
@@ -48,7 +48,7 @@ const strictest = ['ES module', 'shop.ts', {}] as const;
 
 test.each([
   strictest,
-  ...sized([], [
+  ...chooseSize([], [
     ['CommonJS module', 'shop.cts', { verbatimModuleSyntax: false }],
     ['module that a bundler takes', 'shop.ts', { module: ESNext, moduleResolution: Bundler }],
     ['module without exactOptionalPropertyTypes', 'shop.ts', { exactOptionalPropertyTypes: false }],

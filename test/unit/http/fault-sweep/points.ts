@@ -1,8 +1,14 @@
 import type { OperationName } from '../../../../src/api/operations.ts';
 import type { PaymentsClient } from '../../../../src/index.ts';
-import { answers, charge, payment } from '../../../helpers/service.ts';
-import { sized } from '../../../helpers/sized.ts';
-import { type Cut, type Framing, manners, type RawAnswer, rawAnswer } from '../../../helpers/tcp-service.ts';
+import { charge, payment, successBodies } from '../../../helpers/service.ts';
+import { chooseSize } from '../../../helpers/sized.ts';
+import {
+  type Cut,
+  closeKinds,
+  createRawResponse,
+  type Framing,
+  type RawResponse,
+} from '../../../helpers/tcp-service.ts';
 
 /** One of the three operations, as the sweep calls and judges it. */
 export interface Subject {
@@ -12,7 +18,7 @@ export interface Subject {
   /** What a call that resolves has to give, whole. */
   result: unknown;
   /** What the service may answer; `200` where nothing goes wrong. */
-  answers: Record<'200', RawAnswer> & Record<string, RawAnswer>;
+  answers: Record<'200', RawResponse> & Record<string, RawResponse>;
 }
 
 /** One call and the byte at which the service goes away. */
@@ -20,25 +26,25 @@ export interface Point {
   cut: Cut;
   connection: 'fresh' | 'reused';
   kind: string;
-  answer: RawAnswer;
+  answer: RawResponse;
 }
 
 /** A prime: what repeats in a request or an answer is met at different places. */
-const STEP = sized(37, 1);
+const STEP = chooseSize(37, 1);
 
-export const REFERENCE = answers.verify().data.reference;
+export const REFERENCE = successBodies.verify().data.reference;
 
 const error = (status: number, framing: Framing) =>
-  rawAnswer(status, { message: 'no', errors: { customer_email: ['is refused'] } }, framing, false);
+  createRawResponse(status, { message: 'no', errors: { customer_email: ['is refused'] } }, framing, false);
 
 /** An error need not say what was done before it: a 503 comes here after the charge was made. */
 const failure = (framing: Framing, creates: boolean) =>
-  rawAnswer(503, { message: 'the processor is down' }, framing, creates);
+  createRawResponse(503, { message: 'the processor is down' }, framing, creates);
 
 function commonAnswers(body: unknown, creates: boolean) {
   return {
-    '200': rawAnswer(200, body, 'content-length', creates),
-    '200 chunked': rawAnswer(200, body, 'chunked', creates),
+    '200': createRawResponse(200, body, 'content-length', creates),
+    '200 chunked': createRawResponse(200, body, 'chunked', creates),
     '422 chunked': error(422, 'chunked'),
     '429': error(429, 'content-length'),
     '503': failure('content-length', creates),
@@ -49,11 +55,11 @@ export const initialize: Subject = {
   name: 'initialize',
   creates: true,
   call: (client) => client.initialize(payment),
-  result: { ...answers.initialize().data, replayed: false },
-  answers: commonAnswers(answers.initialize(), true),
+  result: { ...successBodies.initialize().data, replayed: false },
+  answers: commonAnswers(successBodies.initialize(), true),
 };
 
-const charged = answers.chargeMobileMoney();
+const charged = successBodies.chargeMobileMoney();
 
 export const chargeMobileMoney: Subject = {
   name: 'chargeMobileMoney',
@@ -62,9 +68,9 @@ export const chargeMobileMoney: Subject = {
   result: { ...charged.data, message: charged.message, replayed: false },
   answers: {
     ...commonAnswers(charged, true),
-    '200 until close': rawAnswer(200, charged, 'until-close', true),
-    '200 gzip': rawAnswer(200, charged, 'gzip', true),
-    '200 status: false': rawAnswer(200, { status: false, message: 'no' }, 'content-length', false),
+    '200 until close': createRawResponse(200, charged, 'until-close', true),
+    '200 gzip': createRawResponse(200, charged, 'gzip', true),
+    '200 status: false': createRawResponse(200, { status: false, message: 'no' }, 'content-length', false),
     '404': error(404, 'content-length'),
     '503 chunked': failure('chunked', true),
   },
@@ -74,8 +80,8 @@ export const verify: Subject = {
   name: 'verify',
   creates: false,
   call: (client) => client.verify(REFERENCE),
-  result: answers.verify().data,
-  answers: commonAnswers(answers.verify(), false),
+  result: successBodies.verify().data,
+  answers: commonAnswers(successBodies.verify(), false),
 };
 
 /** Every byte of a request of that length, from none read to all read. */
@@ -86,14 +92,14 @@ export function requestPoints({ answers }: Subject, length: number): Point[] {
 }
 
 /** Every byte of an answer, from the first written to all written. */
-export function answerPoints(kind: string, answer: RawAnswer): Point[] {
+export function answerPoints(kind: string, answer: RawResponse): Point[] {
   return everyCut('answer', 1, answer.bytes.length).flatMap((cut) => onEach({ cut, kind, answer }));
 }
 
 function everyCut(side: Cut['side'], from: number, to: number): Cut[] {
   const all = Array.from({ length: to - from + 1 }, (_, index) => from + index);
   const bytes = all.filter((byte) => byte === from || byte === to || byte % STEP === 0);
-  return bytes.flatMap((bytes) => manners.map((manner) => ({ manner, side, bytes })));
+  return bytes.flatMap((bytes) => closeKinds.map((manner) => ({ manner, side, bytes })));
 }
 
 const onEach = (point: Omit<Point, 'connection'>): Point[] => [

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { turns } from '../../../helpers/tcp-service.ts';
+import { flushEventLoop } from '../../../helpers/tcp-service.ts';
 import { answerPoints, requestPoints, type Subject } from './points.ts';
 import { requestLength, sweep } from './sweep.ts';
 import { createTally } from './tally.ts';
@@ -24,7 +24,7 @@ export function sweepTests(subject: Subject, options: CallOptions = {}) {
   });
 
   afterAll(async () => {
-    await turns();
+    await flushEventLoop();
     process.off('unhandledRejection', note).off('uncaughtException', note);
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     tally.print(`${name}, ${seconds} s, by where the service went away and how:`);

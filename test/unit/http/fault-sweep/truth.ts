@@ -7,7 +7,7 @@ import {
   RequestTimeoutError,
   UnexpectedResponseError,
 } from '../../../../src/index.ts';
-import type { Cut, RawAnswer } from '../../../helpers/tcp-service.ts';
+import type { Cut, RawResponse } from '../../../helpers/tcp-service.ts';
 import type { Subject } from './points.ts';
 
 /** How a call ended, as the merchant sees it. */
@@ -65,7 +65,7 @@ function untrueError(subject: Subject, error: unknown, created: number): Finding
 }
 
 /** Whether the error, or what it names as the cause of the doubt, tells what happened at this point. */
-export function wrongFault(thrown: unknown, cut: Cut, answer: RawAnswer): Finding {
+export function wrongFault(thrown: unknown, cut: Cut, answer: RawResponse): Finding {
   const fault = thrown instanceof OutcomeUnknownError ? thrown.cause : thrown;
   const found = fault instanceof Error ? fault.name : String(fault);
   const { status } = answer;
@@ -82,7 +82,7 @@ export function wrongFault(thrown: unknown, cut: Cut, answer: RawAnswer): Findin
 }
 
 /** Enough of the answer went out to know what the service says. */
-export function isTold({ side, manner, bytes }: Cut, answer: RawAnswer): boolean {
+export function isTold({ side, manner, bytes }: Cut, answer: RawResponse): boolean {
   if (side === 'request' || (answer.endsByClosing && manner === 'silence')) return false;
   return bytes >= (answer.status >= 400 ? answer.headLength : answer.bytes.length);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHungListener } from '../../../helpers/hung-listener.ts';
-import { type Manner, manners } from '../../../helpers/tcp-service.ts';
+import { type CloseKind, closeKinds } from '../../../helpers/tcp-service.ts';
 import type { Subject } from './points.ts';
 import type { Tally } from './tally.ts';
 import { endingOf, type Tried, untruths } from './truth.ts';
@@ -17,7 +17,7 @@ const places: Record<string, Place> = {
   'connected, never accepted, silence': (subject) => neverAccepted(subject, { timeout: SHORT }, false),
   'not even connected, silence': neverConnected,
 };
-for (const manner of manners) {
+for (const manner of closeKinds) {
   places[`stops between two calls, ${manner}`] = (subject) => many(() => stopped(subject, manner));
 }
 
@@ -43,7 +43,7 @@ async function refused(subject: Subject): Promise<Tried> {
   return tried;
 }
 
-async function stopped(subject: Subject, manner: Manner): Promise<Tried> {
+async function stopped(subject: Subject, manner: CloseKind): Promise<Tried> {
   const service = await startServiceFor(subject);
   await warmUp(service);
   await service.close();

@@ -1,6 +1,6 @@
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../../../src/index.ts';
 import { API_KEY } from '../../../helpers/service.ts';
-import { startTcpService, type TcpService, turns } from '../../../helpers/tcp-service.ts';
+import { flushEventLoop, startTcpService, type TcpService } from '../../../helpers/tcp-service.ts';
 import { transportFor } from '../../../helpers/transport-under-test.ts';
 import { REFERENCE, type Subject, verify } from './points.ts';
 import type { Tried } from './truth.ts';
@@ -24,7 +24,7 @@ function clientOf({ baseUrl }: { baseUrl: string }, options: PaymentsClientOptio
 /** One good request, which leaves an open connection behind. */
 export async function warmUp(service: TcpService): Promise<void> {
   await clientOf(service, { timeout: AMPLE }).verify(REFERENCE);
-  await turns();
+  await flushEventLoop();
 }
 
 /** Makes the call, and notes how it ended, when, and what the service made of it. */

@@ -1,6 +1,6 @@
 import { undiciTransport } from '../../../../src/node/index.ts';
-import { testOver } from '../../../helpers/transport-under-test.ts';
+import { testWithTransport } from '../../../helpers/transport-under-test.ts';
 
-testOver(undiciTransport());
+testWithTransport(undiciTransport());
 
 await import('../../http/fault-sweep/initialize.test.ts');

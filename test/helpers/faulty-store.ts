@@ -1,6 +1,6 @@
 import type { JournalStore, RecordChange } from '../../src/journal/index.ts';
 
-export interface Kept {
+export interface StoredEntry {
   version: string;
   text: string;
   writtenAt: number;
@@ -8,18 +8,18 @@ export interface Kept {
 }
 
 /** Each decision of a store, so that a test can replace one by a mistake. */
-export interface Decisions {
+export interface StoreDecisions {
   keyOf(key: string): string;
   /** Whether the write is made. */
-  fits(found: Kept | undefined, change: RecordChange): boolean;
+  fits(found: StoredEntry | undefined, change: RecordChange): boolean;
   /** Runs between the check and the write. */
   meanwhile(): Promise<void> | undefined;
-  ageOf(kept: Kept): number;
-  kept(change: RecordChange, before: Kept | undefined): Kept;
+  ageOf(kept: StoredEntry): number;
+  kept(change: RecordChange, before: StoredEntry | undefined): StoredEntry;
   answer(written: boolean): boolean;
 }
 
-const right: Decisions = {
+const right: StoreDecisions = {
   keyOf: (key) => key,
   fits: (found, { expected }) => (found?.version ?? null) === expected,
   meanwhile: () => undefined,
@@ -32,7 +32,10 @@ const right: Decisions = {
 };
 
 /** Creates a store on a map. Each call returns another handle on it. */
-export function looseStore(records: Map<string, Kept>, wrong: Partial<Decisions> = {}): JournalStore {
+export function createFaultyStore(
+  records: Map<string, StoredEntry>,
+  wrong: Partial<StoreDecisions> = {},
+): JournalStore {
   const { keyOf, fits, meanwhile, ageOf, kept, answer } = { ...right, ...wrong };
   const current = (key: string) => {
     const found = records.get(keyOf(key));

@@ -2,7 +2,7 @@ import { onTestFinished, vi } from 'vitest';
 import type { PaymentsEvent } from '../../src/index.ts';
 
 /** Makes timers fake, so that each retry's delay passes at once. Returns the delays, and the `onEvent` that skips them. */
-export function skippingDelays() {
+export function skipRetryDelays() {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const delays: number[] = [];

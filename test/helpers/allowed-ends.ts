@@ -23,15 +23,15 @@ export const operationNames = ['initialize', 'chargeMobileMoney', 'verify'] as c
 export type OperationName = (typeof operationNames)[number];
 
 /** The 4xx statuses of IANA's registry (RFC 9110), without 408: after these a charge is `rejected`. */
-export const registeredRefusals = Array.from({ length: 52 }, (_, index) => 400 + index).filter(
+export const registeredRejections = Array.from({ length: 52 }, (_, index) => 400 + index).filter(
   (status) =>
     (status < 418 || status > 420) && ![408, 427, 430].includes(status) && (status < 432 || status > 450),
 );
 
-export type Ended = { value: unknown } | { error: unknown };
+export type CallEnd = { value: unknown } | { error: unknown };
 
 /** Calls an operation with a valid input. Returns its result or its error. */
-export async function callOf(client: PaymentsClient, operation: OperationName): Promise<Ended> {
+export async function callOperation(client: PaymentsClient, operation: OperationName): Promise<CallEnd> {
   try {
     if (operation === 'verify') return { value: await client.verify(REFERENCE) };
     if (operation === 'initialize') return { value: await client.initialize(payment) };
@@ -41,7 +41,7 @@ export async function callOf(client: PaymentsClient, operation: OperationName): 
   }
 }
 
-export interface Answer {
+export interface ServiceResponse {
   status: number;
   body: string;
   /** Whether fetch fails while it reads this response. */
@@ -52,7 +52,7 @@ export interface Answer {
  * Expects that the end of a call is allowed after this response: `not_sent` and `rejected` only if no charge can exist.
  * Returns `result` or the error's class.
  */
-export function judge(operation: OperationName, answer: Answer, end: Ended): string {
+export function expectAllowedEnd(operation: OperationName, answer: ServiceResponse, end: CallEnd): string {
   if ('value' in end) {
     expect(Math.floor(answer.status / 100)).toBe(2);
     expectAllowedResult(operation, end.value);
@@ -87,7 +87,7 @@ function expectAllowedResult(operation: OperationName, value: unknown): void {
   });
 }
 
-function expectAllowedReadError({ status, breaksFetch }: Answer, error: PaymentsError): void {
+function expectAllowedReadError({ status, breaksFetch }: ServiceResponse, error: PaymentsError): void {
   expect(error.outcome).toBeNull();
   const isTemporary = status >= 500 || [408, 425, 429].includes(status);
   if (error instanceof ConnectionError) {
@@ -109,7 +109,7 @@ function expectAllowedReadError({ status, breaksFetch }: Answer, error: Payments
   expect(error.retryable).toBe(error instanceof UnexpectedResponseError);
 }
 
-function expectAllowedPostError({ status, body, breaksFetch }: Answer, error: PaymentsError): void {
+function expectAllowedPostError({ status, body, breaksFetch }: ServiceResponse, error: PaymentsError): void {
   if (error instanceof TransactionMismatchError) {
     expect(Math.floor(status / 100)).toBe(2);
     expect(error).toMatchObject({ outcome: 'unknown', retryable: false });
@@ -119,7 +119,7 @@ function expectAllowedPostError({ status, body, breaksFetch }: Answer, error: Pa
     expect(error).toBeInstanceOf(APIError);
     expect(error).toMatchObject({ status, outcome: 'rejected', retryable: status === 429 });
     if (status < 300) expect(JSON.parse(body)).toMatchObject({ status: false });
-    else expect(registeredRefusals).toContain(status);
+    else expect(registeredRejections).toContain(status);
     expect(body).not.toMatch(/TXN-\S/i);
     return;
   }
@@ -135,6 +135,6 @@ function expectAllowedPostError({ status, body, breaksFetch }: Answer, error: Pa
   else if (status >= 400) expect(cause).toBeInstanceOf(APIError);
   else if (status >= 300) expect(cause).toBeInstanceOf(UnexpectedResponseError);
   else expect(cause instanceof UnexpectedResponseError || cause instanceof APIError).toBe(true);
-  const isRejection = registeredRefusals.includes(status);
+  const isRejection = registeredRejections.includes(status);
   if (isRejection) expect(breaksFetch || /TXN-\S/i.test(body)).toBe(true);
 }

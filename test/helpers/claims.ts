@@ -1,7 +1,7 @@
 import type { ChargeIntent, Claim, Journal } from '../../src/journal/index.ts';
 
 /** The charge of these claims. */
-export const attempt: ChargeIntent = {
+export const chargeIntent: ChargeIntent = {
   operation: 'chargeMobileMoney',
   service: 'digest-of-the-service',
   fingerprint: 'c0ffee',
@@ -10,8 +10,8 @@ export const attempt: ChargeIntent = {
 };
 
 /** Claims a key that must be free. */
-export async function begunClaim(journal: Journal, key: string): Promise<Claim> {
-  const standing = await journal.claim(key, attempt);
+export async function claimKey(journal: Journal, key: string): Promise<Claim> {
+  const standing = await journal.claim(key, chargeIntent);
   if (standing.state !== 'claimed') throw new Error(`${key} is ${standing.state}`);
   return standing.claim;
 }

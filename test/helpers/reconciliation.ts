@@ -1,9 +1,10 @@
 import type { ReconcileResult } from '../../src/index.ts';
 
-export const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
+export const createReferences = (count: number) =>
+  Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
 /** Collects the results of a reconciliation, and its error. */
-export async function all(results: AsyncIterable<ReconcileResult>) {
+export async function collectResults(results: AsyncIterable<ReconcileResult>) {
   const list: ReconcileResult[] = [];
   let error: unknown;
   try {
@@ -15,7 +16,7 @@ export async function all(results: AsyncIterable<ReconcileResult>) {
 }
 
 /** Creates a source of references that records how many were read, and whether it was closed. */
-export function watchedSource(count: number) {
+export function createTrackedSource(count: number) {
   const state = { read: 0, closed: false };
   function* source() {
     try {
