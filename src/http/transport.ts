@@ -53,7 +53,8 @@ function callThroughKy(): SendRequest {
       ...(body === undefined ? {} : { method, body }),
       headers,
       // ky would combine the signal with its own by AbortSignal.any, which costs a tenth of a request.
-      fetch: (request, init) => fetch(request, { ...init, signal, ...connection }),
+      // The init repeats what the Request has: Bun 1.1 takes only the init's `redirect`, and would follow a redirect.
+      fetch: (request, init) => fetch(request, { ...init, ...SHARED_INIT, signal, ...connection }),
     }).catch((error: unknown) => {
       throw error instanceof NetworkError ? error.cause : error;
     });

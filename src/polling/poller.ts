@@ -270,7 +270,7 @@ export class Poller {
     this.#inFlight++;
     group.attempts++;
     group.inFlight = inFlight;
-    const end = (result: PollResult) => {
+    const endPoll = (result: PollResult) => {
       const endedAt = this.#clock.now();
       this.#inFlight--;
       if (isAccepted(result)) this.#rateLimiter.onAccepted(endedAt, now, group.reference);
@@ -281,8 +281,8 @@ export class Poller {
       this.#tick();
     };
     this.#send(createPollCall(this.#client, group, inFlight.signal)).then(
-      (callResult) => end({ callResult, error: undefined }),
-      (error: unknown) => end({ callResult: undefined, error }),
+      (callResult) => endPoll({ callResult, error: undefined }),
+      (error: unknown) => endPoll({ callResult: undefined, error }),
     );
   }
 

@@ -35,7 +35,7 @@ test.each(bunAndDeno.filter(({ name }) => name.startsWith('Bun')))(
       try { undiciTransport(); } catch ({ code, message }) { console.log(code, message); }`;
     const folder = await project({ 'program.mjs': text });
     expect(await run(command, [...flags, 'program.mjs'], folder)).toMatch(
-      /^configuration_error undiciTransport does not work here/,
+      /^configuration_error undiciTransport cannot work here/,
     );
   },
 );
