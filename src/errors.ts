@@ -5,9 +5,9 @@
 
 import type { Mismatch, OperationName } from './api/operations.ts';
 import {
+  getPrintableStatus,
   type InitializedPayment,
   type MobileMoneyCharge,
-  printableStatus,
   type Transaction,
 } from './api/transaction.ts';
 import { redactFieldName, redactReference } from './redact.ts';
@@ -382,7 +382,7 @@ export class ServerError extends APIError {
 }
 
 /** Returns the class for an HTTP status code. */
-export function apiErrorClass(status: number): typeof APIError {
+export function pickErrorClass(status: number): typeof APIError {
   if (status >= 500) return ServerError;
   switch (status) {
     case 400:
@@ -518,20 +518,20 @@ export class OutcomeUnknownError extends PaymentsError {
 }
 
 /** Returns what to do about an unresolved key. */
-export function howToResolve(
+export function describeResolution(
   operation: OperationName,
   idempotencyKey: string,
   reference: string | undefined,
 ): string {
   const find = reference ? `Verify ${reference}` : 'Look it up';
   const found = operation === 'initialize' ? '{ reference, checkout_url }' : '{ reference }';
-  return `${find}, then journal.resolve(${quotedKey(idempotencyKey)}, ${found} or 'not_charged').`;
+  return `${find}, then journal.resolve(${quoteKey(idempotencyKey)}, ${found} or 'not_charged').`;
 }
 
 const MAX_QUOTED_KEY_CHARS = 40;
 
 /** Returns a key as a message shows it: a long one would leave no room for what to do. */
-export function quotedKey(idempotencyKey: string): string {
+export function quoteKey(idempotencyKey: string): string {
   const characters = [...idempotencyKey];
   if (characters.length <= MAX_QUOTED_KEY_CHARS) return JSON.stringify(idempotencyKey);
   return JSON.stringify(`${characters.slice(0, MAX_QUOTED_KEY_CHARS - 1).join('')}…`);
@@ -634,7 +634,7 @@ export class WaitTimeoutError extends PaymentsError {
   constructor(facts: WaitFacts) {
     const { reference, lastTransaction, lastError, attempts, elapsed, startedAt } = facts;
     const shown = facts.shown ?? redactReference(reference);
-    const status = lastTransaction && printableStatus(lastTransaction);
+    const status = lastTransaction && getPrintableStatus(lastTransaction);
     super(
       `${shown} has no final status after ${Math.round(elapsed / 1000)} s: ${describeChecks(status, attempts)}` +
         `${lastError ? `, last error ${lastError.code}` : ''}. It might still be paid: do not cancel the order and do not ` +

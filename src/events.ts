@@ -141,13 +141,13 @@ export function createReporter(
   return (given) => {
     const reference = 'reference' in given ? given.reference : undefined;
     const event = reference === undefined ? given : { ...given, reference: redactReference(reference) };
-    if (onEvent) ignoringErrors(() => onEvent(event));
-    if (logger) ignoringErrors(() => logger[pickLevel(event)](formatLine(event)));
+    if (onEvent) ignoreErrors(() => onEvent(event));
+    if (logger) ignoreErrors(() => logger[pickLevel(event)](formatLine(event)));
   };
 }
 
 /** Calls a function of the caller. An error that it throws, or rejects with, goes no further. */
-export function ignoringErrors(call: () => unknown): void {
+export function ignoreErrors(call: () => unknown): void {
   try {
     Promise.resolve(call()).catch(() => {});
   } catch {}

@@ -88,13 +88,13 @@ export type Transaction =
   | UnrecognisedTransaction;
 
 /** Returns the status as the service wrote it. */
-export function rawStatus(transaction: Transaction): string {
+export function getRawStatus(transaction: Transaction): string {
   return transaction.status === 'unrecognised' ? transaction.raw_status : transaction.status;
 }
 
 /** Returns the status for messages, events and log lines: the raw one if it is a plain word, which no secret is. */
-export function printableStatus(transaction: Transaction): string {
-  const status = rawStatus(transaction);
+export function getPrintableStatus(transaction: Transaction): string {
+  const status = getRawStatus(transaction);
   return /^(?!sk_)[a-z][a-z_ -]{0,31}$/i.test(status) ? status : transaction.status;
 }
 

@@ -2,10 +2,10 @@ import type { OperationName } from '../api/operations.ts';
 import type { Outcome, PaymentsError } from '../errors.ts';
 import {
   type APIError,
-  apiErrorClass,
   ConnectionError,
-  howToResolve,
+  describeResolution,
   OutcomeUnknownError,
+  pickErrorClass,
   RequestTimeoutError,
   UnexpectedResponseError,
 } from '../errors.ts';
@@ -192,7 +192,7 @@ function apiError(
   const quoted = serviceMessage ? `: ${serviceMessage.replace(/[.\s]+$/, '')}` : '';
   const rejected = outcome === 'rejected' ? ' Nothing was charged by this call.' : '';
   const hints = `${notFoundHint(context, status)}${testKeyHint(context)}`;
-  return new (apiErrorClass(status))(
+  return new (pickErrorClass(status))(
     `${operation}: the service responded ${status}${quoted}.${rejected}${hints}`,
     {
       operation,
@@ -240,7 +240,7 @@ function outcomeUnknown(
   const isInitialize = operation === 'initialize';
   if (idempotencyKey !== undefined) {
     const risk = isInitialize ? 'A payment might have been started.' : 'A charge might exist.';
-    const message = `${problem} ${risk} ${howToResolve(operation, idempotencyKey, shown)}`;
+    const message = `${problem} ${risk} ${describeResolution(operation, idempotencyKey, shown)}`;
     return new OutcomeUnknownError(message, { ...facts, idempotencyKey });
   }
   const check = shown ? `verify ${shown}` : "look for it in the service's records";

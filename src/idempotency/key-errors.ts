@@ -2,11 +2,11 @@ import type { OperationName } from '../api/operations.ts';
 import {
   type AnyTransaction,
   ConfigurationError,
-  howToResolve,
+  describeResolution,
   IdempotencyConflictError,
   JournalError,
   OutcomeUnknownError,
-  quotedKey,
+  quoteKey,
 } from '../errors.ts';
 import type { Mode } from '../options.ts';
 import { createRedact } from '../redact.ts';
@@ -33,7 +33,7 @@ export function createKeyContext<Input, Request extends CreateRequest, Result ex
   const redact = createRedact([], request.phone, request.customer_email);
   const redactId = (id: string) => redactApiKey(redact.id(id));
   const redactedKey = redactId(idempotencyKey);
-  return { operation: operation.name, redactedKey, quotedKey: quotedKey(redactedKey), redactId };
+  return { operation: operation.name, redactedKey, quotedKey: quoteKey(redactedKey), redactId };
 }
 
 /** The record of the key leaves the outcome unknown. */
@@ -44,7 +44,7 @@ export function unresolvedKeyError(
   const shown = reference && redactId(reference);
   return new OutcomeUnknownError(
     `${operation}: an earlier call under idempotencyKey ${quotedKey} ${mightHave(operation)}. Nothing was sent. ` +
-      howToResolve(operation, redactedKey, shown),
+      describeResolution(operation, redactedKey, shown),
     { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
   );
 }
@@ -96,7 +96,7 @@ export function resolvedMeanwhileError(
 export function conflictError({ operation, redactedKey, quotedKey }: KeyContext): IdempotencyConflictError {
   return new IdempotencyConflictError(
     `${operation}: key ${quotedKey} was used with other input and might have charged. Nothing was sent. One key per ` +
-      `charge. ${howToResolve(operation, redactedKey, undefined)}`,
+      `charge. ${describeResolution(operation, redactedKey, undefined)}`,
     { operation, idempotencyKey: redactedKey },
   );
 }

@@ -1,6 +1,6 @@
-import { printableStatus } from '../api/transaction.ts';
+import { getPrintableStatus } from '../api/transaction.ts';
 import { PaymentsError, WaitTimeoutError } from '../errors.ts';
-import { ignoringErrors, type PollEvent, type WaitEvent } from '../events.ts';
+import { ignoreErrors, type PollEvent, type WaitEvent } from '../events.ts';
 import type { PollResult } from './check.ts';
 import { cloneTransaction, countAttempts, getElapsed, type PollGroup, type Waiter } from './waiter.ts';
 
@@ -14,7 +14,7 @@ export function createPollEvent(
     type: 'poll',
     reference,
     attempt: attempts,
-    ...(callResult ? { status: printableStatus(callResult.result) } : {}),
+    ...(callResult ? { status: getPrintableStatus(callResult.result) } : {}),
     ...(error instanceof PaymentsError ? { error: error.code } : {}),
     lag,
     delay,
@@ -38,12 +38,12 @@ export function callOnPoll(
     error: error instanceof PaymentsError ? error : undefined,
     nextDelay,
   };
-  ignoringErrors(() => onPoll(poll));
+  ignoreErrors(() => onPoll(poll));
 }
 
 export function createWaitEvent(waiter: Waiter, result: WaitEvent['result'], now: number): WaitEvent {
   const { reference, lastTransaction } = waiter.group;
-  const status = lastTransaction ? { status: printableStatus(lastTransaction) } : {};
+  const status = lastTransaction ? { status: getPrintableStatus(lastTransaction) } : {};
   const [attempts, elapsed] = [countAttempts(waiter), getElapsed(waiter, now)];
   return { type: 'wait', reference, result, ...status, attempts, elapsed };
 }

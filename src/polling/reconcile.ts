@@ -2,7 +2,7 @@ import { reconcileItemSchema } from '../api/input.ts';
 import { verify } from '../api/operations.ts';
 import type { Transaction } from '../api/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
-import { ignoringErrors } from '../events.ts';
+import { ignoreErrors } from '../events.ts';
 import { validateInput } from '../http/call.ts';
 import type { PollingRules, ReconcileItem, ReconcileOptions, WaitOptions } from '../options.ts';
 import { validateCallOptions, validateSignal } from '../resolve-options.ts';
@@ -153,7 +153,7 @@ function checkEach(
       pending.clear();
     },
     close() {
-      if (!isExhausted) ignoringErrors(() => source.return?.());
+      if (!isExhausted) ignoreErrors(() => source.return?.());
     },
   };
 }

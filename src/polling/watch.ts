@@ -1,4 +1,4 @@
-import { rawStatus, type Transaction } from '../api/transaction.ts';
+import { getRawStatus, type Transaction } from '../api/transaction.ts';
 import { createChannel } from './channel.ts';
 import type { Poller } from './poller.ts';
 import type { ResolvedWait } from './resolve-wait.ts';
@@ -9,7 +9,7 @@ export function watch(poller: Poller, request: ResolvedWait): AsyncGenerator<Tra
   return createChannel<Transaction>((channel) => {
     let lastStatus: string | undefined;
     const onTransaction = (transaction: Transaction) => {
-      const status = rawStatus(transaction);
+      const status = getRawStatus(transaction);
       if (status === lastStatus) return;
       lastStatus = status;
       channel.push(transaction);
