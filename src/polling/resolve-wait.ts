@@ -36,14 +36,14 @@ export interface ResolvedWait {
  */
 export function resolveWait(reference: string, options: WaitOptions, defaults: PollingRules): ResolvedWait {
   try {
-    return resolveOptions(reference, validateCallOptions(options), defaults);
+    return resolveWaitOptions(reference, validateCallOptions(options), defaults);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     throw new ConfigurationError(error.message, { operation: 'verify' });
   }
 }
 
-function resolveOptions(reference: string, options: WaitOptions, defaults: PollingRules): ResolvedWait {
+function resolveWaitOptions(reference: string, options: WaitOptions, defaults: PollingRules): ResolvedWait {
   const {
     signal,
     timeout = defaults.timeout,
