@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { onTestFinished, vi } from 'vitest';
 
 /**
- * Every clock and timer is fake but for `setImmediate`, by which a test lets real work go on. A digest would be made on
- * another thread, in a time that no turn of the event loop tells.
+ * Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. A digest would be made on
+ * another thread, in an unknown number of turns of the event loop.
  */
 export function fakeClocks(): void {
   vi.useFakeTimers({
@@ -23,7 +23,7 @@ export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets promise after promise and the event loop go on for a while, with the clocks standing still. */
+/** Lets promise after promise and the event loop go on for a while, while the clocks do not advance. */
 export async function turns(count = 50): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

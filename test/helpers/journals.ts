@@ -52,7 +52,7 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
 
 type Write = Parameters<JournalStore['write']>;
 
-/** Records in a map that a test can look into and break. What `fault` throws comes before the step, or after it. */
+/** Records in a map that a test can read and break. `fault` throws before the step or after it. */
 export function sharedStore() {
   const records = new Map<string, { version: string; text: string; writtenAt: number }>();
   const writes: { key: string; state: string; text: string }[] = [];

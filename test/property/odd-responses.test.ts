@@ -136,8 +136,9 @@ test.each(operationNames)('%s ends in a typed result or a true error (property)'
     }),
     { numRuns: chooseSize(100, 1000), examples: examplesFor(operation) },
   );
-  const doubt = operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
-  const expected = ['result', 'TransactionMismatchError', 'APIError', 'InvalidRequestError', ...doubt];
+  const unknown =
+    operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
+  const expected = ['result', 'TransactionMismatchError', 'APIError', 'InvalidRequestError', ...unknown];
   expect([...kinds]).toEqual(expect.arrayContaining(expected));
   expect(Object.keys(Object.prototype)).toEqual([]);
 });

@@ -62,9 +62,9 @@ describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, 
   }
 
   test('takes each step that it shows in one of its stories', () => {
-    const told = storiesOf(block).flatMap((story) => story.told ?? []);
+    const actions = storiesOf(block).flatMap((story) => story.actions ?? []);
     const steps = new Set(block.code.match(STEPS));
-    expect([...steps].filter((step) => !told.some((line) => line.startsWith(`${step} `)))).toEqual([]);
+    expect([...steps].filter((step) => !actions.some((line) => line.startsWith(`${step} `)))).toEqual([]);
   });
 
   test.each(storiesOf(block).map((story) => [story.where, story] as const))(
@@ -72,7 +72,7 @@ describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, 
     async (__, story) => {
       const { scene, printed } = await play(block, story);
       expect(findFalseComments(block, printed)).toEqual([]);
-      expect(scene.told).toEqual(story.told ?? []);
+      expect(scene.actions).toEqual(story.actions ?? []);
       if (story.printed) expect(printed.map(({ text }) => text)).toEqual(story.printed);
       if (story.charges !== undefined) expect(scene.mock.charges).toHaveLength(story.charges);
       scene.mock.expectNoDoubleCharge();

@@ -102,7 +102,7 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ],
 ];
 
-test.each(refused)('the constructor refuses %s, and tells what to do', (_, options, message) => {
+test.each(refused)('refuses %s in the constructor, and says what to do', (_, options, message) => {
   const error = refusalOf(options);
   expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
   expect(error.message).toMatch(message);
@@ -163,7 +163,7 @@ const refusedInBoth: [name: string, options: object, message: RegExp][] = [
   ['headers as text', { headers: 'x-a: b' }, /headers must be an object/],
 ];
 
-test.each(refusedInBoth)('the constructor refuses %s, and tells what to do', (_, options, message) => {
+test.each(refusedInBoth)('refuses %s in the constructor, and says what to do', (_, options, message) => {
   const error = refusalOf({ ...good, ...options });
   expect(error.message).toMatch(message);
   expectNoKey(error);
@@ -175,7 +175,7 @@ const refusedInCalls: typeof refusedInBoth = [
   ['an AbortController as signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
 ];
 
-test.each(refusedInCalls)('a call refuses %s, and sends nothing', async (_, options, message) => {
+test.each(refusedInCalls)('refuses %s in a call, and sends nothing', async (_, options, message) => {
   const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client();
   const calls = {

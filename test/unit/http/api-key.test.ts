@@ -44,22 +44,19 @@ test.each<[string, () => unknown]>([
   ['a key with a line break', async () => 'sk_test_4vK9qLm2Xw7RtZ\n'],
   ['a key with a space', () => 'Bearer sk_test_4vK9qLm2Xw7RtZ'],
   ['a key that is not ASCII', () => 'sk_test_4vK9qLm2Xw7RtŽ'],
-])(
-  'an apiKey function that gives %s is ConfigurationError not_sent, and nothing is sent',
-  async (_what, give) => {
-    const service = await startWholeService();
-    const client = service.client({ apiKey: give as () => string });
-    const failure = await catchError(client.chargeMobileMoney(charge));
-    expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(failure).toMatchObject({
-      code: 'configuration_error',
-      operation: 'chargeMobileMoney',
-      outcome: 'not_sent',
-      retryable: false,
-    });
-    expect(service.requests).toEqual([]);
-  },
-);
+])('throws ConfigurationError and sends nothing if apiKey returns %s', async (_what, give) => {
+  const service = await startWholeService();
+  const client = service.client({ apiKey: give as () => string });
+  const failure = await catchError(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(failure).toMatchObject({
+    code: 'configuration_error',
+    operation: 'chargeMobileMoney',
+    outcome: 'not_sent',
+    retryable: false,
+  });
+  expect(service.requests).toEqual([]);
+});
 
 test.each<[string, () => string | Promise<string>]>([
   [
@@ -69,21 +66,18 @@ test.each<[string, () => string | Promise<string>]>([
     },
   ],
   ['rejects', () => Promise.reject(new Error('the vault is sealed'))],
-])(
-  'an apiKey function that %s is ConfigurationError with that as its cause, and nothing is sent',
-  async (_how, apiKey) => {
-    const service = await startWholeService();
-    const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
-    expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(failure).toMatchObject({
-      operation: 'verify',
-      outcome: null,
-      retryable: true,
-      cause: { name: 'Error', message: 'the vault is sealed' },
-    });
-    expect(service.requests).toEqual([]);
-  },
-);
+])('throws ConfigurationError and sends nothing if the apiKey function %s', async (_how, apiKey) => {
+  const service = await startWholeService();
+  const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(failure).toMatchObject({
+    operation: 'verify',
+    outcome: null,
+    retryable: true,
+    cause: { name: 'Error', message: 'the vault is sealed' },
+  });
+  expect(service.requests).toEqual([]);
+});
 
 test.each([
   ['undefined', undefined],

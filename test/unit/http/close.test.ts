@@ -6,7 +6,7 @@ import { createClientFor } from '../../helpers/raw-service.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
-/** A service that asks for patience once, and takes what comes then. */
+/** Starts a service that responds 429 once, and accepts later requests. */
 const busyOnce = () =>
   startService((response, { method }, count) => {
     if (count === 1) sendJson(response, 429, {}, { 'retry-after': '25' });
@@ -24,7 +24,7 @@ function whenRetrying() {
 }
 
 test.each(['verify', 'charge', 'charge with a key'])(
-  'close() ends the pause before another try of a %s at once, and nothing is sent afterwards',
+  'ends the delay before a retry of a %s on close(), and sends nothing',
   async (what) => {
     const service = await busyOnce();
     const { promise, onEvent } = whenRetrying();

@@ -73,7 +73,7 @@ describe.each(named)('%i', (status, errorClass, name, code) => {
   });
 });
 
-/** Fetch itself deals with 407 and 421, before anybody else sees them. */
+/** Fetch handles 407 and 421 itself, before the client sees them. */
 const client4xx = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
   (status) => ![407, 408, 421].includes(status),
 );

@@ -23,7 +23,7 @@ const hints = [true, false];
 const [closesAfter, idleFor] = chooseSize([2, [0.5, 6]], [5, [1, 5, 30, 65]]);
 const seconds = new Intl.ListFormat('en', { type: 'disjunction' }).format(idleFor.map(String));
 
-test.concurrent(`a charge after ${seconds} s is not lost to a service that closes idle connections after ${closesAfter} s`, {
+test.concurrent(`loses no charge after ${seconds} s idle, with closes after ${closesAfter} s`, {
   timeout: 100_000,
 }, async () => {
   const keepAlive = closesAfter * 1_000;
@@ -31,7 +31,7 @@ test.concurrent(`a charge after ${seconds} s is not lost to a service that close
     hints.map((hint): Pause => ({ keepAlive, hint, idle: idle * 1_000, spread: 40, connections: 12 })),
   );
   const unknown = await chargeAfter(pauses);
-  // At the very moment of the close nobody can promise it.
+  // No client can promise it for a request sent at the time of the close.
   expect(unknown.filter(({ idle }) => idle !== keepAlive)).toEqual([]);
 });
 

@@ -38,8 +38,8 @@ for (const [over, options] of transports) {
       const service = await startRawService((socket, count) => {
         latest = socket;
         const isVerify = service.requests[count - 1]?.startsWith('GET');
-        const answer = formatSuccess(isVerify ? successBodies.verify() : successBodies.chargeMobileMoney());
-        socket.write(answer + (isVerify && inOnePiece ? stale : ''));
+        const whole = formatSuccess(isVerify ? successBodies.verify() : successBodies.chargeMobileMoney());
+        socket.write(whole + (isVerify && inOnePiece ? stale : ''));
       });
       const client = service.client(options());
       for (let trial = 0; trial < TRIALS; trial++) {
@@ -57,7 +57,7 @@ for (const [over, options] of transports) {
     const ids: string[] = [];
     const service = await startService((response, { method, headers }, count) => {
       ids.push(String(headers['x-request-id']));
-      // The second charge is answered with what the first was answered with.
+      // The second charge gets the response of the first.
       const echoed = { 'x-request-id': ids[Math.min(count, 2) - 1] ?? '' };
       sendJson(response, method === 'GET' ? 200 : 201, successBodies.chargeMobileMoney(), echoed);
     });

@@ -27,7 +27,7 @@ const codings: [string, (text: string) => Buffer][] = [
 ];
 
 test.each(operationNames)(
-  '%s: a right answer counts in any dress: a BOM, another content type, compressed',
+  '%s accepts a response with a BOM, compressed, or of another type',
   async (operation) => {
     const right = expect.objectContaining({ reference: REFERENCE, amount: '25.50' });
     const bodies: [string | Buffer, object][] = [
@@ -81,25 +81,22 @@ const unreadable: [string, string | Buffer][] = [
   ['constructor in place of the envelope', '{"constructor":{"prototype":{"status":true}}}'],
 ];
 
-test.each(unreadable)(
-  'a 2xx with %s leaves a POST in doubt and can be asked again of a read',
-  async (_, body) => {
-    const { client, service } = await answeredWith(body);
-    const post = await catchError(client.chargeMobileMoney(charge));
-    expect(post).toBeInstanceOf(OutcomeUnknownError);
-    expect(post).toMatchObject({
-      outcome: 'unknown',
-      retryable: false,
-      cause: { status: 200, outcome: 'unknown' },
-    });
-    const read = await catchError(client.verify(REFERENCE));
-    expect(read).toMatchObject({ outcome: null, retryable: true, status: 200 });
-    for (const error of [post instanceof Error && post.cause, read]) {
-      expect(error).toBeInstanceOf(UnexpectedResponseError);
-    }
-    expect(service.requests).toHaveLength(2);
-  },
-);
+test.each(unreadable)('makes a POST unknown and a read retryable after a 2xx with %s', async (_, body) => {
+  const { client, service } = await answeredWith(body);
+  const post = await catchError(client.chargeMobileMoney(charge));
+  expect(post).toBeInstanceOf(OutcomeUnknownError);
+  expect(post).toMatchObject({
+    outcome: 'unknown',
+    retryable: false,
+    cause: { status: 200, outcome: 'unknown' },
+  });
+  const read = await catchError(client.verify(REFERENCE));
+  expect(read).toMatchObject({ outcome: null, retryable: true, status: 200 });
+  for (const error of [post instanceof Error && post.cause, read]) {
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
+  }
+  expect(service.requests).toHaveLength(2);
+});
 
 test('says rejected after a 2xx with status: false', async () => {
   const { client } = await answeredWith('{"status":false,"message":"Insufficient balance."}');
@@ -170,18 +167,15 @@ test.each([
   ['an error whose message is deep', 422, `{"message":${objects}}`],
   ['an error with short deep lists', 500, '['.repeat(8000) + ']'.repeat(8000)],
   ['an error with short deep objects', 500, `${'{"a":'.repeat(2700)}1${'}'.repeat(2700)}`],
-])(
-  '%s that is nested without end overflows nothing, and its error can be printed',
-  async (_, status, body) => {
-    const { client } = await answeredWith(body, status);
-    for (const operation of operationNames) {
-      const end = await callOperation(client, operation);
-      if ('value' in end) continue;
-      expect(end.error).toBeInstanceOf(PaymentsError);
-      expect(JSON.stringify(end.error).length).toBeLessThan(100_000);
-      expect(inspect(end.error, { depth: Number.POSITIVE_INFINITY, showHidden: true }).length).toBeLessThan(
-        100_000,
-      );
-    }
-  },
-);
+])('reads %s nested without end, and its error can be printed', async (_, status, body) => {
+  const { client } = await answeredWith(body, status);
+  for (const operation of operationNames) {
+    const end = await callOperation(client, operation);
+    if ('value' in end) continue;
+    expect(end.error).toBeInstanceOf(PaymentsError);
+    expect(JSON.stringify(end.error).length).toBeLessThan(100_000);
+    expect(inspect(end.error, { depth: Number.POSITIVE_INFINITY, showHidden: true }).length).toBeLessThan(
+      100_000,
+    );
+  }
+});

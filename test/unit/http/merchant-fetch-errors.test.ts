@@ -21,9 +21,9 @@ const auditingFetch: typeof fetch = async (...request) => {
 const auditingTransport = (): Transport => {
   const { send: exchange } = undiciTransport();
   return {
-    send: async (request, answer) => {
+    send: async (request, sink) => {
       await exchange(request, { onHeaders() {}, onData: () => true });
-      await exchange({ ...request, url: `http://127.0.0.1:${await closedPort()}/audit` }, answer);
+      await exchange({ ...request, url: `http://127.0.0.1:${await closedPort()}/audit` }, sink);
     },
   };
 };
@@ -79,7 +79,7 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
     () => {
       const own = undiciTransport();
       const exchange = new Proxy(own.send, {
-        apply: (_, __, [request, answer]) => auditingTransport().send(request, answer),
+        apply: (_, __, [request, sink]) => auditingTransport().send(request, sink),
       });
       return { transport: { ...own, send: exchange } };
     },

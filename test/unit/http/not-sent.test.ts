@@ -53,7 +53,7 @@ function trust(...certificates: string[]) {
   onTestFinished(() => tls.setDefaultCACertificates(before));
 }
 
-describe('throws ConnectionError with not_sent, because no connection was made, for', () => {
+describe('throws ConnectionError with outcome not_sent for', () => {
   test('a port where nothing listens', async () => {
     await expectNotSent(createClientFor(`http://127.0.0.1:${await closedPort()}/api/v1`)(), 'ECONNREFUSED');
   });

@@ -4,7 +4,7 @@ import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** A service that answers everything with this. */
+/** Starts a service that responds to every request with this. */
 const startAnswering = (status: number, body: string, headers: Record<string, string> = {}) =>
   startService((response) => response.writeHead(status, headers).end(body));
 
@@ -12,7 +12,7 @@ const chargeFailure = async (service: Awaited<ReturnType<typeof startService>>) 
   catchError(service.client().chargeMobileMoney(charge));
 
 test.each(posts)(
-  'status: false in a 2xx answer to %s is APIError with outcome rejected',
+  'throws APIError with outcome rejected for %s after a 2xx status: false',
   async (operation) => {
     const body = { status: false, message: 'Insufficient funds.', data: null };
     const service = await startAnswering(200, JSON.stringify(body));
@@ -52,7 +52,7 @@ test('says unknown after status: false with a reference', async () => {
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
 
-describe('a charge with a test key is sent, and its error says live mode only', () => {
+describe('a charge with a test key, whose error says live mode only', () => {
   const hint = 'charging works in live mode only';
   test.each([
     [403, '{"message":"Not in test mode"}'],

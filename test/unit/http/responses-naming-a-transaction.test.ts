@@ -82,7 +82,7 @@ test.each(['location', 'content-location', 'link'])('finds a transaction in the 
 test.each<[string, Body, Record<string, string>]>([
   ['is longer than 1 MiB', `"${'a'.repeat(1024 * 1024)} ${REFERENCE}"`, {}],
   [
-    'is packed in a way that nobody knows',
+    'has an unknown content encoding',
     Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0xff),
     { 'content-encoding': 'made-up' },
   ],

@@ -114,7 +114,7 @@ test.each<[string, object, object]>([
   ['amount', { amount: '255.00' }, { field: 'amount', expected: '25.50', actual: '255.00' }],
   ['currency', { currency: 'USD' }, { field: 'currency', expected: 'GHS', actual: 'USD' }],
 ])(
-  'an answer to a POST with another %s is TransactionMismatchError unknown, never sent again, and keeps the transaction',
+  'throws an unknown TransactionMismatchError for a POST with another %s',
   async (_field, data, mismatch) => {
     for (const operation of posts) {
       const body = successBodies[operation](data);
@@ -147,7 +147,7 @@ test.each<[string, object, Expectation, string[]]>([
     ['amount', 'currency'],
   ],
 ])(
-  'verify of %s is TransactionMismatchError, asked once, and keeps the transaction',
+  'throws TransactionMismatchError without a retry for verify of %s',
   async (_what, data, expect_, fields) => {
     const body = successBodies.verify(data);
     const service = await startService((response) => sendJson(response, 200, body));

@@ -93,12 +93,12 @@ describe('a long response is truncated, and its charge is replayed', () => {
 
   test('keeps the short fields beside it', async () => {
     const shared = sharedStore();
-    const answer = successBodies.chargeMobileMoney({
+    const body = successBodies.chargeMobileMoney({
       note: filler,
       processor: 'MP-1',
       fees: [{ amount: 0.5 }],
     });
-    const service = await startService((response) => sendJson(response, 200, answer));
+    const service = await startService((response) => sendJson(response, 200, body));
     const client = service.client({ journal: shared.journal() });
     await charged(client);
     expect(await charged(client)).toMatchObject({

@@ -137,7 +137,7 @@ test('replays a resolved checkout payment with its checkout_url', async () => {
 
 describe('the errors and events of an unresolved key', () => {
   /** A client with an unresolved key, and its events and log lines. */
-  async function telling(operation: 'initialize' | 'chargeMobileMoney', reference?: string) {
+  async function reportUnresolved(operation: 'initialize' | 'chargeMobileMoney', reference?: string) {
     const events: PaymentsEvent[] = [];
     const lines: string[] = [];
     const note = (level: string) => (line: string) => lines.push(`${level} ${line}`);
@@ -152,7 +152,7 @@ describe('the errors and events of an unresolved key', () => {
   }
 
   test('name the key, the reference to verify, and how to resolve it', async () => {
-    const { failure } = await telling('chargeMobileMoney', 'TXN-seen');
+    const { failure } = await reportUnresolved('chargeMobileMoney', 'TXN-seen');
     for (const part of [
       'idempotencyKey "order-17"',
       'might have charged',
@@ -199,13 +199,13 @@ describe('the errors and events of an unresolved key', () => {
   });
 
   test('ask for the checkout_url of a checkout payment', async () => {
-    const { failure } = await telling('initialize');
+    const { failure } = await reportUnresolved('initialize');
     for (const part of ['Look it up, then', '{ reference, checkout_url }'])
       expect(failure).toHaveProperty('message', expect.stringContaining(part));
   });
 
   test('are an event and a warning, each with key and reference', async () => {
-    const { events, lines } = await telling('chargeMobileMoney', 'TXN-seen');
+    const { events, lines } = await reportUnresolved('chargeMobileMoney', 'TXN-seen');
     const about = { operation: 'chargeMobileMoney', idempotencyKey: KEY, reference: 'TXN-seen' };
     expect(events).toEqual([{ type: 'journal', result: 'unresolved', ...about }]);
     expect(lines).toEqual(['warn payments: chargeMobileMoney TXN-seen, journal: unresolved, key "order-17"']);

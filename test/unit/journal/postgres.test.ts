@@ -74,14 +74,14 @@ test.each([
   const other = await ownClient();
   await other.query('BEGIN');
   await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-  const standing = journal.claim(key, chargeIntent);
+  const claiming = journal.claim(key, chargeIntent);
   const isBlocked = async () => {
     const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
     expect(rows).toHaveLength(1);
   };
   await vi.waitFor(isBlocked, { timeout: 20_000 });
   await other.query('COMMIT');
-  expect(await standing).toMatchObject({ state: 'claimed' });
+  expect(await claiming).toMatchObject({ state: 'claimed' });
 });
 
 describe('migrate', () => {

@@ -58,9 +58,9 @@ test('waits for a locked file without blocking the process', async () => {
   other.exec('BEGIN IMMEDIATE');
   let turns = 0;
   let claimed = false;
-  const claiming = journal.claim('order-17', chargeIntent).then((standing) => {
+  const claiming = journal.claim('order-17', chargeIntent).then((result) => {
     claimed = true;
-    return standing;
+    return result;
   });
   while (turns < 5) {
     await new Promise((resolve) => setTimeout(resolve, 1));

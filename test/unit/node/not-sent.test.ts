@@ -25,7 +25,7 @@ async function expectNotSent(client: PaymentsClient, cause: object) {
   expect(onVerify).toMatchObject({ operation: 'verify', outcome: null, retryable: true });
 }
 
-/** Nothing is proven: a POST is in doubt, a read may be tried again. */
+/** Nothing is proven: a POST is unknown, and a read is retryable. */
 async function expectInDoubt(client: PaymentsClient) {
   for (const operation of posts) {
     const failure = await catchError(calls[operation](client));
@@ -67,7 +67,7 @@ function trust(...certificates: string[]) {
   onTestFinished(() => tls.setDefaultCACertificates(before));
 }
 
-describe('throws ConnectionError with not_sent, because no connection was made, for', () => {
+describe('throws ConnectionError with outcome not_sent for', () => {
   test('a port where nothing listens', async () => {
     await expectNotSent(over(`http://127.0.0.1:${await closedPort()}`), { code: 'ECONNREFUSED' });
   });
@@ -118,8 +118,8 @@ describe('proves nothing by', () => {
   test.each<[string, (socket: import('node:net').Socket) => void]>([
     ['a reset after the whole request', (socket) => socket.resetAndDestroy()],
     ['an end after the whole request', (socket) => socket.end()],
-    ['an answer that is no HTTP', (socket) => socket.end('220 smtp.example ready\r\n')],
-    ['an answer that breaks off', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"st')],
+    ['a response that is not HTTP', (socket) => socket.end('220 smtp.example ready\r\n')],
+    ['a truncated response', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"st')],
   ])('%s', async (_what, leave) => {
     const service = await startRawService(leave);
     await expectInDoubt(service.client({ transport: undiciTransport() }));

@@ -24,7 +24,7 @@ import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 const MiB = 1024 * 1024;
 
-/** A service that answers each operation as docs/reference/service.md describes. */
+/** Starts a service that responds to each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
     if (path.endsWith('/initialize')) return sendJson(response, 200, successBodies.initialize());

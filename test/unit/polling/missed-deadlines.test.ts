@@ -150,15 +150,15 @@ test('yields the status of the one check, and then times out', async () => {
 });
 
 test('calls onPoll and onEvent for the one check', async () => {
-  const told: unknown[] = [];
+  const seen: unknown[] = [];
   const { client } = createScriptedService(respondInTurn('pending'), {
-    onEvent: (event) => told.push(event),
+    onEvent: (event) => seen.push(event),
   });
   const onPoll = vi.fn();
   await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { ...late(), onPoll })));
   expect(onPoll).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ attempt: 1, nextDelay: null }));
-  expect(told).toContainEqual(expect.objectContaining({ type: 'poll', status: 'pending', delay: null }));
-  expect(told).toContainEqual(expect.objectContaining({ type: 'wait', result: 'timeout', attempts: 1 }));
+  expect(seen).toContainEqual(expect.objectContaining({ type: 'poll', status: 'pending', delay: null }));
+  expect(seen).toContainEqual(expect.objectContaining({ type: 'wait', result: 'timeout', attempts: 1 }));
 });
 
 test('checks once after a freeze over the deadline', async () => {

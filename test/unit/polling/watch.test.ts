@@ -43,7 +43,7 @@ test('yields one transaction for a payment that is already final', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('tells unrecognised statuses apart by their raw value', async () => {
+test('distinguishes unrecognised statuses by their raw value', async () => {
   const { client } = createScriptedService(respondInTurn('on_hold', 'on_hold', 'in_review', 'success'));
   const { seen } = await runToEnd(watched(client));
   expect(

@@ -76,7 +76,7 @@ describe('status', () => {
     [302, UnexpectedResponseError],
     [200, UnexpectedResponseError],
     [204, UnexpectedResponseError],
-  ])('a %d makes a charge unknown, accepted or not', async (status, cause) => {
+  ])('makes a charge unknown after a %d, accepted or not', async (status, cause) => {
     const started = startMock();
     for (const accepted of [false, true]) {
       const { error, charged } = await chargeWithFault(started, {
