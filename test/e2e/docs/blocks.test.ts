@@ -18,11 +18,11 @@ import { nothingHappens, type Story, stories } from './stories.ts';
 
 const blocks = pages.flatMap(blocksOf);
 // The short run covers only the README.
-const tried = chooseSize(
+const sampled = chooseSize(
   blocks.filter(({ page }) => page === 'README.md'),
   blocks,
 );
-const faults = faultsOf(tried);
+const faults = faultsOf(sampled);
 const titleOf = ({ page, heading }: Block) => `${page}, ${heading}`;
 const storiesOf = (block: Block) => stories[titleOf(block)] ?? [nothingHappens];
 
@@ -41,7 +41,7 @@ test('has a block for every story', () => {
   expect(titles).toEqual(expect.arrayContaining(Object.keys(stories)));
 });
 
-describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, block) => {
+describe.each(sampled.map((block) => [titleOf(block), block] as const))('%s', (_, block) => {
   test('compiles with the options of a strict consumer', () => {
     expect(faults.get(block)).toEqual([]);
   });

@@ -11,7 +11,7 @@ interface Order {
   readonly chargedAt: number;
 }
 
-/** The parts of Express that the pages use. It types a body as whatever JSON may hold. */
+/** The parts of Express that the pages use. It types a body as whatever JSON can hold. */
 interface IncomingRequest {
   readonly body?: ReturnType<typeof JSON.parse>;
 }
@@ -20,7 +20,7 @@ interface OutgoingResponse {
 }
 type Handler = (request: IncomingRequest, response: OutgoingResponse, next: () => void) => void;
 
-/** What the prose assumes: a block may use these names, and one that declares a name itself means its own. */
+/** What the pages assume: a block can use these names. A block that declares one of them uses its own. */
 export interface Names {
   order: Order;
   customer: Pick<ChargeMobileMoneyInput, 'customer_email' | 'phone' | 'network'>;
@@ -58,11 +58,11 @@ export const assumedNames = [
   'checkLater',
 ] as const satisfies (keyof Names)[];
 
-/** What a block did, for the test to see. */
+/** What a block did, for the test to read. */
 export interface Scene {
   readonly names: Omit<Names, 'pool'>;
   readonly mock: MockPayments;
-  /** The steps of the shop that were taken, such as `fulfil order-17`. */
+  /** The actions of the shop, such as `fulfil order-17`. */
   readonly actions: string[];
   /** Posts to a route that the block has opened. */
   post(path: string, body: object): void;

@@ -16,9 +16,9 @@ test.each([
   ['async', async (key: string) => key],
 ])('calls a %s apiKey function for each request', async (_kind, give) => {
   const service = await startWholeService();
-  let asked = 0;
-  const client = service.client({ apiKey: () => give(`sk_live_rotated${++asked}`) });
-  expect(asked).toBe(0);
+  let keyCalls = 0;
+  const client = service.client({ apiKey: () => give(`sk_live_rotated${++keyCalls}`) });
+  expect(keyCalls).toBe(0);
   await client.initialize(payment);
   await client.verify('TXN-8f2c61d0');
   expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
@@ -29,8 +29,8 @@ test('calls the apiKey function again for each retry', async () => {
     count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies.initialize()),
   );
   vi.spyOn(Math, 'random').mockReturnValue(0);
-  let asked = 0;
-  const client = service.client({ apiKey: () => `sk_live_rotated${++asked}`, maxRetries: 1 });
+  let keyCalls = 0;
+  const client = service.client({ apiKey: () => `sk_live_rotated${++keyCalls}`, maxRetries: 1 });
   await client.initialize(payment);
   expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
 });
@@ -136,9 +136,9 @@ test('gives the request its whole timeout after a slow key', async () => {
 test('retries an apiKey function that fails, up to maxRetries', async () => {
   const { delays, onEvent } = skipRetryDelays();
   const service = await startWholeService();
-  let asked = 0;
+  let keyCalls = 0;
   const apiKey = () => {
-    if (++asked < 3) throw new Error('the vault is sealed');
+    if (++keyCalls < 3) throw new Error('the vault is sealed');
     return 'sk_live_unsealed';
   };
   const client = service.client({ apiKey, onEvent, maxRetries: 2 });

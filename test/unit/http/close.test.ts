@@ -14,7 +14,7 @@ const busyOnce = () =>
       sendJson(response, 200, method === 'GET' ? successBodies.verify() : successBodies.chargeMobileMoney());
   });
 
-/** Resolves once the client says that it will try again. */
+/** Resolves when the client reports a retry. */
 function whenRetrying() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const onEvent = ({ type }: PaymentsEvent) => {
@@ -49,16 +49,16 @@ test.each(['verify', 'charge', 'charge with a key'])(
 
 test('sends nothing if close() comes while the key is awaited', async () => {
   const service = await busyOnce();
-  const asked = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
   const key = Promise.withResolvers<string>();
   const client = service.client({
     apiKey: () => {
-      asked.resolve();
+      reached.resolve();
       return key.promise;
     },
   });
   const failing = catchError(client.chargeMobileMoney(charge));
-  await asked.promise;
+  await reached.promise;
   client.close();
   key.resolve('sk_live_late');
   expect(await failing).toMatchObject({ code: 'closed', outcome: 'not_sent' });

@@ -100,7 +100,7 @@ test.each([
   [425, APIError, 'api_error'],
   [429, RateLimitError, 'rate_limited'],
   [451, APIError, 'api_error'],
-])('maps %i to %o with the code %s, and says that nothing was charged', async (status, errorClass, code) => {
+])('maps %i to %o with the code %s and the outcome rejected', async (status, errorClass, code) => {
   const error = await errorFrom({ message: 'No.' }, status);
   expect(error).toBeInstanceOf(errorClass);
   expect(error).toMatchObject({ name: errorClass.name, code, status, outcome: 'rejected' });

@@ -98,9 +98,9 @@ test('says rejected on a POST after a registered 4xx, unknown after others', asy
   expect(service.requests).toHaveLength(client4xx.length);
 });
 
-const doubtful = [408, 418, 499, 500, 501, 502, 503, 504, 505, 507, 511, 520, 522, 524, 530, 599];
+const unknownStatuses = [408, 418, 499, 500, 501, 502, 503, 504, 505, 507, 511, 520, 522, 524, 530, 599];
 
-test.each(doubtful)(
+test.each(unknownStatuses)(
   '%i on a charge is OutcomeUnknownError, with the APIError as its cause',
   async (status) => {
     const service = await startFailing(status);
@@ -127,7 +127,7 @@ test.each(doubtful)(
   },
 );
 
-const temporary = doubtful.filter((status) => status === 408 || status >= 500);
+const temporary = unknownStatuses.filter((status) => status === 408 || status >= 500);
 
 test.each(temporary)('throws the APIError of a %i on verify, and it is retryable', async (status) => {
   const service = await startFailing(status);

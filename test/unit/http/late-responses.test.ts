@@ -53,7 +53,7 @@ for (const [over, options] of transports) {
     },
   );
 
-  test(`says unknown over ${over} if a response has an earlier request's id`, async () => {
+  test(`reports unknown over ${over} if a response has an earlier request's id`, async () => {
     const ids: string[] = [];
     const service = await startService((response, { method, headers }, count) => {
       ids.push(String(headers['x-request-id']));

@@ -56,7 +56,7 @@ test('has one listener on the signal while a call is in flight', async () => {
 });
 
 /** Node's own fetch has timers of its own; here only those of the client are counted. */
-const answering = [
+const fetches = [
   async () => Response.json(successBodies.verify()),
   async () => Response.json({}, { status: 404 }),
   async () => new Response('<html>'),
@@ -66,7 +66,7 @@ const answering = [
   },
 ];
 
-test.each(answering)('leaves no timer after a call that ends with: %s', async (fetch) => {
+test.each(fetches)('leaves no timer after a call that ends with: %s', async (fetch) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const apiKey = async () => 'sk_live_4vK9qLm2Xw7RtZ';

@@ -13,7 +13,7 @@ const bodyOf = (read: () => unknown, cancel: unknown = async () => {}) => ({
   getReader: () => ({ read, cancel }),
 });
 
-/** What a fetch of the merchant's own, or a fake one, may give in place of a Response. */
+/** Values that a merchant's fetch, or a fake one, can return instead of a Response. */
 const odd: [what: string, returned: unknown][] = [
   ['nothing', undefined],
   ['null', null],

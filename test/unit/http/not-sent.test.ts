@@ -14,7 +14,7 @@ const coded = (code: string) => Object.assign(new Error('failed'), { code });
 
 type AllFound = (error: null, addresses: dns.LookupAddress[]) => void;
 
-/** No connection was made, and that is proven: every operation says so, and may be tried again. */
+/** Proves that no connection was made: every operation reports it, and is retryable. */
 async function expectNotSent(client: PaymentsClient, code: unknown) {
   for (const operation of posts) {
     const failure = await catchError(calls[operation](client));

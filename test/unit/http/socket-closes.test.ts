@@ -14,7 +14,7 @@ type Send = (baseUrl: string, order: string) => Promise<unknown>;
 
 const fromPromise: Place = (go) => Promise.resolve().then(go);
 
-/** From where a program may go on to a charge. It decides what the event loop still has in front of the sockets. */
+/** The phase of the event loop that starts a charge. It decides what runs before the sockets are read. */
 const places: [string, Place][] = [
   ['a promise', fromPromise],
   ['a timer', (go) => setTimeout(go, 0)],

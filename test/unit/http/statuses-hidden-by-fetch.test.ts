@@ -19,7 +19,7 @@ test('throws OutcomeUnknownError after a 407, which fetch hides', async () => {
 
 test('says unknown after a 205, whose body fetch hides', async () => {
   const service = await startService((response) => {
-    response.socket?.end(rawAnswer);
+    response.socket?.end(rawResponse);
   });
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
@@ -30,4 +30,4 @@ test('says unknown after a 205, whose body fetch hides', async () => {
 });
 
 const body = JSON.stringify(successBodies.chargeMobileMoney());
-const rawAnswer = `HTTP/1.1 205 Reset Content\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const rawResponse = `HTTP/1.1 205 Reset Content\r\ncontent-length: ${body.length}\r\n\r\n${body}`;

@@ -85,7 +85,7 @@ test('closes the connection of a request that timed out', async () => {
   await closed.promise;
 });
 
-test('shows a 401 whose body hangs, and does not say rejected', async () => {
+test('shows a 401 whose body hangs, and does not report rejected', async () => {
   standStill();
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 10\r\n\r\n', async () => {

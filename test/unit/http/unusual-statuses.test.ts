@@ -97,7 +97,7 @@ test.each([304, 300, 305, 399])('makes a POST unknown and a read final after a %
   expect(service.requests).toHaveLength(2);
 });
 
-test('says rejected after a 421, after which fetch itself sends once more', async () => {
+test('reports rejected after a 421, which fetch itself retries', async () => {
   const service = await startService((response) => sendJson(response, 421, { message: 'Not here' }));
   const failure = await catchError(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'api_error', status: 421, outcome: 'rejected', retryable: false });

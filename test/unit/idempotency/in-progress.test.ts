@@ -7,7 +7,7 @@ import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** A service that holds each request until it is released. */
-async function patientService() {
+async function startHeldService() {
   const held: ((status?: number) => void)[] = [];
   const service = await startService((response, _request, count) => {
     held.push((status = 200) =>
@@ -32,7 +32,7 @@ const killedAfterBegin = (journal: Journal) =>
 
 describe.each(kinds)('a charge in progress under another %s handle', (_kind, handles) => {
   async function twoCalls() {
-    const { service, held, respond } = await patientService();
+    const { service, held, respond } = await startHeldService();
     const handle = handles();
     const first = charged(service.client({ journal: handle() }));
     first.catch(() => {});
@@ -80,19 +80,19 @@ describe.each(kinds)('a charge in progress under another %s handle', (_kind, han
 });
 
 /** What the clock of the journal shows at the true time. */
-const clocks: [string, (now: number, began: number) => number][] = [
+const clocks: [string, (now: number, startedAt: number) => number][] = [
   ["the journal's clock", (now) => now],
-  ["our own clock, where the journal's stands still", (_now, began) => began],
+  ["our own clock, while the journal's clock does not advance", (_now, startedAt) => startedAt],
   ["our own clock, where the journal's was set back", (now) => now - 3_600_000],
 ];
 
 test.each(clocks)('waits a lease for a dead process by %s, then fails with unknown', async (_what, clock) => {
   fakeClocks();
-  const began = Date.now();
+  const startedAt = Date.now();
   const shared = sharedStore();
-  const { service } = await patientService();
+  const { service } = await startHeldService();
   await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
-  shared.setClock(() => clock(Date.now(), began));
+  shared.setClock(() => clock(Date.now(), startedAt));
 
   let ended = false;
   const call = catchError(charged(service.client({ journal: shared.journal() }))).finally(() => {
@@ -110,7 +110,7 @@ test.each(clocks)('waits a lease for a dead process by %s, then fails with unkno
 test('renews a charge that takes longer than its lease', async () => {
   fakeClocks();
   const shared = sharedStore();
-  const { service, held, respond } = await patientService();
+  const { service, held, respond } = await startHeldService();
   const first = charged(service.client({ journal: shared.journal(), timeout: 600_000 }));
   await until(() => held.length === 1);
   const second = charged(service.client({ journal: shared.journal() }));
@@ -129,7 +129,7 @@ describe('a wait for a charge in progress', () => {
   async function waiting(signal?: AbortSignal) {
     fakeClocks();
     const shared = sharedStore();
-    const { service } = await patientService();
+    const { service } = await startHeldService();
     await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
     let waits = false;
     const client = service.client({

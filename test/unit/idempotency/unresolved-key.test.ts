@@ -87,7 +87,7 @@ test.each(posts)('leaves the key unresolved after an abort of %s in flight', asy
 });
 
 describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
-  async function doubtful() {
+  async function leaveUnresolved() {
     const service = await startFaulty((response) => response.destroy());
     const handle = handles();
     const journal = handle();
@@ -96,7 +96,7 @@ describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
   }
 
   test('replays the charge as processing once resolved by its reference', async () => {
-    const { service, journal, client } = await doubtful();
+    const { service, journal, client } = await leaveUnresolved();
     await journal.resolve(KEY, { reference: 'TXN-found' });
     expect(await charged(client)).toEqual({
       reference: 'TXN-found',
@@ -110,7 +110,7 @@ describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
   });
 
   test('sends once more after it is resolved as not_charged', async () => {
-    const { service, journal, client } = await doubtful();
+    const { service, journal, client } = await leaveUnresolved();
     await journal.resolve(KEY, 'not_charged');
     const results = await Promise.all([charged(client), charged(client), charged(client)]);
     expect(results.map(({ reference }) => reference)).toEqual(['TXN-2', 'TXN-2', 'TXN-2']);

@@ -200,7 +200,7 @@ test('deletes expired records in small steps, and keeps unresolved ones', async 
   await journal.migrate();
   for (let index = 0; index < 30; index++) {
     await journal.complete(await claimKey(journal, `old ${index}`), { state: 'rejected' });
-    await journal.complete(await claimKey(journal, `doubtful ${index}`), { state: 'unknown' });
+    await journal.complete(await claimKey(journal, `unresolved ${index}`), { state: 'unknown' });
   }
   const rows = async (pattern: string) => {
     const { rows } = await pool.query('SELECT key FROM dropping WHERE key LIKE $1', [pattern]);
@@ -221,5 +221,5 @@ test('deletes expired records in small steps, and keeps unresolved ones', async 
   await claimKey(journal, 'new 2');
   // The one that was claimed again.
   expect(await rows('old %')).toBe(1);
-  expect(await rows('doubtful %')).toBe(30);
+  expect(await rows('unresolved %')).toBe(30);
 });

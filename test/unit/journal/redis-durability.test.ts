@@ -7,7 +7,7 @@ import { redisJournal } from '../../../src/journal/redis.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const patient = { timeout: 10_000 };
+const longWait = { timeout: 10_000 };
 
 /** A client of the package over a journal, with the warnings that it reported and logged. */
 async function listening(journal: Journal) {
@@ -70,7 +70,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(ioredis());
     const { events, warned, pay, service } = await listening(journal);
     await Promise.all([pay(), pay()]);
-    await vi.waitFor(() => expect(events).toHaveLength(1), patient);
+    await vi.waitFor(() => expect(events).toHaveLength(1), longWait);
     expect(events).toEqual([{ type: 'journal_warning', setting, value, message: expect.any(String) }]);
     expect(events[0]?.message).toContain(loss);
     expect(events[0]?.message).toContain(instead);
@@ -154,12 +154,12 @@ describe('journal.warnings', () => {
     onTestFinished(() => {
       process.off('unhandledRejection', unhandled);
     });
-    const asked = vi.fn(warnings);
-    const journal: Journal = Object.assign(memoryJournal(), { warnings: asked });
+    const getWarnings = vi.fn(warnings);
+    const journal: Journal = Object.assign(memoryJournal(), { warnings: getWarnings });
     const { events, pay } = await listening(journal);
     expect(await pay()).toMatchObject({ status: 'processing' });
     expect(await pay()).toMatchObject({ status: 'processing' });
-    expect(asked).toHaveBeenCalledOnce();
+    expect(getWarnings).toHaveBeenCalledOnce();
     expect(events).toEqual([]);
     expect(unhandled).not.toHaveBeenCalled();
   });
@@ -169,6 +169,6 @@ describe('journal.warnings', () => {
     const journal = Object.assign(memoryJournal(), { warnings: async () => [warning] });
     const { events, pay } = await listening(journal);
     await pay();
-    await vi.waitFor(() => expect(events).toEqual([{ type: 'journal_warning', ...warning }]), patient);
+    await vi.waitFor(() => expect(events).toEqual([{ type: 'journal_warning', ...warning }]), longWait);
   });
 });

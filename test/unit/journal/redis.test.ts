@@ -69,7 +69,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     ['numbers as text', 'stringNumbers=true', ''],
     ['a prefix of its own', 'keyPrefix=shop:', 'shop:'],
     ['pipelines that it makes by itself', 'enableAutoPipelining=true', ''],
-  ])('ioredis may be set to %s', async (_what, options, prefix) => {
+  ])('accepts ioredis set to %s', async (_what, options, prefix) => {
     const client = ioredis(options);
     const journal = redisJournal(client);
     const key = `under ${options}`;
@@ -136,12 +136,12 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     await later(30_000);
     await write();
     // It is done in the background.
-    const patient = { timeout: 10_000 };
-    await vi.waitFor(async () => expect(await names('old *')).toBeLessThanOrEqual(21), patient);
+    const longWait = { timeout: 10_000 };
+    await vi.waitFor(async () => expect(await names('old *')).toBeLessThanOrEqual(21), longWait);
     await vi.waitFor(async () => {
       await write();
       expect(await names('old *')).toBe(1);
-    }, patient);
+    }, longWait);
     expect(await names('unknown *')).toBe(30);
     expect(await journal.complete(begunAgain, { state: 'unknown' })).toBe(true);
     expect(await journal.claim('old 29', { ...chargeIntent, fingerprint: 'other' })).toMatchObject({

@@ -13,7 +13,7 @@ import { catchError, charge, successBodies } from '../../helpers/service.ts';
 
 const over = (baseUrl: string) => createClientFor(baseUrl)({ transport: undiciTransport() });
 
-/** No connection was made, and that is proven: every operation says so, and may be tried again. */
+/** Proves that no connection was made: every operation reports it, and is retryable. */
 async function expectNotSent(client: PaymentsClient, cause: object) {
   for (const operation of posts) {
     const failure = await catchError(calls[operation](client));

@@ -92,7 +92,7 @@ describe('script', () => {
     );
   });
 
-  test('the last plan counts for a reference, and each `next` for one more', async () => {
+  test('uses the last plan of a reference, and each `next` for one more', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     mock.script(reference, ['failed']);

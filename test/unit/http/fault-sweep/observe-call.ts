@@ -40,9 +40,9 @@ export async function observeCall(
     if (event.type === 'retry') allowed += event.delay;
   };
   const client = clientOf(service, { ...options, timeout, onEvent });
-  const began = performance.now();
+  const startedAt = performance.now();
   const end = await endOf(subject.call(client), 5 * timeout + 2 * SLACK);
-  return { end, created: service.created, elapsed: performance.now() - began, allowed };
+  return { end, created: service.created, elapsed: performance.now() - startedAt, allowed };
 }
 
 /** A call that does not end fails the sweep, but must not stop it. */

@@ -17,7 +17,7 @@ export function sweepTests(subject: Subject, options: CallOptions = {}) {
   const tally = createTally();
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
-  const began = performance.now();
+  const startedAt = performance.now();
 
   beforeAll(() => {
     process.on('unhandledRejection', note).on('uncaughtException', note);
@@ -26,7 +26,7 @@ export function sweepTests(subject: Subject, options: CallOptions = {}) {
   afterAll(async () => {
     await flushEventLoop();
     process.off('unhandledRejection', note).off('uncaughtException', note);
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     tally.print(`${name}, ${seconds} s, by the place and kind of the cut:`);
     expect(unhandled).toEqual([]);
   });

@@ -37,7 +37,7 @@ export async function sweep(
 }
 
 /**
- * On a busy machine a short timeout may pass before the point is even reached. It is then observed again with a longer
+ * On a busy machine a short timeout might end before the point is reached. The point is then run again with a longer
  * one. A false report is never run again.
  */
 async function runPoint(
@@ -74,7 +74,7 @@ const isWhole = ({ cut, response }: Point) =>
 
 const sentBefore = ({ connection }: Point) => (connection === 'reused' ? 1 : 0);
 
-/** A POST must not go out once more, unless the service said that it did not take it. */
+/** A POST must not be retried, unless the service refused it. */
 function sentAgain({ creates }: Subject, point: Point, { arrivals }: TcpService): Finding {
   const wasRefused = point.response.status === 429 && isDelivered(point.cut, point.response);
   const times = arrivals.length - sentBefore(point);

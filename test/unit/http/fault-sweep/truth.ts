@@ -18,7 +18,7 @@ export interface ObservedCall {
   end: { value: unknown } | { error: unknown };
   created: number;
   elapsed: number;
-  /** The longest that a call may take that keeps its timeout. */
+  /** The longest duration of a call that keeps its timeout, in milliseconds. */
   allowed: number;
 }
 
@@ -31,7 +31,7 @@ export type Finding = string | false;
 
 export const isFound = (finding: Finding) => finding !== false;
 
-/** Everything that is untrue about how a call ended, wherever the service went away. */
+/** Returns each false report about the end of a call, at any cut. */
 export function untruths(subject: Subject, { end, created, elapsed, allowed }: ObservedCall): string[] {
   const findings = [
     created > (subject.creates ? 1 : 0) && `the service made ${created}`,
