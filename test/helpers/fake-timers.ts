@@ -18,12 +18,12 @@ export function fakeClocks(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Lets what needs no timer go on until something is so. */
+/** Runs all work without timers until a condition holds. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets promise after promise and the event loop go on for a while, while the clocks do not advance. */
+/** Runs promises and the event loop for some turns, while the clocks do not advance. */
 export async function turns(count = 50): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -46,7 +46,7 @@ const emails = fc
 const codeOf = (character: string) => character.charCodeAt(0);
 const everySign = (text: string, write: (character: string) => string) => text.replace(/[^\w ]/g, write);
 
-/** How one system writes the text of another. Applied in turn, as when JSON is quoted in an address in a page. */
+/** Encodings of one system for the text of another. They are applied one after another, such as JSON in a URL in a page. */
 const encodings: Record<string, (text: string) => string> = {
   JSON: (text) => JSON.stringify(text).slice(1, -1),
   'JSON, in ASCII': (text) => everySign(text, (sign) => `\\u${codeOf(sign).toString(16).padStart(4, '0')}`),

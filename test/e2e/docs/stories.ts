@@ -8,7 +8,7 @@ export interface Story {
   arrange?(scene: Scene): void;
   /** What happens once the block has run. */
   afterwards?(scene: Scene): void;
-  /** The steps of the shop that must have been taken, and no others. */
+  /** The exact actions that the shop must have taken. */
   readonly actions?: readonly string[];
   /** What must have been printed: matched as `toEqual` does. */
   readonly printed?: readonly unknown[];
@@ -16,7 +16,7 @@ export interface Story {
   readonly charges?: number;
 }
 
-/** The story of a block that has none of its own: it runs to its end, and takes no step of the shop. */
+/** The default story of a block: it runs to its end, and takes no action of the shop. */
 export const nothingHappens: Story = { where: 'all is well' };
 
 const refused = { kind: 'status', status: 422 } as const;

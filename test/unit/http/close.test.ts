@@ -78,7 +78,7 @@ test('starts no pause if a listener of the retry calls close()', async () => {
     },
   });
   client.verify(REFERENCE).catch(ended);
-  // Several, since a response's body takes turns of its own. No timer fires in them.
+  // Several turns, because a response's body takes some. No timer fires in them.
   for (let count = 0; count < 10; count++) await flushEventLoop();
   expect(ended).toHaveBeenCalledExactlyOnceWith(expect.any(ClosedError));
   expect(vi.getTimerCount()).toBe(0);

@@ -78,7 +78,7 @@ const client4xx = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
   (status) => ![407, 408, 421].includes(status),
 );
 
-test('says rejected on a POST after a registered 4xx, unknown after others', async () => {
+test('reports rejected on a POST after a registered 4xx, unknown after others', async () => {
   let status = 400;
   const service = await startService((response) => sendJson(response, status, {}));
   for (status of client4xx) {
@@ -136,7 +136,7 @@ test.each(temporary)('throws the APIError of a %i on verify, and it is retryable
   expect(failure).toMatchObject({ operation: 'verify', outcome: null, retryable: true, status });
 });
 
-test('says that no customer was sent to an initialize with unknown outcome', async () => {
+test('reports that no customer was sent to an initialize with unknown outcome', async () => {
   const service = await startFailing(503);
   const failure = await catchError(service.client().initialize(payment));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);

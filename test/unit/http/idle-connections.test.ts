@@ -23,7 +23,7 @@ const hints = [true, false];
 const [closesAfter, idleFor] = chooseSize([2, [0.5, 6]], [5, [1, 5, 30, 65]]);
 const seconds = new Intl.ListFormat('en', { type: 'disjunction' }).format(idleFor.map(String));
 
-test.concurrent(`loses no charge after ${seconds} s idle, with closes after ${closesAfter} s`, {
+test.concurrent(`loses no charge after ${seconds} s idle if closed after ${closesAfter} s`, {
   timeout: 100_000,
 }, async () => {
   const keepAlive = closesAfter * 1_000;

@@ -75,7 +75,7 @@ for (const [over, options] of transports) {
   });
 
   test.each([400, 409, 422, 429])(
-    `never says rejected over ${over} if a %i has an earlier request's id`,
+    `never reports rejected over ${over} if a %i has an earlier request's id`,
     async (status) => {
       const ids: string[] = [];
       const service = await startService((response, { headers }, count) => {
@@ -94,7 +94,7 @@ for (const [over, options] of transports) {
   );
 }
 
-test('says unknown if a response arrives before its request is sent', async () => {
+test('reports unknown if a response arrives before its request is sent', async () => {
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());
   vi.spyOn(dispatcher, 'dispatch').mockImplementation((_, handler) => {

@@ -98,7 +98,7 @@ test.each(unreadable)('makes a POST unknown and a read retryable after a 2xx wit
   expect(service.requests).toHaveLength(2);
 });
 
-test('says rejected after a 2xx with status: false', async () => {
+test('reports rejected after a 2xx with status: false', async () => {
   const { client } = await startServiceWith('{"status":false,"message":"Insufficient balance."}');
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(APIError);
@@ -115,7 +115,7 @@ test('says rejected after a 2xx with status: false', async () => {
   });
 });
 
-test('says unknown after status: false that names a transaction', async () => {
+test('reports unknown after status: false that names a transaction', async () => {
   const { client } = await startServiceWith(
     JSON.stringify({ ...successBodies.chargeMobileMoney(), status: false }),
   );

@@ -85,7 +85,7 @@ test('judges by the status if the headers cannot be read', async () => {
   });
 });
 
-test('says unknown if the runtime fails while a response is read', async () => {
+test('reports unknown if the runtime fails while a response is read', async () => {
   const client = clientWith(async () => ({
     status: 200,
     headers,

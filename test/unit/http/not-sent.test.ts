@@ -59,7 +59,7 @@ describe('throws ConnectionError with outcome not_sent for', () => {
   });
 
   test('a name that does not exist', async () => {
-    // A machine with no name server at all says EAI_AGAIN.
+    // A machine without a name server reports EAI_AGAIN.
     const code = expect.stringMatching(/^(?:ENOTFOUND|EAI_AGAIN)$/);
     await expectNotSent(createClientFor('https://nonexistent.invalid/api/v1')(), code);
   });
@@ -240,7 +240,7 @@ test.each<[string, unknown]>([
   );
 });
 
-test('does not say not_sent if a body breaks off with a connection error', async () => {
+test('does not report not_sent if a body breaks off with a connection error', async () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), {
     code: 'ECONNREFUSED',
     syscall: 'connect',

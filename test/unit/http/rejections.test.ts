@@ -38,7 +38,7 @@ test('throws APIError after a 2xx with status: false on verify', async () => {
   expect(service.requests).toHaveLength(1);
 });
 
-test('says unknown after status: false with a reference', async () => {
+test('reports unknown after status: false with a reference', async () => {
   const service = await startService((response) =>
     sendJson(response, 200, { ...successBodies.chargeMobileMoney(), status: false }),
   );

@@ -137,7 +137,7 @@ test('prevents a cached response of one charge for another', async () => {
   expect(charges).toMatchObject([{ reference: 'TXN-1' }, { reference: 'TXN-2' }]);
 });
 
-test('sends an id where there is no crypto.randomUUID', async () => {
+test('sends an id if crypto.randomUUID is missing', async () => {
   const service = await startWholeService();
   vi.stubGlobal('crypto', { subtle: crypto.subtle });
   await service.client().verify(REFERENCE);

@@ -35,7 +35,7 @@ const naming: [how: string, body: Body, reference: string | undefined][] = [
   ['that no client would send', written({ reference: 'TXN-a/../b' }), undefined],
 ];
 
-test.each(naming)('says unknown after a 409 that names a transaction %s', async (_, body, reference) => {
+test.each(naming)('reports unknown after a 409 that names a transaction %s', async (_, body, reference) => {
   const service = await startServiceWith(409, body);
   const journal = memoryJournal();
   const client = service.client({ maxRetries: 3, journal });
@@ -67,7 +67,7 @@ test.each([400, 401, 402, 403, 404, 405, 409, 422, 425, 429, 451, 499, 500, 503]
 test.each([
   ['a message', { status: false, message: `Exists: ${REFERENCE}` }],
   ['lower case', { status: false, data: { id: 'txn-1' } }],
-])('says unknown after status: false that names a transaction in %s', async (_, body) => {
+])('reports unknown after status: false that names a transaction in %s', async (_, body) => {
   const service = await startServiceWith(200, written(body));
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
@@ -86,7 +86,7 @@ test.each<[string, Body, Record<string, string>]>([
     Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0xff),
     { 'content-encoding': 'made-up' },
   ],
-])('says unknown after a 422 whose body %s', async (_, body, headers) => {
+])('reports unknown after a 422 whose body %s', async (_, body, headers) => {
   const service = await startServiceWith(422, body, headers);
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown', cause: { status: 422 } });
@@ -97,7 +97,7 @@ test.each<[string, Body]>([
   ['the prefix alone', written({ message: 'A reference begins with TXN- and goes on' })],
   ['a word that ends like it', written({ code: 'TXN_FAILED', message: 'No txn.' })],
   ['a body nested deeply', '['.repeat(100_000)],
-])('says rejected after a 409 with %s', async (_, body) => {
+])('reports rejected after a 409 with %s', async (_, body) => {
   const service = await startServiceWith(409, body);
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConflictError', outcome: 'rejected' });

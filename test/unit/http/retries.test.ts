@@ -106,7 +106,7 @@ test('retries a charge if no connection was made', async () => {
   expect(delays).toHaveLength(3);
 });
 
-test('says unknown after a refused and then a broken connection', async () => {
+test('reports unknown after a refused and then a broken connection', async () => {
   const { onEvent } = skipRetryDelays();
   const service = await startRawService((socket) => socket.resetAndDestroy());
   let attempts = 0;

@@ -57,7 +57,7 @@ describe.each<[string, string]>([
   });
 });
 
-test.each([204, 205])('says unknown after a %i, which has no body', async (status) => {
+test.each([204, 205])('reports unknown after a %i, which has no body', async (status) => {
   const service = await startService((response) => response.writeHead(status).end());
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { status } });
@@ -71,7 +71,7 @@ test('keeps the reference that an unexpected response names', async () => {
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
 
-test('says unknown after a body shorter than its content-length', async () => {
+test('reports unknown after a body shorter than its content-length', async () => {
   const service = await startRawService((socket) => {
     socket.end(
       `HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n${JSON.stringify(successBodies.chargeMobileMoney())}`,

@@ -46,7 +46,7 @@ const traps: [what: string, thrown: () => unknown][] = [
   ['an error with a message of a megabyte', () => new Error('x'.repeat(2 ** 20))],
 ];
 
-test.each(traps)('says unknown if fetch throws %s, and shows no key', async (_, thrown) => {
+test.each(traps)('reports unknown if fetch throws %s, and shows no key', async (_, thrown) => {
   const client = new PaymentsClient({
     ...options,
     fetch: () => {

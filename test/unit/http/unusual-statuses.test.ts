@@ -11,7 +11,7 @@ import { callOperation, operationNames, REFERENCE } from '../../helpers/allowed-
 import { createClientFor } from '../../helpers/raw-service.ts';
 import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** A service that says exactly these bytes to everything, however wrong they are. */
+/** Starts a service that responds to every request with exactly these bytes. */
 async function startRawService(bytes: string): Promise<PaymentsClient> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => {});

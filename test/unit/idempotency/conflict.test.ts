@@ -174,7 +174,7 @@ test.each(kinds)('sends other input after not_charged (%s)', async (_kind, handl
   expect(result).toMatchObject({ amount: '30.00' });
 });
 
-test('says how to resolve the key, and shows no customer data', async () => {
+test('explains how to resolve the key, and shows no customer data', async () => {
   const service = await startService((response) =>
     sendJson(response, 200, successBodies.chargeMobileMoney()),
   );

@@ -165,7 +165,7 @@ describe('the errors and events of an unresolved key', () => {
     expect(Object(failure).message.length).toBeLessThanOrEqual(200);
   });
 
-  test.each(posts)('say how to resolve %s, in the error of the first call', async (operation) => {
+  test.each(posts)('explain how to resolve %s, in the error of the first call', async (operation) => {
     const service = await startService((response) => response.destroy());
     const journal = memoryJournal();
     const idempotencyKey = `order 17 of ${EMAIL}, ${PHONE}`;

@@ -73,7 +73,7 @@ describe('throws ConnectionError with outcome not_sent for', () => {
   });
 
   test('a name that does not exist', async () => {
-    // A machine with no name server at all says EAI_AGAIN.
+    // A machine without a name server reports EAI_AGAIN.
     const code = expect.stringMatching(/^(?:ENOTFOUND|EAI_AGAIN)$/);
     await expectNotSent(over('https://nonexistent.invalid'), { code });
   });

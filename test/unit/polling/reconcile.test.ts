@@ -57,7 +57,7 @@ test('sends one request for each reference, whatever its status', async () => {
   expect(seen).toHaveLength(2);
 });
 
-test('yields an error for one reference and goes on with the others', async () => {
+test('yields an error for one reference and continues with the others', async () => {
   const { client } = createScriptedService((reference) => {
     if (reference === 'TXN-3') return new Response('', { status: 403 });
     if (reference === 'TXN-5') return new Response('', { status: 404 });
