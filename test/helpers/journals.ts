@@ -83,7 +83,7 @@ export function sharedStore() {
   };
 }
 
-/** A journal whose steps go through `change` first. */
+/** Creates a journal whose steps go through `change` first. */
 export function changed(
   journal: Journal,
   change: Partial<Pick<Journal, 'claim' | 'renew' | 'complete' | 'read' | 'lease'>>,

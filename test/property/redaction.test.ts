@@ -106,7 +106,7 @@ interface Echo {
   body: string;
 }
 
-/** A service that gives the same response to everything, and all that a failing call to it shows. */
+/** Starts a service that gives the same response to everything, and all that a failing call to it shows. */
 async function startEcho() {
   let echo: Echo = { status: 500, body: '' };
   const service = await startService((response) => response.writeHead(echo.status).end(echo.body));

@@ -5,7 +5,7 @@ import { charge, payment, sendJson, startService, successBodies } from '../../he
 
 const REFERENCE = 'TXN-8f2c61d0';
 
-/** A client whose service responds to everything with the same body. */
+/** Creates a client whose service responds to everything with the same body. */
 async function createClientWith(body: unknown) {
   const service = await startService((response) => sendJson(response, 200, body));
   return service.client();

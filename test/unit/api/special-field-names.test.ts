@@ -33,7 +33,7 @@ const extraFields = (name: string, value: string) =>
 const withExtra = (body: { data: object }, extra: string) =>
   JSON.stringify(body).replace('"data":{', `"data":{${extra},`);
 
-/** A service that responds to everything with the same text. */
+/** Starts a service that responds to everything with the same text. */
 const startServiceWith = (text: string, status = 200) =>
   startService((response) => {
     response.writeHead(status, { 'content-type': 'application/json' });

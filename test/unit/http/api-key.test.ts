@@ -105,7 +105,7 @@ test('throws ConfigurationError if the apiKey function hangs', async () => {
   expect(service.requests).toEqual([]);
 });
 
-test('does not use a key that comes after the timeout', async () => {
+test('does not use a key that arrives after the timeout', async () => {
   const service = await startWholeService();
   let give: (key: string) => void = () => {};
   const late = new Promise<string>((resolve) => {

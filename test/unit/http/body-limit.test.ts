@@ -40,7 +40,7 @@ async function growthDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 const json = (operation: OperationName) => JSON.stringify(successBodies[operation]());
-/** A valid response, but for a text that never ends. */
+/** A valid response, except for a text that never ends. */
 const opening = (operation: OperationName) => `${json(operation).slice(0, -1)},"more":"`;
 
 const expected = {

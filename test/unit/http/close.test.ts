@@ -47,7 +47,7 @@ test.each(['verify', 'charge', 'charge with a key'])(
   },
 );
 
-test('sends nothing if close() comes while the key is awaited', async () => {
+test('sends nothing if close() is called while the apiKey is pending', async () => {
   const service = await busyOnce();
   const reached = Promise.withResolvers<void>();
   const key = Promise.withResolvers<string>();

@@ -9,7 +9,7 @@ const DEEP = 100_000;
 const lists = '['.repeat(DEEP) + ']'.repeat(DEEP);
 const objects = `${'{"error":'.repeat(DEEP)}1${'}'.repeat(DEEP)}`;
 
-/** A client whose service gives the same bytes to everything. */
+/** Creates a client whose service gives the same bytes to everything. */
 async function startServiceWith(body: string | Buffer, status = 200, headers = {}) {
   const service = await startService((response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });

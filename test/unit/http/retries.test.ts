@@ -56,7 +56,7 @@ describe('retries verify after', () => {
   });
 });
 
-describe('never sends a POST again that might have arrived, after', () => {
+describe('never retries a POST that might have arrived, after', () => {
   const unknownPosts = temporary.filter(([what]) => !['425', '429'].includes(what));
   test.each(unknownPosts)('%s', async (_what, fault) => {
     skipRetryDelays();

@@ -121,7 +121,7 @@ describe('a journal that does not respond', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('releases its claim before an abort rejects, if it comes soon', async () => {
+  test('releases a claim that is written soon, before an abort rejects', async () => {
     const service = await serve();
     const shared = sharedStore();
     const journal = shared.journal();

@@ -6,7 +6,7 @@ import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** A service that holds each request until it is released. */
+/** Starts a service that holds each request until it is released. */
 async function startHeldService() {
   const held: ((status?: number) => void)[] = [];
   const service = await startService((response, _request, count) => {

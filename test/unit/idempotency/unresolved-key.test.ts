@@ -136,7 +136,7 @@ test('replays a resolved checkout payment with its checkout_url', async () => {
 });
 
 describe('the errors and events of an unresolved key', () => {
-  /** A client with an unresolved key, and its events and log lines. */
+  /** Creates a client with an unresolved key, and its events and log lines. */
   async function reportUnresolved(operation: 'initialize' | 'chargeMobileMoney', reference?: string) {
     const events: PaymentsEvent[] = [];
     const lines: string[] = [];

@@ -17,7 +17,7 @@ import {
   type Wrong,
 } from './conformance-cases.ts';
 
-/** A journal that is not made by createJournal, or not well. */
+/** Creates a journal that does not use createJournal, or uses it wrongly. */
 const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal => {
   const records = new Map<string, StoredEntry>();
   return (options) => {

@@ -208,7 +208,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
   });
 
-  test('recognises a command that was sent again on a new connection', async () => {
+  test('recognises a command that was resent on a new connection', async () => {
     const client = ioredis();
     const call = async (command: string, ...args: (string | number)[]) => {
       await client.call(command, ...args);

@@ -114,7 +114,7 @@ test.each(['a journal in use', 'a new journal'])(
   },
 );
 
-test('makes its table again after a rollback', async () => {
+test('creates its table again after a rollback', async () => {
   const database = temporaryDatabase()();
   const journal = sqliteJournal(database);
   database.exec('BEGIN');

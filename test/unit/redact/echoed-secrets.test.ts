@@ -51,7 +51,7 @@ interface Reported {
   reported: unknown[];
 }
 
-/** A call that fails, with everything that it reports. */
+/** Makes a call that fails. Returns everything that it reports. */
 async function failing(
   call: (client: PaymentsClient) => Promise<unknown>,
   client: (options: object) => PaymentsClient,

@@ -21,7 +21,7 @@ export interface Subject {
   responses: Record<'200', RawResponse> & Record<string, RawResponse>;
 }
 
-/** One call and the byte at which the service goes away. */
+/** One call, and the byte at which the connection is cut. */
 export interface Point {
   cut: Cut;
   connection: 'fresh' | 'reused';
