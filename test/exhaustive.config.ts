@@ -24,7 +24,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'exhaustive', include: [...files, ...exhaustiveOnly] } },
       {
-        // Merchants may still have MSW 2.
+        // Merchants might still have MSW 2.
         extends: true,
         resolve: { alias: [{ find: /^msw(\/.*)?$/, replacement: 'msw-2$1' }] },
         test: {

@@ -19,7 +19,7 @@ export default defineConfig({
         },
       },
       {
-        // Merchants may still have MSW 2.
+        // Merchants might still have MSW 2.
         extends: true,
         resolve: { alias: [{ find: /^msw(\/.*)?$/, replacement: 'msw-2$1' }] },
         test: {

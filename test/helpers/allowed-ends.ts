@@ -52,9 +52,9 @@ export interface ServiceResponse {
  * Expects that the end of a call is allowed after this response: `not_sent` and `rejected` only if no charge can exist.
  * Returns `result` or the error's class.
  */
-export function expectAllowedEnd(operation: OperationName, answer: ServiceResponse, end: CallEnd): string {
+export function expectAllowedEnd(operation: OperationName, response: ServiceResponse, end: CallEnd): string {
   if ('value' in end) {
-    expect(Math.floor(answer.status / 100)).toBe(2);
+    expect(Math.floor(response.status / 100)).toBe(2);
     expectAllowedResult(operation, end.value);
     return 'result';
   }
@@ -62,8 +62,8 @@ export function expectAllowedEnd(operation: OperationName, answer: ServiceRespon
   if (!(error instanceof PaymentsError)) throw error;
   expect(error.operation).toBe(operation);
   expect(JSON.stringify(error).length + inspect(error, { depth: 12 }).length).toBeLessThan(300_000);
-  if (operation === 'verify') expectAllowedReadError(answer, error);
-  else expectAllowedPostError(answer, error);
+  if (operation === 'verify') expectAllowedReadError(response, error);
+  else expectAllowedPostError(response, error);
   return error.name;
 }
 

@@ -11,7 +11,7 @@ export const chargeIntent: ChargeIntent = {
 
 /** Claims a key that must be free. */
 export async function claimKey(journal: Journal, key: string): Promise<Claim> {
-  const standing = await journal.claim(key, chargeIntent);
-  if (standing.state !== 'claimed') throw new Error(`${key} is ${standing.state}`);
-  return standing.claim;
+  const result = await journal.claim(key, chargeIntent);
+  if (result.state !== 'claimed') throw new Error(`${key} is ${result.state}`);
+  return result.claim;
 }

@@ -124,7 +124,7 @@ function canBeEntered(path: string): boolean {
   return (statSync(path).mode & 0o001) === 0o001 && (above === path || canBeEntered(above));
 }
 
-/** Whether Debian's redis-server is on the PATH. Without it, the tests that need it are skipped and say so. */
+/** Whether Debian's redis-server is on the PATH. Without it, the tests that need it are skipped with a notice. */
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Starts Redis, from Debian. By default it writes everything to disk at once. `settings` come after that. */

@@ -35,7 +35,7 @@ export interface Editor {
   faults: string[];
   /** The packages whose types the consumer's file uses. */
   packages: Set<string>;
-  /** Returns what an editor shows for the first match of this text. A `|` in `at` stands before the word. */
+  /** Returns what an editor shows for the first match of this text. A `|` in `at` marks the start of the word. */
   hover(at: string): Hover;
 }
 

@@ -32,44 +32,44 @@ export function sweep({ from, to, step }: Range): SweepResult {
     amounts++;
     const whole = (cents - (cents % 100)) / 100;
     const onTheWire = `${whole}${shortest[cents % 100]}`;
-    const answered = `${whole}.${hundredths[cents % 100]}`;
-    const promise = brokenPromise(cents, onTheWire, answered);
-    if (promise) broken.push(`${answered}: ${promise}`);
+    const received = `${whole}.${hundredths[cents % 100]}`;
+    const promise = brokenPromise(cents, onTheWire, received);
+    if (promise) broken.push(`${received}: ${promise}`);
     if (cents % STRIDE === 0) {
       throughOperation++;
-      if (!goesThroughOperation(cents, onTheWire, answered)) broken.push(`${answered}: the operation`);
+      if (!goesThroughOperation(cents, onTheWire, received)) broken.push(`${received}: the operation`);
     }
   }
   return { amounts, throughOperation, broken };
 }
 
-function brokenPromise(cents: number, onTheWire: string, answered: string): string | null {
+function brokenPromise(cents: number, onTheWire: string, received: string): string | null {
   // Division rounds correctly, so this is the same double as the literal `25.5`.
   const amount = cents / 100;
   if (findAmountIssue(amount) !== null) return 'is taken as a number';
-  if (findAmountIssue(answered) !== null) return 'is taken as text';
-  if (Number(answered) !== amount) return 'is one number, however it was given';
+  if (findAmountIssue(received) !== null) return 'is taken as text';
+  if (Number(received) !== amount) return 'is one number, however it was given';
   if (JSON.stringify(amount) !== onTheWire) return 'is written exactly';
-  if (!isSameAmount(answered, amount)) return 'compares back as equal';
-  if (isSameAmount(answered, (cents - 1) / 100)) return 'is not taken for its neighbour';
+  if (!isSameAmount(received, amount)) return 'compares back as equal';
+  if (isSameAmount(received, (cents - 1) / 100)) return 'is not taken for its neighbour';
   return null;
 }
 
-function goesThroughOperation(cents: number, onTheWire: string, answered: string): boolean {
+function goesThroughOperation(cents: number, onTheWire: string, received: string): boolean {
   const payment = {
     reference: 'TXN-1',
     checkout_url: 'https://pay.example/1',
     currency: 'GHS',
     replayed: false,
   };
-  return [cents / 100, answered].every((amount) => {
+  return [cents / 100, received].every((amount) => {
     const read = initialize.input.safeParse({ amount, customer_email: 'ama@example.com' });
     if (!read.success) return false;
     const { data } = read;
     return (
       JSON.stringify(data).includes(`"amount":${onTheWire},`) &&
-      initialize.findMismatches({ ...payment, amount: answered }, data).length === 0 &&
-      initialize.findMismatches({ ...payment, amount: `${answered}1` }, data).length === 1
+      initialize.findMismatches({ ...payment, amount: received }, data).length === 0 &&
+      initialize.findMismatches({ ...payment, amount: `${received}1` }, data).length === 1
     );
   });
 }

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { onTestFinished, vi } from 'vitest';
 
 /**
- * Every clock and timer is fake but for `setImmediate`, by which a test lets real work go on. A digest would be made on
- * another thread, in a time that no turn of the event loop tells.
+ * Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. A digest would be made on
+ * another thread, in an unknown number of turns of the event loop.
  */
 export function fakeClocks(): void {
   vi.useFakeTimers({
@@ -18,12 +18,12 @@ export function fakeClocks(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** Lets what needs no timer go on until something is so. */
+/** Runs all work without timers until a condition holds. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets promise after promise and the event loop go on for a while, with the clocks standing still. */
+/** Runs promises and the event loop for some turns, while the clocks do not advance. */
 export async function turns(count = 50): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

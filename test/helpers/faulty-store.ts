@@ -16,7 +16,7 @@ export interface StoreDecisions {
   meanwhile(): Promise<void> | undefined;
   ageOf(kept: StoredEntry): number;
   kept(change: RecordChange, before: StoredEntry | undefined): StoredEntry;
-  answer(written: boolean): boolean;
+  report(written: boolean): boolean;
 }
 
 const right: StoreDecisions = {
@@ -28,7 +28,7 @@ const right: StoreDecisions = {
     const now = performance.now();
     return { version, text, writtenAt: now, droppedAt: keepFor === null ? null : now + keepFor };
   },
-  answer: (written) => written,
+  report: (written) => written,
 };
 
 /** Creates a store on a map. Each call returns another handle on it. */
@@ -36,7 +36,7 @@ export function createFaultyStore(
   records: Map<string, StoredEntry>,
   wrong: Partial<StoreDecisions> = {},
 ): JournalStore {
-  const { keyOf, fits, meanwhile, ageOf, kept, answer } = { ...right, ...wrong };
+  const { keyOf, fits, meanwhile, ageOf, kept, report } = { ...right, ...wrong };
   const current = (key: string) => {
     const found = records.get(keyOf(key));
     return found && (found.droppedAt ?? Number.POSITIVE_INFINITY) > performance.now() ? found : undefined;
@@ -52,7 +52,7 @@ export function createFaultyStore(
       const waiting = meanwhile();
       if (waiting) await waiting;
       if (written) records.set(keyOf(key), kept(change, found));
-      return answer(written);
+      return report(written);
     },
   };
 }

@@ -52,7 +52,7 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
 
 type Write = Parameters<JournalStore['write']>;
 
-/** Records in a map that a test can look into and break. What `fault` throws comes before the step, or after it. */
+/** Records in a map that a test can read and break. `fault` throws before the step or after it. */
 export function sharedStore() {
   const records = new Map<string, { version: string; text: string; writtenAt: number }>();
   const writes: { key: string; state: string; text: string }[] = [];
@@ -83,7 +83,7 @@ export function sharedStore() {
   };
 }
 
-/** A journal whose steps go through `change` first. */
+/** Creates a journal whose steps go through `change` first. */
 export function changed(
   journal: Journal,
   change: Partial<Pick<Journal, 'claim' | 'renew' | 'complete' | 'read' | 'lease'>>,

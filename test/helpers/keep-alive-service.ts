@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { successBodies } from './service.ts';
 
-/** A node:http server that closes an idle connection after `keepAlive` ms. With `hint` its Keep-Alive header says so. */
+/** A node:http server that closes an idle connection after `keepAlive` ms. `hint` announces the time in its Keep-Alive header. */
 export interface KeepAlive {
   keepAlive: number;
   hint: boolean;

@@ -30,7 +30,7 @@ export const refusedConnection = async (url: string): Promise<Response> => {
   throw new TypeError('fetch failed', { cause });
 };
 
-/** Runs `work` between claim and request: the first attempt gets no connection, and the retry asks for the key. */
+/** Runs `work` between claim and request: the first attempt gets no connection, and the retry calls the apiKey function. */
 export function betweenClaimAndRequest(work: () => unknown): PaymentsClientOptions {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   let keys = 0;

@@ -11,7 +11,7 @@ export type CloseKind = (typeof closeKinds)[number];
 /** Where the service ends a connection: after this many bytes of the request are read, or of the response written. */
 export interface Cut {
   manner: CloseKind;
-  side: 'request' | 'answer';
+  side: 'request' | 'response';
   bytes: number;
 }
 
@@ -77,7 +77,7 @@ export interface TcpService {
   readonly created: number;
   readonly arrivals: readonly Arrival[];
   /** Sets the response of the next request, and where its connection ends. Later requests get the usual response. */
-  plan(cut: Cut, answer: RawResponse): void;
+  plan(cut: Cut, response: RawResponse): void;
   /** Ends every connection. */
   leave(manner: CloseKind): void;
   /** Ends every connection and resets the counts. */
@@ -89,7 +89,7 @@ export interface TcpService {
 
 interface Plan {
   cut: Cut;
-  answer: RawResponse;
+  response: RawResponse;
 }
 
 /** Whether the connection ends before a request of that length is whole. */
@@ -136,7 +136,7 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
       arrivals.push(arrival);
       return arrival;
     };
-    const answer = ({ bytes, creates }: RawResponse, cut: Cut | undefined) => {
+    const respond = ({ bytes, creates }: RawResponse, cut: Cut | undefined) => {
       if (creates) created++;
       read = Buffer.alloc(0);
       arrival = undefined;
@@ -158,7 +158,7 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
       const { length = Number.POSITIVE_INFINITY } = current;
       const cut = plan?.cut;
       if (cut && isInside(cut, length) && read.length >= cut.bytes) leave(cut.manner);
-      else if (read.length >= length) answer(plan?.answer ?? usual(read.toString('latin1')), cut);
+      else if (read.length >= length) respond(plan?.response ?? usual(read.toString('latin1')), cut);
     });
     if (planned && isInside(planned.cut, 1)) leave(takePlan()?.cut.manner ?? 'silence');
   };
@@ -174,8 +174,8 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
       return created;
     },
     arrivals,
-    plan(cut, answer) {
-      planned = { cut, answer };
+    plan(cut, response) {
+      planned = { cut, response };
     },
     leave,
     async renew() {

@@ -73,7 +73,7 @@ const bodyFor = (operation: OperationName) =>
 const status = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom(200, 201, 202) },
   { weight: 1, arbitrary: fc.constantFrom(301, 400, 401, 408, 422, 429, 500, 502, 503) },
-  // Not 421: fetch itself sends a request once more after it, see unusual-statuses.test.ts.
+  // Not 421: fetch itself retries a request after it, see unusual-statuses.test.ts.
   { weight: 1, arbitrary: fc.integer({ min: 200, max: 599 }).filter((code) => code !== 421) },
 );
 const contentType = fc.constantFrom(
@@ -91,7 +91,7 @@ const encoding = fc.oneof(
   },
 );
 
-const answerTo = (operation: OperationName) =>
+const responseTo = (operation: OperationName) =>
   fc.record({ status, body: bodyFor(operation), type: contentType, coding: encoding });
 
 /** One of each kind, so that a short run meets them all. */
@@ -116,7 +116,7 @@ test.each(operationNames)('%s ends in a typed result or a true error (property)'
   const client = service.client();
   const kinds = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(answerTo(operation), async ({ status, body, type, coding }) => {
+    fc.asyncProperty(responseTo(operation), async ({ status, body, type, coding }) => {
       send = (response) => {
         if (type) response.setHeader('content-type', type);
         if (coding) response.setHeader('content-encoding', coding);
@@ -136,8 +136,9 @@ test.each(operationNames)('%s ends in a typed result or a true error (property)'
     }),
     { numRuns: chooseSize(100, 1000), examples: examplesFor(operation) },
   );
-  const doubt = operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
-  const expected = ['result', 'TransactionMismatchError', 'APIError', 'InvalidRequestError', ...doubt];
+  const unknown =
+    operation === 'verify' ? ['UnexpectedResponseError', 'ServerError'] : ['OutcomeUnknownError'];
+  const expected = ['result', 'TransactionMismatchError', 'APIError', 'InvalidRequestError', ...unknown];
   expect([...kinds]).toEqual(expect.arrayContaining(expected));
   expect(Object.keys(Object.prototype)).toEqual([]);
 });

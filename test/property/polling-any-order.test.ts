@@ -63,14 +63,14 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 /** Runs steps against a service, and records each broken promise about a request or a wait. */
 function createWorld() {
-  const answers = new Map<string, string>();
+  const chosen = new Map<string, string>();
   const signals = [new AbortController(), new AbortController(), new AbortController()];
   const openWaits = new Set<{ reference: string; deadline: number; grace: number }>();
   const violations: string[] = [];
   const ends: Promise<void>[] = [];
   const inFlight = new Set<string | undefined>();
   const { client, seen } = createScriptedService(
-    (name) => responses[answers.get(name) ?? 'pending']?.() ?? 'pending',
+    (name) => responses[chosen.get(name) ?? 'pending']?.() ?? 'pending',
     {
       latency: LATENCY,
       polling: { maxConcurrency: LIMITS.concurrency, maxRequestsPerSecond: LIMITS.perSecond },
@@ -126,7 +126,7 @@ function createWorld() {
     if (each.does === 'wait') startWait(each);
     else if (each.does === 'notify') client.notify(`TXN-${each.reference}`);
     else if (each.does === 'pass') await vi.advanceTimersByTimeAsync(each.time);
-    else if (each.does === 'setResponse') answers.set(`TXN-${each.reference}`, each.response);
+    else if (each.does === 'setResponse') chosen.set(`TXN-${each.reference}`, each.response);
     else {
       signals[each.signal]?.abort();
       signals[each.signal] = new AbortController();

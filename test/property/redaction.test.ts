@@ -46,7 +46,7 @@ const emails = fc
 const codeOf = (character: string) => character.charCodeAt(0);
 const everySign = (text: string, write: (character: string) => string) => text.replace(/[^\w ]/g, write);
 
-/** How one system writes the text of another. Applied in turn, as when JSON is quoted in an address in a page. */
+/** Encodings of one system for the text of another. They are applied one after another, such as JSON in a URL in a page. */
 const encodings: Record<string, (text: string) => string> = {
   JSON: (text) => JSON.stringify(text).slice(1, -1),
   'JSON, in ASCII': (text) => everySign(text, (sign) => `\\u${codeOf(sign).toString(16).padStart(4, '0')}`),
@@ -106,7 +106,7 @@ interface Echo {
   body: string;
 }
 
-/** A service that gives the same response to everything, and all that a failing call to it shows. */
+/** Starts a service that gives the same response to everything, and all that a failing call to it shows. */
 async function startEcho() {
   let echo: Echo = { status: 500, body: '' };
   const service = await startService((response) => response.writeHead(echo.status).end(echo.body));
@@ -205,7 +205,7 @@ describe('a secret that the service echoes (property)', () => {
   });
 });
 
-describe('a text that is no secret is shown as it is (property)', () => {
+describe('text that is not secret (property)', () => {
   const ids = {
     amount: fc.integer({ min: 100, max: 10 ** 11 }).map((cents) => (cents / 100).toFixed(2)),
     'an amount with commas': fc
@@ -335,7 +335,7 @@ describe('shows a name that a caller gives only if it is plain', () => {
   });
 });
 
-describe('a secret in a reference is data, and is not printed', () => {
+describe('a secret in a reference', () => {
   const plainKey = '4vK9qLm2Xw7RtZ0pQs8Hn3c';
   const phone = '0244123456';
   const secretReferences = [API_KEY, 'sk_live_9fJ2kLm4Qw7RtZ', plainKey, EMAIL].map((part) => `TXN-${part}`);
@@ -446,7 +446,7 @@ describe('a secret in a reference is data, and is not printed', () => {
     }
   });
 
-  test('a reference of digits alone is shown', async () => {
+  test('shows a reference of digits alone', async () => {
     const reference = 'TXN-0244999888';
     const { failure, reported } = await failingWith(
       reference,

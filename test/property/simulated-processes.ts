@@ -145,7 +145,7 @@ export function simulateProcesses() {
   return { startCall, resolve, judge, sent, freed };
 }
 
-/** A journal whose process is killed at one of its steps: nothing goes on after that. */
+/** Creates a journal whose process is killed at one of its steps. No later step runs. */
 function killAtStep(journal: Journal, { death }: Call, die: () => void): Journal {
   let alive = true;
   const step =

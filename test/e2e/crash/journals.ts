@@ -33,7 +33,7 @@ export async function openJournal(
       };
       const journal = sqliteJournal(watched, { lease });
       return {
-        journal: kind === 'sqlite' ? journal : freeingExpiredKeys(journal),
+        journal: kind === 'sqlite' ? journal : freeExpiredKeys(journal),
         close: async () => database.close(),
       };
     }
@@ -68,8 +68,8 @@ async function openPool(connectionString: string) {
   return new Pool({ connectionString, max: 4 });
 }
 
-/** A journal with the obvious mistake: it takes an expired lease as proof that nothing was sent. */
-function freeingExpiredKeys(journal: Journal): Journal {
+/** Creates a journal with the obvious mistake: it takes an expired lease as proof that nothing was sent. */
+function freeExpiredKeys(journal: Journal): Journal {
   return {
     ...journal,
     async claim(key, intent) {

@@ -19,7 +19,7 @@ interface RunningWorker {
   readonly killPlan: KillPlan;
   /** How often it reached its kill point at the service. */
   reached: number;
-  /** Whether it did not reach its kill point in time. */
+  /** Whether it missed the deadline for its kill point. */
   isOverdue: boolean;
 }
 
@@ -87,7 +87,7 @@ export class WorkerPool {
     return 'killed';
   }
 
-  /** Kills or continues a worker from outside, when its messages say that it is time. */
+  /** Kills or continues a worker from outside, after the message that its plan waits for. */
   #followPlan(worker: RunningWorker, lease: number): void {
     const { process: child, killPlan } = worker;
     const schedule = (delay: number, act: () => void) => {

@@ -18,11 +18,11 @@ import { nothingHappens, type Story, stories } from './stories.ts';
 
 const blocks = pages.flatMap(blocksOf);
 // The short run covers only the README.
-const tried = chooseSize(
+const sampled = chooseSize(
   blocks.filter(({ page }) => page === 'README.md'),
   blocks,
 );
-const faults = faultsOf(tried);
+const faults = faultsOf(sampled);
 const titleOf = ({ page, heading }: Block) => `${page}, ${heading}`;
 const storiesOf = (block: Block) => stories[titleOf(block)] ?? [nothingHappens];
 
@@ -41,7 +41,7 @@ test('has a block for every story', () => {
   expect(titles).toEqual(expect.arrayContaining(Object.keys(stories)));
 });
 
-describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, block) => {
+describe.each(sampled.map((block) => [titleOf(block), block] as const))('%s', (_, block) => {
   test('compiles with the options of a strict consumer', () => {
     expect(faults.get(block)).toEqual([]);
   });
@@ -62,9 +62,9 @@ describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, 
   }
 
   test('takes each step that it shows in one of its stories', () => {
-    const told = storiesOf(block).flatMap((story) => story.told ?? []);
+    const actions = storiesOf(block).flatMap((story) => story.actions ?? []);
     const steps = new Set(block.code.match(STEPS));
-    expect([...steps].filter((step) => !told.some((line) => line.startsWith(`${step} `)))).toEqual([]);
+    expect([...steps].filter((step) => !actions.some((line) => line.startsWith(`${step} `)))).toEqual([]);
   });
 
   test.each(storiesOf(block).map((story) => [story.where, story] as const))(
@@ -72,7 +72,7 @@ describe.each(tried.map((block) => [titleOf(block), block] as const))('%s', (_, 
     async (__, story) => {
       const { scene, printed } = await play(block, story);
       expect(findFalseComments(block, printed)).toEqual([]);
-      expect(scene.told).toEqual(story.told ?? []);
+      expect(scene.actions).toEqual(story.actions ?? []);
       if (story.printed) expect(printed.map(({ text }) => text)).toEqual(story.printed);
       if (story.charges !== undefined) expect(scene.mock.charges).toHaveLength(story.charges);
       scene.mock.expectNoDoubleCharge();

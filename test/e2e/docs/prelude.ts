@@ -11,7 +11,7 @@ interface Order {
   readonly chargedAt: number;
 }
 
-/** The parts of Express that the pages use. It types a body as whatever JSON may hold. */
+/** The parts of Express that the pages use. It types a body as whatever JSON can hold. */
 interface IncomingRequest {
   readonly body?: ReturnType<typeof JSON.parse>;
 }
@@ -20,7 +20,7 @@ interface OutgoingResponse {
 }
 type Handler = (request: IncomingRequest, response: OutgoingResponse, next: () => void) => void;
 
-/** What the prose assumes: a block may use these names, and one that declares a name itself means its own. */
+/** What the pages assume: a block can use these names. A block that declares one of them uses its own. */
 export interface Names {
   order: Order;
   customer: Pick<ChargeMobileMoneyInput, 'customer_email' | 'phone' | 'network'>;
@@ -58,24 +58,24 @@ export const assumedNames = [
   'checkLater',
 ] as const satisfies (keyof Names)[];
 
-/** What a block did, for the test to see. */
+/** What a block did, for the test to read. */
 export interface Scene {
   readonly names: Omit<Names, 'pool'>;
   readonly mock: MockPayments;
-  /** The steps of the shop that were taken, such as `fulfil order-17`. */
-  readonly told: string[];
+  /** The actions of the shop, such as `fulfil order-17`. */
+  readonly actions: string[];
   /** Posts to a route that the block has opened. */
   post(path: string, body: object): void;
 }
 
 /** A shop with one order whose payment is pending for a minute, and the service behind it. */
 export async function setScene(mock: MockPayments): Promise<Scene> {
-  const told: string[] = [];
-  const tell =
+  const actions: string[] = [];
+  const record =
     (step: string) =>
     async ({ id }: Order, more?: Error | string) => {
       const detail = more instanceof Error ? more.name : more;
-      told.push([step, `order-${id}`, ...(detail === undefined ? [] : [detail])].join(' '));
+      actions.push([step, `order-${id}`, ...(detail === undefined ? [] : [detail])].join(' '));
     };
   const routes = new Map<string, Handler[]>();
   const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
@@ -91,19 +91,19 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     secrets: { get: async () => mock.apiKey },
     express: { json: (): Handler => (_request, _response, next) => next() },
     app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },
-    fulfil: tell('fulfil'),
-    release: tell('release'),
-    holdForReview: tell('holdForReview'),
-    showPaymentFailed: tell('showPaymentFailed'),
-    retryLater: tell('retryLater'),
-    checkLater: tell('checkLater'),
+    fulfil: record('fulfil'),
+    release: record('release'),
+    holdForReview: record('holdForReview'),
+    showPaymentFailed: record('showPaymentFailed'),
+    retryLater: record('retryLater'),
+    checkLater: record('checkLater'),
   };
   return {
     names,
     mock,
-    told,
+    actions,
     post(path, body) {
-      const response = { sendStatus: (status: number) => void told.push(`answer ${status}`) };
+      const response = { sendStatus: (status: number) => void actions.push(`respond ${status}`) };
       const [first, ...others] = routes.get(path) ?? [];
       const next = () => others.shift()?.({ body }, response, next);
       first?.({ body }, response, next);

@@ -3,20 +3,20 @@ import type { Scene } from './prelude.ts';
 
 /** One run of a block: what the customer or the service does, and what must come of it. */
 export interface Story {
-  /** Reads on from "runs where". */
+  /** Continues the title "runs if". */
   readonly where: string;
   arrange?(scene: Scene): void;
   /** What happens once the block has run. */
   afterwards?(scene: Scene): void;
-  /** The steps of the shop that must have been taken, and no others. */
-  readonly told?: readonly string[];
+  /** The exact actions that the shop must have taken. */
+  readonly actions?: readonly string[];
   /** What must have been printed: matched as `toEqual` does. */
   readonly printed?: readonly unknown[];
   /** How many charges the service must have. */
   readonly charges?: number;
 }
 
-/** The story of a block that has none of its own: it runs to its end, and takes no step of the shop. */
+/** The default story of a block: it runs to its end, and takes no action of the shop. */
 export const nothingHappens: Story = { where: 'all is well' };
 
 const refused = { kind: 'status', status: 422 } as const;
@@ -27,35 +27,35 @@ const accepted: Story = { where: 'the charge is accepted', charges: 1 };
 const refusal: Story = {
   where: 'the service refuses the charge',
   arrange: ({ mock }) => mock.fault('chargeMobileMoney', refused),
-  told: ['showPaymentFailed order-17'],
+  actions: ['showPaymentFailed order-17'],
   charges: 0,
 };
 const inDoubt: Story = {
-  where: 'the answer to the charge is lost',
+  where: 'the response to the charge is lost',
   arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
-  told: ['holdForReview order-17 OutcomeUnknownError'],
+  actions: ['holdForReview order-17 OutcomeUnknownError'],
   charges: 1,
 };
 const rateLimited: Story = {
   where: 'the service is busy for a minute',
   arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
-  told: ['retryLater order-17'],
+  actions: ['retryLater order-17'],
   charges: 0,
 };
 
 const approved: Story = {
   where: 'the customer approves',
   arrange: ({ mock, names }) => mock.settleAfter(names.reference, 20_000, 'success'),
-  told: ['fulfil order-17'],
+  actions: ['fulfil order-17'],
 };
 const declined: Story = {
   where: 'the customer declines',
   arrange: ({ mock, names }) => mock.settleAfter(names.reference, 20_000, 'failed'),
-  told: ['release order-17'],
+  actions: ['release order-17'],
 };
 const silent: Story = {
   where: 'the customer does nothing',
-  told: ['checkLater order-17 TXN-000001'],
+  actions: ['checkLater order-17 TXN-000001'],
 };
 
 /** By page and heading. Every step of the shop that a block shows has to be taken in one of its stories. */
@@ -98,13 +98,13 @@ export const stories: Record<string, readonly Story[]> = {
     rateLimited,
     { ...inDoubt, printed: [expect.stringMatching(/^outcome unknown undefined ConnectionError/)] },
   ],
-  'docs/waiting.md, Wait for the final status': [{ ...approved, told: [], printed: ["'success'"] }],
+  'docs/waiting.md, Wait for the final status': [{ ...approved, actions: [], printed: ["'success'"] }],
   'docs/waiting.md, Choose a deadline, and handle its end': [approved, declined, silent],
   'docs/waiting.md, Continue after a restart': [
     {
       where: 'the customer has approved',
       arrange: ({ mock, names }) => mock.approve(names.reference),
-      told: ['fulfil order-17'],
+      actions: ['fulfil order-17'],
     },
     {
       where: 'the service refuses to say',
@@ -119,7 +119,7 @@ export const stories: Record<string, readonly Story[]> = {
         mock.approve(names.reference);
         mock.fault('verify', { kind: 'wrongAmount', amount: '2.55' });
       },
-      told: ['holdForReview order-17 TransactionMismatchError'],
+      actions: ['holdForReview order-17 TransactionMismatchError'],
     },
   ],
   'docs/waiting.md, Handle webhooks': [
@@ -130,12 +130,12 @@ export const stories: Record<string, readonly Story[]> = {
         post('/webhooks/payments', { data: { reference: names.reference } });
         expect(names.payments.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
       },
-      told: ['answer 204'],
+      actions: ['respond 204'],
     },
     {
       where: 'a webhook comes in that says nothing',
       afterwards: ({ post }) => post('/webhooks/payments', {}),
-      told: ['answer 204'],
+      actions: ['respond 204'],
     },
   ],
 };

@@ -1,7 +1,7 @@
 export const moduleSystems = ['module', 'commonjs'] as const;
 export type ModuleSystem = (typeof moduleSystems)[number];
 
-/** The file name of a program. Its ending tells a runtime the module system. */
+/** The file name of a program. Its extension selects the module system of the runtime. */
 export const fileNames = { module: 'program.mjs', commonjs: 'program.cjs' } as const;
 
 /** Returns the lines that load modules under these names, such as `{ main: 'payment-collection-client' }`. */

@@ -22,7 +22,7 @@ export async function startRefusingService(
     const isCharge = request.method === 'POST';
     request.resume().on('end', () => {
       if (isCharge) seen.charges++;
-      // Over HTTP/1.1 it is a request of `node:http`, whatever the types say.
+      // Over HTTP/1.1 it is a request of `node:http`, despite its type.
       if (isCharge && request.httpVersion === '2.0' && !seen.hasFaulted) return refuse(request);
       if (isCharge) seen.charged++;
       response.setHeader('content-type', 'application/json');

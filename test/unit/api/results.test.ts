@@ -5,14 +5,14 @@ import { charge, payment, sendJson, startService, successBodies } from '../../he
 
 const REFERENCE = 'TXN-8f2c61d0';
 
-/** A client whose service responds to everything with the same body. */
-async function answeredWith(body: unknown) {
+/** Creates a client whose service responds to everything with the same body. */
+async function createClientWith(body: unknown) {
   const service = await startService((response) => sendJson(response, 200, body));
   return service.client();
 }
 
 /** As text, because JavaScript drops some keys that JSON can hold. */
-async function answeredWithText(text: string) {
+async function createClientWithText(text: string) {
   const service = await startService((response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(text);
@@ -21,10 +21,10 @@ async function answeredWithText(text: string) {
 }
 
 const verifyWith = async (data: object): Promise<Transaction> =>
-  (await answeredWith(successBodies.verify(data))).verify(REFERENCE);
+  (await createClientWith(successBodies.verify(data))).verify(REFERENCE);
 
 test('initialize returns the data, and nothing of the envelope', async () => {
-  const client = await answeredWith({
+  const client = await createClientWith({
     ...successBodies.initialize(),
     message: 'Created',
     meta: { version: 1 },
@@ -35,13 +35,16 @@ test('initialize returns the data, and nothing of the envelope', async () => {
 });
 
 test('verify returns the status of the payment, not of the envelope', async () => {
-  const client = await answeredWith({ ...successBodies.verify({ status: 'failed' }), message: 'Retrieved' });
+  const client = await createClientWith({
+    ...successBodies.verify({ status: 'failed' }),
+    message: 'Retrieved',
+  });
   const transaction = await client.verify(REFERENCE);
   expect(transaction).toStrictEqual(successBodies.verify({ status: 'failed' }).data);
 });
 
 test("chargeMobileMoney returns the data and the envelope's message", async () => {
-  const client = await answeredWith(successBodies.chargeMobileMoney());
+  const client = await createClientWith(successBodies.chargeMobileMoney());
   const { data, message } = successBodies.chargeMobileMoney();
   await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
     ...data,
@@ -54,7 +57,7 @@ test.each([[{}], [{ message: null }], [{ message: 5 }], [{ message: { text: 'sen
   'returns an accepted charge whatever its message is: %j',
   async (message) => {
     const { status, data } = successBodies.chargeMobileMoney();
-    const client = await answeredWith({ status, data, ...message });
+    const client = await createClientWith({ status, data, ...message });
     await expect(client.chargeMobileMoney(charge)).resolves.toStrictEqual({
       ...data,
       message: '',
@@ -71,9 +74,9 @@ test('keeps undocumented fields on every result', async () => {
     raw_status: 'x',
     constructor: 'y',
   };
-  const started = await (await answeredWith(successBodies.initialize(extra))).initialize(payment);
+  const started = await (await createClientWith(successBodies.initialize(extra))).initialize(payment);
   expect(started).toEqual({ ...successBodies.initialize().data, ...extra, replayed: false });
-  const charged = await (await answeredWith(successBodies.chargeMobileMoney(extra))).chargeMobileMoney(
+  const charged = await (await createClientWith(successBodies.chargeMobileMoney(extra))).chargeMobileMoney(
     charge,
   );
   expect(charged).toMatchObject({ ...successBodies.chargeMobileMoney().data, ...extra });
@@ -99,7 +102,7 @@ test.each([
   '__proto__',
 ])('reads the undocumented status %j as unrecognised, and keeps it', async (status) => {
   expect(await verifyWith({ status })).toMatchObject({ status: 'unrecognised', raw_status: status });
-  const client = await answeredWith(successBodies.chargeMobileMoney({ status }));
+  const client = await createClientWith(successBodies.chargeMobileMoney({ status }));
   const charged = await client.chargeMobileMoney(charge);
   expect(charged).toMatchObject({ status: 'unrecognised', raw_status: status, reference: REFERENCE });
 });
@@ -110,7 +113,7 @@ test.each([undefined, null, '', 0, 1795256100, true, [], {}, ['2026-11-21T10:15:
   'reads a success whose paid_at is %j with a paid_at of null',
   async (paid_at) => {
     const { paid_at: _, ...data } = withoutTime;
-    const client = await answeredWith({
+    const client = await createClientWith({
       status: true,
       data: paid_at === undefined ? data : { ...data, paid_at },
     });
@@ -129,7 +132,7 @@ test('keeps the paid_at of the service, whatever the status', async () => {
 });
 
 test('keeps amount and currency of a response as they were written', async () => {
-  const client = await answeredWith(successBodies.initialize({ amount: '25.5', currency: 'ghs' }));
+  const client = await createClientWith(successBodies.initialize({ amount: '25.5', currency: 'ghs' }));
   await expect(client.initialize(payment)).resolves.toMatchObject({ amount: '25.5', currency: 'ghs' });
 });
 
@@ -138,14 +141,14 @@ test('reads __proto__ in a response as a field, and pollutes nothing', async () 
   const envelope = (data: string) => `{${proto},"status":true,"data":{${proto},${data}}}`;
   const inner = (data: object) => JSON.stringify(data).slice(1, -1);
   const results = [
-    await (await answeredWithText(envelope(inner(successBodies.initialize().data)))).initialize(payment),
-    await (await answeredWithText(envelope(inner(successBodies.chargeMobileMoney().data)))).chargeMobileMoney(
-      charge,
-    ),
-    await (await answeredWithText(envelope(inner(successBodies.verify().data)))).verify(REFERENCE),
-    await (await answeredWithText(envelope(inner(successBodies.verify({ status: 'reversed' }).data)))).verify(
-      REFERENCE,
-    ),
+    await (await createClientWithText(envelope(inner(successBodies.initialize().data)))).initialize(payment),
+    await (
+      await createClientWithText(envelope(inner(successBodies.chargeMobileMoney().data)))
+    ).chargeMobileMoney(charge),
+    await (await createClientWithText(envelope(inner(successBodies.verify().data)))).verify(REFERENCE),
+    await (
+      await createClientWithText(envelope(inner(successBodies.verify({ status: 'reversed' }).data)))
+    ).verify(REFERENCE),
   ];
   for (const result of results) {
     expectFields(result, JSON.parse(`{${proto}}`));
@@ -160,7 +163,7 @@ test('reads the last of two JSON keys, in the result and its check', async () =>
     '{',
     '{"status":"failed","amount":"1.00",',
   );
-  const client = await answeredWithText(`{"status":false,"status":true,"data":${data}}`);
+  const client = await createClientWithText(`{"status":false,"status":true,"data":${data}}`);
   const expected = { amount: '25.50', currency: 'GHS' };
   await expect(client.verify(REFERENCE, { expect: expected })).resolves.toMatchObject({
     status: 'success',

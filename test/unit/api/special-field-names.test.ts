@@ -33,8 +33,8 @@ const extraFields = (name: string, value: string) =>
 const withExtra = (body: { data: object }, extra: string) =>
   JSON.stringify(body).replace('"data":{', `"data":{${extra},`);
 
-/** A service that responds to everything with the same text. */
-const answering = (text: string, status = 200) =>
+/** Starts a service that responds to everything with the same text. */
+const startServiceWith = (text: string, status = 200) =>
   startService((response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(text);
@@ -51,7 +51,7 @@ function expectExtraFields(found: unknown, name: string, value: string) {
 describe('a response field named', () => {
   test.each(fields)('%s is kept on each result: %s', async (name, value) => {
     for (const operation of [...posts, 'verify'] as const) {
-      const service = await answering(withExtra(successBodies[operation](), extraFields(name, value)));
+      const service = await startServiceWith(withExtra(successBodies[operation](), extraFields(name, value)));
       const result = await calls[operation](service.client());
       expectExtraFields(result, name, value);
       expect(result).toMatchObject({ reference: REFERENCE, amount: '25.50' });
@@ -62,7 +62,7 @@ describe('a response field named', () => {
     const value = '{"status":"success"}';
     for (const operation of ['chargeMobileMoney', 'verify'] as const) {
       const text = withExtra(successBodies[operation]({ status: 'reversed' }), extraFields(name, value));
-      const result = await calls[operation]((await answering(text)).client());
+      const result = await calls[operation]((await startServiceWith(text)).client());
       expectExtraFields(result, name, value);
       expect(result).toMatchObject({ status: 'unrecognised', raw_status: 'reversed' });
     }
@@ -70,7 +70,7 @@ describe('a response field named', () => {
 
   test.each(names)('%s is kept by waits, watch, reconcile and check', async (name) => {
     const value = '{"status":"failed"}';
-    const service = await answering(withExtra(successBodies.verify(), extraFields(name, value)));
+    const service = await startServiceWith(withExtra(successBodies.verify(), extraFields(name, value)));
     const client = service.client();
     const seen: unknown[] = [];
     const onPoll = ({ transaction }: Poll) => seen.push(transaction);
@@ -85,7 +85,7 @@ describe('a response field named', () => {
 
   test.each(names)('%s survives JSON and the exported schema', async (name) => {
     const value = '{"status":"failed"}';
-    const service = await answering(withExtra(successBodies.verify(), extraFields(name, value)));
+    const service = await startServiceWith(withExtra(successBodies.verify(), extraFields(name, value)));
     const transaction = await service.client().verify(REFERENCE);
     expectExtraFields(transactionSchema.parse(JSON.parse(JSON.stringify(transaction))), name, value);
     expectExtraFields(transactionSchema.parse(transaction), name, value);
@@ -95,7 +95,7 @@ describe('a response field named', () => {
   test.each(names)('%s is stored in the journal and replayed from it', async (name) => {
     const value = '{"status":"failed"}';
     for (const operation of posts) {
-      const service = await answering(withExtra(successBodies[operation](), extraFields(name, value)));
+      const service = await startServiceWith(withExtra(successBodies[operation](), extraFields(name, value)));
       const store = memoryStore();
       const client = () => service.client({ journal: createJournal(store) });
       const options = { idempotencyKey: 'order-17' };
@@ -112,7 +112,7 @@ describe('a response field named', () => {
 
   test.each(names)('%s is kept on the transaction of a mismatch', async (name) => {
     const value = '{"amount":"99.00"}';
-    const service = await answering(withExtra(successBodies.verify(), extraFields(name, value)));
+    const service = await startServiceWith(withExtra(successBodies.verify(), extraFields(name, value)));
     const failure = await catchError(service.client().verify(REFERENCE, { expect: { amount: '99.00' } }));
     if (!(failure instanceof TransactionMismatchError)) throw failure;
     expectExtraFields(failure.transaction, name, value);
@@ -121,7 +121,7 @@ describe('a response field named', () => {
   test.each(fields)('%s is kept on the body of an error: %s', async (name, value) => {
     const text = `{${extraFields(name, value)},"message":"No such network","errors":{"${name}":"is wrong"}}`;
     for (const operation of [...posts, 'verify'] as const) {
-      const service = await answering(text, 422);
+      const service = await startServiceWith(text, 422);
       const failure = await catchError(calls[operation](service.client()));
       if (!(failure instanceof APIError)) throw failure;
       expectExtraFields(failure.body, name, value);
@@ -136,7 +136,7 @@ describe('a response field named', () => {
   test.each(names)('%s never replaces a field that is missing', async (name) => {
     const value = '{"reference":"TXN-1","status":"success","amount":"25.50","currency":"GHS"}';
     const text = `{"${name}":{"status":true},"status":true,"data":{"${name}":${value}}}`;
-    const failure = await catchError((await answering(text)).client().verify(REFERENCE));
+    const failure = await catchError((await startServiceWith(text)).client().verify(REFERENCE));
     expect(failure).toMatchObject({ name: 'UnexpectedResponseError', outcome: null });
   });
 });
@@ -145,7 +145,7 @@ describe('an extraBody field named', () => {
   test.each(fields)('%s is sent unchanged: %s', async (name, value) => {
     const extraBody = JSON.parse(`{${extraFields(name, value)}}`);
     for (const operation of posts) {
-      const service = await answering(JSON.stringify(successBodies[operation]()));
+      const service = await startServiceWith(JSON.stringify(successBodies[operation]()));
       const client = service.client();
       await (operation === 'initialize'
         ? client.initialize(payment, { extraBody })
@@ -157,7 +157,7 @@ describe('an extraBody field named', () => {
   });
 
   test.each(names)('%s is other input under the same idempotencyKey', async (name) => {
-    const service = await answering(JSON.stringify(successBodies.chargeMobileMoney()));
+    const service = await startServiceWith(JSON.stringify(successBodies.chargeMobileMoney()));
     const client = service.client({ journal: createJournal(memoryStore()) });
     const send = (value: string) =>
       client.chargeMobileMoney(charge, {
@@ -179,7 +179,7 @@ describe('an extraBody field named', () => {
 });
 
 test.each(names)('refuses an input field named %s, and sends nothing', async (name) => {
-  const service = await answering(JSON.stringify(successBodies.initialize()));
+  const service = await startServiceWith(JSON.stringify(successBodies.initialize()));
   const input = JSON.parse(JSON.stringify(payment).replace('{', `{"${name}":"x",`));
   const failure = await catchError(service.client().initialize(input));
   if (!(failure instanceof PaymentsError)) throw failure;

@@ -102,12 +102,15 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ],
 ];
 
-test.each(refused)('the constructor refuses %s, and tells what to do', (_, options, message) => {
-  const error = refusalOf(options);
-  expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
-  expect(error.message).toMatch(message);
-  expectNoKey(error);
-});
+test.each(refused)(
+  'refuses %s in the constructor, with a message that names a fix',
+  (_, options, message) => {
+    const error = refusalOf(options);
+    expect(error).toMatchObject({ code: 'configuration_error', outcome: 'not_sent', retryable: false });
+    expect(error.message).toMatch(message);
+    expectNoKey(error);
+  },
+);
 
 /** What client and call have in common. */
 const refusedInBoth: [name: string, options: object, message: RegExp][] = [
@@ -163,11 +166,14 @@ const refusedInBoth: [name: string, options: object, message: RegExp][] = [
   ['headers as text', { headers: 'x-a: b' }, /headers must be an object/],
 ];
 
-test.each(refusedInBoth)('the constructor refuses %s, and tells what to do', (_, options, message) => {
-  const error = refusalOf({ ...good, ...options });
-  expect(error.message).toMatch(message);
-  expectNoKey(error);
-});
+test.each(refusedInBoth)(
+  'refuses %s in the constructor, with a message that names a fix',
+  (_, options, message) => {
+    const error = refusalOf({ ...good, ...options });
+    expect(error.message).toMatch(message);
+    expectNoKey(error);
+  },
+);
 
 const refusedInCalls: typeof refusedInBoth = [
   ...refusedInBoth,
@@ -175,7 +181,7 @@ const refusedInCalls: typeof refusedInBoth = [
   ['an AbortController as signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
 ];
 
-test.each(refusedInCalls)('a call refuses %s, and sends nothing', async (_, options, message) => {
+test.each(refusedInCalls)('refuses %s in a call, and sends nothing', async (_, options, message) => {
   const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client();
   const calls = {

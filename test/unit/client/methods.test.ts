@@ -13,15 +13,15 @@ import {
 
 const operations = [...posts, 'verify'] as const;
 
-const answering = (body: unknown) => startService((response) => sendJson(response, 200, body));
+const startServiceWith = (body: unknown) => startService((response) => sendJson(response, 200, body));
 
 const verifying = async (data: object) => {
-  const service = await answering(successBodies.verify(data));
+  const service = await startServiceWith(successBodies.verify(data));
   return service.client().verify(REFERENCE);
 };
 
 test('returns the data under the names of the wire', async () => {
-  const initialized = await (await answering(successBodies.initialize())).client().initialize(payment);
+  const initialized = await (await startServiceWith(successBodies.initialize())).client().initialize(payment);
   expect(initialized).toEqual({
     reference: REFERENCE,
     checkout_url: `https://pay.example/checkout/${REFERENCE}`,
@@ -34,14 +34,16 @@ test('returns the data under the names of the wire', async () => {
 
 test('chargeMobileMoney returns the message, or an empty one', async () => {
   const { message, data } = successBodies.chargeMobileMoney();
-  const charged = await (await answering({ status: true, message, data })).client().chargeMobileMoney(charge);
+  const charged = await (await startServiceWith({ status: true, message, data }))
+    .client()
+    .chargeMobileMoney(charge);
   expect(charged).toEqual({ ...data, message, replayed: false });
-  const silent = await (await answering({ status: true, data })).client().chargeMobileMoney(charge);
+  const silent = await (await startServiceWith({ status: true, data })).client().chargeMobileMoney(charge);
   expect(silent).toEqual({ ...data, message: '', replayed: false });
 });
 
 test.each(posts)('%s ignores a field replayed of the service', async (operation) => {
-  const service = await answering(successBodies[operation]({ replayed: true }));
+  const service = await startServiceWith(successBodies[operation]({ replayed: true }));
   expect(await calls[operation](service.client())).toMatchObject({ replayed: false });
 });
 
@@ -72,7 +74,7 @@ describe('a transaction', () => {
   test('keeps unknown extra fields', async () => {
     const extra = { channel: 'momo', fees: { amount: '0.25' }, tags: [null] };
     expect(await verifying(extra)).toEqual({ ...successBodies.verify().data, ...extra });
-    const service = await answering(successBodies.initialize(extra));
+    const service = await startServiceWith(successBodies.initialize(extra));
     expect(await service.client().initialize(payment)).toMatchObject(extra);
   });
 });
@@ -88,7 +90,7 @@ test.each([
 });
 
 test('reads PAYMENTS_API_KEY and PAYMENTS_BASE_URL by default', async () => {
-  const service = await answering(successBodies.initialize());
+  const service = await startServiceWith(successBodies.initialize());
   vi.stubEnv('PAYMENTS_API_KEY', 'sk_test_environment');
   vi.stubEnv('PAYMENTS_BASE_URL', service.baseUrl);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -115,7 +117,7 @@ test.each(operations)('%s accepts signal, timeout, maxRetries and headers', asyn
 });
 
 test.each(operations)('%s refuses an unknown option, and sends nothing', async (operation) => {
-  const service = await answering(successBodies[operation]());
+  const service = await startServiceWith(successBodies[operation]());
   const options = { retries: 3 } as object;
   const failure = await catchError(calls[operation](service.client(), options));
   expect(failure).toBeInstanceOf(ConfigurationError);
@@ -129,7 +131,7 @@ test.each(operations)('%s refuses an unknown option, and sends nothing', async (
 });
 
 test('refuses an idempotencyKey without a journal', async () => {
-  const service = await answering(successBodies.chargeMobileMoney());
+  const service = await startServiceWith(successBodies.chargeMobileMoney());
   for (const operation of posts) {
     const options = { idempotencyKey: 'order-17' } as object;
     const failure = await catchError(calls[operation](service.client(), options));
@@ -140,7 +142,7 @@ test('refuses an idempotencyKey without a journal', async () => {
 });
 
 test.each(operations)('after close(), %s throws ClosedError and sends nothing', async (operation) => {
-  const service = await answering(successBodies[operation]());
+  const service = await startServiceWith(successBodies[operation]());
   const client = service.client();
   client.close();
   const failure = await catchError(calls[operation](client));
@@ -156,7 +158,7 @@ test.each(operations)('after close(), %s throws ClosedError and sends nothing', 
 });
 
 test('closes a client that is disposed of', async () => {
-  const service = await answering(successBodies.verify());
+  const service = await startServiceWith(successBodies.verify());
   let kept: PaymentsClient;
   {
     using client = service.client();

@@ -15,7 +15,7 @@ const reasons: [string, unknown][] = [
 ];
 
 test.each(reasons)(
-  'a signal that is aborted already: nothing is sent, and the call rejects with its reason, %s',
+  'sends nothing if the signal is already aborted, and rejects with %s',
   async (_what, reason) => {
     const service = await startService((response) => sendJson(response, 200, {}));
     for (const operation of operations) {
@@ -57,7 +57,7 @@ describe('an abort in flight', () => {
   );
 
   test.each(parts)(
-    '%s of a POST is OutcomeUnknownError with the reason, unchanged, as its cause',
+    'throws OutcomeUnknownError with the reason as cause: %s of a POST',
     async (_when, part) => {
       for (const [, reason] of reasons) {
         for (const operation of posts) {
@@ -115,23 +115,20 @@ describe('an abort in flight', () => {
   });
 });
 
-test.each(operations)(
-  'an abort during the delay before a retry of %s rejects at once with the reason',
-  async (operation) => {
-    const reason = new Error('the customer left');
-    const abort = new AbortController();
-    const service = await startService((response) => sendJson(response, 429, {}, { 'retry-after': '25' }));
-    const onEvent = ({ type }: PaymentsEvent) => {
-      if (type === 'retry') setTimeout(() => abort.abort(reason), 20);
-    };
-    const client = service.client({ maxRetries: 3, onEvent });
-    expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
-    expect(service.requests).toHaveLength(1);
-  },
-);
+test.each(operations)('rejects %s at once if aborted during the delay before a retry', async (operation) => {
+  const reason = new Error('the customer left');
+  const abort = new AbortController();
+  const service = await startService((response) => sendJson(response, 429, {}, { 'retry-after': '25' }));
+  const onEvent = ({ type }: PaymentsEvent) => {
+    if (type === 'retry') setTimeout(() => abort.abort(reason), 20);
+  };
+  const client = service.client({ maxRetries: 3, onEvent });
+  expect(await catchError(calls[operation](client, { signal: abort.signal }))).toBe(reason);
+  expect(service.requests).toHaveLength(1);
+});
 
 test.each(operations)(
-  'an abort while the apiKey function is pending rejects %s with the reason, and nothing is sent',
+  'rejects %s and sends nothing if aborted while apiKey is pending',
   async (operation) => {
     const reason = new Error('the customer left');
     const abort = new AbortController();
@@ -147,7 +144,7 @@ test.each(operations)(
 );
 
 test.each(operations)(
-  'an abort in the moment before %s would leave rejects with the reason, and nothing is sent',
+  'rejects %s and sends nothing if aborted right before the request',
   async (operation) => {
     const reason = new Error('the customer left');
     const abort = new AbortController();
@@ -162,19 +159,16 @@ test.each(operations)(
   },
 );
 
-test.each(operations)(
-  'an abort right after %s was called rejects with the reason, and nothing is sent',
-  async (operation) => {
-    const reason = new Error('the customer left');
-    const abort = new AbortController();
-    const service = await startService((response) => sendJson(response, 200, {}));
-    const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
-    if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
-    else abort.abort(reason);
-    expect(await call).toBe(reason);
-    expect(service.requests).toEqual([]);
-  },
-);
+test.each(operations)('rejects %s and sends nothing if aborted right after the call', async (operation) => {
+  const reason = new Error('the customer left');
+  const abort = new AbortController();
+  const service = await startService((response) => sendJson(response, 200, {}));
+  const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
+  if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
+  else abort.abort(reason);
+  expect(await call).toBe(reason);
+  expect(service.requests).toEqual([]);
+});
 
 test('ignores an abort after the result', async () => {
   const abort = new AbortController();

@@ -16,9 +16,9 @@ test.each([
   ['async', async (key: string) => key],
 ])('calls a %s apiKey function for each request', async (_kind, give) => {
   const service = await startWholeService();
-  let asked = 0;
-  const client = service.client({ apiKey: () => give(`sk_live_rotated${++asked}`) });
-  expect(asked).toBe(0);
+  let keyCalls = 0;
+  const client = service.client({ apiKey: () => give(`sk_live_rotated${++keyCalls}`) });
+  expect(keyCalls).toBe(0);
   await client.initialize(payment);
   await client.verify('TXN-8f2c61d0');
   expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
@@ -29,8 +29,8 @@ test('calls the apiKey function again for each retry', async () => {
     count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies.initialize()),
   );
   vi.spyOn(Math, 'random').mockReturnValue(0);
-  let asked = 0;
-  const client = service.client({ apiKey: () => `sk_live_rotated${++asked}`, maxRetries: 1 });
+  let keyCalls = 0;
+  const client = service.client({ apiKey: () => `sk_live_rotated${++keyCalls}`, maxRetries: 1 });
   await client.initialize(payment);
   expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
 });
@@ -44,22 +44,19 @@ test.each<[string, () => unknown]>([
   ['a key with a line break', async () => 'sk_test_4vK9qLm2Xw7RtZ\n'],
   ['a key with a space', () => 'Bearer sk_test_4vK9qLm2Xw7RtZ'],
   ['a key that is not ASCII', () => 'sk_test_4vK9qLm2Xw7RtŽ'],
-])(
-  'an apiKey function that gives %s is ConfigurationError not_sent, and nothing is sent',
-  async (_what, give) => {
-    const service = await startWholeService();
-    const client = service.client({ apiKey: give as () => string });
-    const failure = await catchError(client.chargeMobileMoney(charge));
-    expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(failure).toMatchObject({
-      code: 'configuration_error',
-      operation: 'chargeMobileMoney',
-      outcome: 'not_sent',
-      retryable: false,
-    });
-    expect(service.requests).toEqual([]);
-  },
-);
+])('throws ConfigurationError and sends nothing if apiKey returns %s', async (_what, give) => {
+  const service = await startWholeService();
+  const client = service.client({ apiKey: give as () => string });
+  const failure = await catchError(client.chargeMobileMoney(charge));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(failure).toMatchObject({
+    code: 'configuration_error',
+    operation: 'chargeMobileMoney',
+    outcome: 'not_sent',
+    retryable: false,
+  });
+  expect(service.requests).toEqual([]);
+});
 
 test.each<[string, () => string | Promise<string>]>([
   [
@@ -69,21 +66,18 @@ test.each<[string, () => string | Promise<string>]>([
     },
   ],
   ['rejects', () => Promise.reject(new Error('the vault is sealed'))],
-])(
-  'an apiKey function that %s is ConfigurationError with that as its cause, and nothing is sent',
-  async (_how, apiKey) => {
-    const service = await startWholeService();
-    const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
-    expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(failure).toMatchObject({
-      operation: 'verify',
-      outcome: null,
-      retryable: true,
-      cause: { name: 'Error', message: 'the vault is sealed' },
-    });
-    expect(service.requests).toEqual([]);
-  },
-);
+])('throws ConfigurationError and sends nothing if the apiKey function %s', async (_how, apiKey) => {
+  const service = await startWholeService();
+  const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(failure).toMatchObject({
+    operation: 'verify',
+    outcome: null,
+    retryable: true,
+    cause: { name: 'Error', message: 'the vault is sealed' },
+  });
+  expect(service.requests).toEqual([]);
+});
 
 test.each([
   ['undefined', undefined],
@@ -111,7 +105,7 @@ test('throws ConfigurationError if the apiKey function hangs', async () => {
   expect(service.requests).toEqual([]);
 });
 
-test('does not use a key that comes after the timeout', async () => {
+test('does not use a key that arrives after the timeout', async () => {
   const service = await startWholeService();
   let give: (key: string) => void = () => {};
   const late = new Promise<string>((resolve) => {
@@ -142,9 +136,9 @@ test('gives the request its whole timeout after a slow key', async () => {
 test('retries an apiKey function that fails, up to maxRetries', async () => {
   const { delays, onEvent } = skipRetryDelays();
   const service = await startWholeService();
-  let asked = 0;
+  let keyCalls = 0;
   const apiKey = () => {
-    if (++asked < 3) throw new Error('the vault is sealed');
+    if (++keyCalls < 3) throw new Error('the vault is sealed');
     return 'sk_live_unsealed';
   };
   const client = service.client({ apiKey, onEvent, maxRetries: 2 });

@@ -28,19 +28,19 @@ async function growthDuring(work: () => Promise<unknown>): Promise<number> {
   };
   const before = used();
   let most = 0;
-  const look = () => {
+  const sample = () => {
     const now = used();
     most = Math.max(most, now.rss - before.rss, now.arrayBuffers - before.arrayBuffers);
   };
-  const timer = setInterval(look, 1);
+  const timer = setInterval(sample, 1);
   await work();
-  look();
+  sample();
   clearInterval(timer);
   return most;
 }
 
 const json = (operation: OperationName) => JSON.stringify(successBodies[operation]());
-/** A right answer, were it not for the text that never ends. */
+/** A valid response, except for a text that never ends. */
 const opening = (operation: OperationName) => `${json(operation).slice(0, -1)},"more":"`;
 
 const expected = {

@@ -6,7 +6,7 @@ import { createClientFor } from '../../helpers/raw-service.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
-/** A service that asks for patience once, and takes what comes then. */
+/** Starts a service that responds 429 once, and accepts later requests. */
 const busyOnce = () =>
   startService((response, { method }, count) => {
     if (count === 1) sendJson(response, 429, {}, { 'retry-after': '25' });
@@ -14,7 +14,7 @@ const busyOnce = () =>
       sendJson(response, 200, method === 'GET' ? successBodies.verify() : successBodies.chargeMobileMoney());
   });
 
-/** Resolves once the client says that it will try again. */
+/** Resolves when the client reports a retry. */
 function whenRetrying() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const onEvent = ({ type }: PaymentsEvent) => {
@@ -24,7 +24,7 @@ function whenRetrying() {
 }
 
 test.each(['verify', 'charge', 'charge with a key'])(
-  'close() ends the pause before another try of a %s at once, and nothing is sent afterwards',
+  'ends the delay before a retry of a %s on close(), and sends nothing',
   async (what) => {
     const service = await busyOnce();
     const { promise, onEvent } = whenRetrying();
@@ -47,18 +47,18 @@ test.each(['verify', 'charge', 'charge with a key'])(
   },
 );
 
-test('sends nothing if close() comes while the key is awaited', async () => {
+test('sends nothing if close() is called while the apiKey is pending', async () => {
   const service = await busyOnce();
-  const asked = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
   const key = Promise.withResolvers<string>();
   const client = service.client({
     apiKey: () => {
-      asked.resolve();
+      reached.resolve();
       return key.promise;
     },
   });
   const failing = catchError(client.chargeMobileMoney(charge));
-  await asked.promise;
+  await reached.promise;
   client.close();
   key.resolve('sk_live_late');
   expect(await failing).toMatchObject({ code: 'closed', outcome: 'not_sent' });
@@ -78,7 +78,7 @@ test('starts no pause if a listener of the retry calls close()', async () => {
     },
   });
   client.verify(REFERENCE).catch(ended);
-  // Several, since a response's body takes turns of its own. No timer fires in them.
+  // Several turns, because a response's body takes some. No timer fires in them.
   for (let count = 0; count < 10; count++) await flushEventLoop();
   expect(ended).toHaveBeenCalledExactlyOnceWith(expect.any(ClosedError));
   expect(vi.getTimerCount()).toBe(0);

@@ -37,7 +37,7 @@ async function prepareConnection(client: PaymentsClient, { connection }: Drop): 
   if (connection === 'reused after a charge') await client.chargeMobileMoney(charge);
 }
 
-/** A client whose fetch is seen, and answers each charge. */
+/** Creates a client with a recorded fetch that responds to each charge. */
 function seenClient(options: PaymentsClientOptions = {}) {
   const inits: FetchInit[] = [];
   const client = new PaymentsClient({

@@ -12,7 +12,7 @@ import {
 import { REFERENCE } from '../../helpers/allowed-ends.ts';
 import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 
-/** What `initialize` fails with when the service answers so. */
+/** Returns the error of `initialize` after this response. */
 async function errorFrom(body: unknown, status = 422, headers = {}): Promise<APIError> {
   const service = await startService((response) => {
     response.writeHead(status, headers);
@@ -75,20 +75,17 @@ test.each<[string, unknown, string | undefined, unknown[]]>([
   ['null', null, undefined, []],
   ['a number', 5, undefined, []],
   ['fields of other types', { message: 5, error: null, errors: [1, null, [], {}] }, undefined, []],
-])(
-  "an error body in the form of %s gives the service's words and its field errors",
-  async (_, body, message, fields) => {
-    const error = await errorFrom(body);
-    expect(error).toBeInstanceOf(InvalidRequestError);
-    expect(error).toMatchObject({
-      status: 422,
-      outcome: 'rejected',
-      serviceMessage: message,
-      fieldErrors: fields,
-    });
-    if (message) expect(error.message).toContain(message);
-  },
-);
+])("reads the service's message and field errors from %s", async (_, body, message, fields) => {
+  const error = await errorFrom(body);
+  expect(error).toBeInstanceOf(InvalidRequestError);
+  expect(error).toMatchObject({
+    status: 422,
+    outcome: 'rejected',
+    serviceMessage: message,
+    fieldErrors: fields,
+  });
+  if (message) expect(error.message).toContain(message);
+});
 
 test.each([
   [400, InvalidRequestError, 'invalid_request'],
@@ -103,7 +100,7 @@ test.each([
   [425, APIError, 'api_error'],
   [429, RateLimitError, 'rate_limited'],
   [451, APIError, 'api_error'],
-])('maps %i to %o with the code %s, and says that nothing was charged', async (status, errorClass, code) => {
+])('maps %i to %o with the code %s and the outcome rejected', async (status, errorClass, code) => {
   const error = await errorFrom({ message: 'No.' }, status);
   expect(error).toBeInstanceOf(errorClass);
   expect(error).toMatchObject({ name: errorClass.name, code, status, outcome: 'rejected' });
@@ -113,7 +110,7 @@ test.each([
 });
 
 test.each([500, 501, 502, 503, 504, 520, 599])(
-  '%i is a ServerError on a read, and the cause of a doubt on a POST',
+  'throws ServerError on a read after %i, as cause of unknown on a POST',
   async (status) => {
     const service = await startService((response) => response.writeHead(status).end('<h1>Bad gateway</h1>'));
     const client = service.client();
@@ -142,7 +139,7 @@ test('adds to errors of a test key that charging works in live mode only', async
 });
 
 test.each(['x-request-id', 'request-id', 'x-correlation-id', 'X-Amzn-RequestId', 'CF-Ray'])(
-  'the request id in the header %s is on the error',
+  'puts the request id of the header %s on the error',
   async (name) => {
     expect(await errorFrom({}, 422, { [name]: 'req-8f2c' })).toHaveProperty('requestId', 'req-8f2c');
     expect(await errorFrom({}, 422, { [name]: 'x'.repeat(5000) })).toHaveProperty(
@@ -161,12 +158,9 @@ test.each<[string, unknown]>([
   ['{"message":', '{"message":'],
   ['<h1>No.</h1>', '<h1>No.</h1>'],
   ['', ''],
-])(
-  'the body %j is on the error, parsed where it is JSON and as text where it is not',
-  async (body, parsed) => {
-    expect((await errorFrom(body)).body).toEqual(parsed);
-  },
-);
+])('puts the body %j on the error, as parsed JSON or as text', async (body, parsed) => {
+  expect((await errorFrom(body)).body).toEqual(parsed);
+});
 
 test('cuts a long body, a long message and many field errors', async () => {
   const long = await errorFrom({ message: 'm'.repeat(10_000) });

@@ -73,12 +73,12 @@ describe.each(named)('%i', (status, errorClass, name, code) => {
   });
 });
 
-/** Fetch itself deals with 407 and 421, before anybody else sees them. */
+/** Fetch handles 407 and 421 itself, before the client sees them. */
 const client4xx = Array.from({ length: 100 }, (_, index) => 400 + index).filter(
   (status) => ![407, 408, 421].includes(status),
 );
 
-test('says rejected on a POST after a registered 4xx, unknown after others', async () => {
+test('reports rejected on a POST after a registered 4xx, unknown after others', async () => {
   let status = 400;
   const service = await startService((response) => sendJson(response, status, {}));
   for (status of client4xx) {
@@ -98,9 +98,9 @@ test('says rejected on a POST after a registered 4xx, unknown after others', asy
   expect(service.requests).toHaveLength(client4xx.length);
 });
 
-const doubtful = [408, 418, 499, 500, 501, 502, 503, 504, 505, 507, 511, 520, 522, 524, 530, 599];
+const unknownStatuses = [408, 418, 499, 500, 501, 502, 503, 504, 505, 507, 511, 520, 522, 524, 530, 599];
 
-test.each(doubtful)(
+test.each(unknownStatuses)(
   '%i on a charge is OutcomeUnknownError, with the APIError as its cause',
   async (status) => {
     const service = await startFailing(status);
@@ -127,7 +127,7 @@ test.each(doubtful)(
   },
 );
 
-const temporary = doubtful.filter((status) => status === 408 || status >= 500);
+const temporary = unknownStatuses.filter((status) => status === 408 || status >= 500);
 
 test.each(temporary)('throws the APIError of a %i on verify, and it is retryable', async (status) => {
   const service = await startFailing(status);
@@ -136,7 +136,7 @@ test.each(temporary)('throws the APIError of a %i on verify, and it is retryable
   expect(failure).toMatchObject({ operation: 'verify', outcome: null, retryable: true, status });
 });
 
-test('says that no customer was sent to an initialize with unknown outcome', async () => {
+test('reports that no customer was sent to an initialize with unknown outcome', async () => {
   const service = await startFailing(503);
   const failure = await catchError(service.client().initialize(payment));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);

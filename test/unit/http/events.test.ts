@@ -121,7 +121,7 @@ describe('changes no result', () => {
     [
       'gives a thenable that throws',
       () => ({
-        // biome-ignore lint/suspicious/noThenProperty: a listener may return one
+        // biome-ignore lint/suspicious/noThenProperty: a listener can return one
         then: () => {
           throw new Error('the listener is broken');
         },

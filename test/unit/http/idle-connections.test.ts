@@ -23,7 +23,7 @@ const hints = [true, false];
 const [closesAfter, idleFor] = chooseSize([2, [0.5, 6]], [5, [1, 5, 30, 65]]);
 const seconds = new Intl.ListFormat('en', { type: 'disjunction' }).format(idleFor.map(String));
 
-test.concurrent(`a charge after ${seconds} s is not lost to a service that closes idle connections after ${closesAfter} s`, {
+test.concurrent(`loses no charge after ${seconds} s idle if closed after ${closesAfter} s`, {
   timeout: 100_000,
 }, async () => {
   const keepAlive = closesAfter * 1_000;
@@ -31,7 +31,7 @@ test.concurrent(`a charge after ${seconds} s is not lost to a service that close
     hints.map((hint): Pause => ({ keepAlive, hint, idle: idle * 1_000, spread: 40, connections: 12 })),
   );
   const unknown = await chargeAfter(pauses);
-  // At the very moment of the close nobody can promise it.
+  // No client can promise it for a request sent at the time of the close.
   expect(unknown.filter(({ idle }) => idle !== keepAlive)).toEqual([]);
 });
 
@@ -61,13 +61,16 @@ async function chargeAfter(pauses: Pause[]): Promise<Pause[]> {
   const charged = await services.charged();
   await services.stop();
 
-  const tried = ended.map((call) => ({ ...call, made: charged.filter(({ order }) => order === call.order) }));
-  for (const { isUnknown, made } of tried) {
+  const observed = ended.map((call) => ({
+    ...call,
+    made: charged.filter(({ order }) => order === call.order),
+  }));
+  for (const { isUnknown, made } of observed) {
     if (isUnknown) expect(made.length).toBeLessThanOrEqual(1);
     else expect(made.length).toBe(1);
   }
-  console.log(table(pauses, tried));
-  return tried.filter(({ isUnknown }) => isUnknown).map(({ pause }) => pause);
+  console.log(table(pauses, observed));
+  return observed.filter(({ isUnknown }) => isUnknown).map(({ pause }) => pause);
 }
 
 async function chargeOnce(client: PaymentsClient, pause: Pause, index: number) {
@@ -83,20 +86,20 @@ async function chargeOnce(client: PaymentsClient, pause: Pause, index: number) {
 
 const columns = ['open connection', 'new connection', 'unknown, made', 'unknown, not made'];
 
-interface Tried {
+interface ObservedCall {
   pause: Pause;
   isUnknown: boolean;
   made: RecordedCharge[];
 }
 
-function columnOf({ isUnknown, made: [charged] }: Tried): string | undefined {
+function columnOf({ isUnknown, made: [charged] }: ObservedCall): string | undefined {
   if (isUnknown) return charged ? columns[2] : columns[3];
   return charged?.onOpenConnection ? columns[0] : columns[1];
 }
 
-function table(pauses: Pause[], tried: Tried[]): string {
+function table(pauses: Pause[], observed: ObservedCall[]): string {
   const rows = pauses.map((pause) => {
-    const found = tried.filter((call) => call.pause === pause).map(columnOf);
+    const found = observed.filter((call) => call.pause === pause).map(columnOf);
     const counts = columns.map((column) => found.filter((name) => name === column).length);
     const { keepAlive, hint, idle } = pause;
     return [

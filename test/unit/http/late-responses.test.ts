@@ -38,8 +38,8 @@ for (const [over, options] of transports) {
       const service = await startRawService((socket, count) => {
         latest = socket;
         const isVerify = service.requests[count - 1]?.startsWith('GET');
-        const answer = formatSuccess(isVerify ? successBodies.verify() : successBodies.chargeMobileMoney());
-        socket.write(answer + (isVerify && inOnePiece ? stale : ''));
+        const whole = formatSuccess(isVerify ? successBodies.verify() : successBodies.chargeMobileMoney());
+        socket.write(whole + (isVerify && inOnePiece ? stale : ''));
       });
       const client = service.client(options());
       for (let trial = 0; trial < TRIALS; trial++) {
@@ -53,11 +53,11 @@ for (const [over, options] of transports) {
     },
   );
 
-  test(`says unknown over ${over} if a response has an earlier request's id`, async () => {
+  test(`reports unknown over ${over} if a response has an earlier request's id`, async () => {
     const ids: string[] = [];
     const service = await startService((response, { method, headers }, count) => {
       ids.push(String(headers['x-request-id']));
-      // The second charge is answered with what the first was answered with.
+      // The second charge gets the response of the first.
       const echoed = { 'x-request-id': ids[Math.min(count, 2) - 1] ?? '' };
       sendJson(response, method === 'GET' ? 200 : 201, successBodies.chargeMobileMoney(), echoed);
     });
@@ -75,7 +75,7 @@ for (const [over, options] of transports) {
   });
 
   test.each([400, 409, 422, 429])(
-    `never says rejected over ${over} if a %i has an earlier request's id`,
+    `never reports rejected over ${over} if a %i has an earlier request's id`,
     async (status) => {
       const ids: string[] = [];
       const service = await startService((response, { headers }, count) => {
@@ -94,7 +94,7 @@ for (const [over, options] of transports) {
   );
 }
 
-test('says unknown if a response arrives before its request is sent', async () => {
+test('reports unknown if a response arrives before its request is sent', async () => {
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());
   vi.spyOn(dispatcher, 'dispatch').mockImplementation((_, handler) => {

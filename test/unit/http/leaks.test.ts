@@ -55,8 +55,8 @@ test('has one listener on the signal while a call is in flight', async () => {
   expect(listeners(abort.signal)).toBe(0);
 });
 
-/** Node's own fetch has timers of its own; here only those of the client are counted. */
-const answering = [
+/** Counts only the timers of the client, not those of Node's fetch. */
+const fetches = [
   async () => Response.json(successBodies.verify()),
   async () => Response.json({}, { status: 404 }),
   async () => new Response('<html>'),
@@ -66,7 +66,7 @@ const answering = [
   },
 ];
 
-test.each(answering)('leaves no timer after a call that ends with: %s', async (fetch) => {
+test.each(fetches)('leaves no timer after a call that ends with: %s', async (fetch) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const apiKey = async () => 'sk_live_4vK9qLm2Xw7RtZ';
@@ -98,7 +98,7 @@ test('leaves no timer after an abort, even if fetch or apiKey never ends', async
 test('leaves nothing that keeps the process alive', async () => {
   const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
   const client = service.client();
-  // An Immediate is over in a turn; the runner has timers of its own that come and go.
+  // An Immediate ends within a turn. The test runner has its own timers.
   const held = () =>
     process.getActiveResourcesInfo().filter((name) => /MessagePort|Timeout/.test(name)).length;
   const least = async () => {

@@ -9,8 +9,8 @@ const DEEP = 100_000;
 const lists = '['.repeat(DEEP) + ']'.repeat(DEEP);
 const objects = `${'{"error":'.repeat(DEEP)}1${'}'.repeat(DEEP)}`;
 
-/** A client whose service gives the same bytes to everything. */
-async function answeredWith(body: string | Buffer, status = 200, headers = {}) {
+/** Creates a client whose service gives the same bytes to everything. */
+async function startServiceWith(body: string | Buffer, status = 200, headers = {}) {
   const service = await startService((response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(body);
@@ -27,7 +27,7 @@ const codings: [string, (text: string) => Buffer][] = [
 ];
 
 test.each(operationNames)(
-  '%s: a right answer counts in any dress: a BOM, another content type, compressed',
+  '%s accepts a response with a BOM, compressed, or of another type',
   async (operation) => {
     const right = expect.objectContaining({ reference: REFERENCE, amount: '25.50' });
     const bodies: [string | Buffer, object][] = [
@@ -42,7 +42,7 @@ test.each(operationNames)(
       ]),
     ];
     for (const [body, headers] of bodies) {
-      const { client } = await answeredWith(body, 200, headers);
+      const { client } = await startServiceWith(body, 200, headers);
       expect(await callOperation(client, operation)).toEqual({ value: right });
     }
   },
@@ -81,28 +81,25 @@ const unreadable: [string, string | Buffer][] = [
   ['constructor in place of the envelope', '{"constructor":{"prototype":{"status":true}}}'],
 ];
 
-test.each(unreadable)(
-  'a 2xx with %s leaves a POST in doubt and can be asked again of a read',
-  async (_, body) => {
-    const { client, service } = await answeredWith(body);
-    const post = await catchError(client.chargeMobileMoney(charge));
-    expect(post).toBeInstanceOf(OutcomeUnknownError);
-    expect(post).toMatchObject({
-      outcome: 'unknown',
-      retryable: false,
-      cause: { status: 200, outcome: 'unknown' },
-    });
-    const read = await catchError(client.verify(REFERENCE));
-    expect(read).toMatchObject({ outcome: null, retryable: true, status: 200 });
-    for (const error of [post instanceof Error && post.cause, read]) {
-      expect(error).toBeInstanceOf(UnexpectedResponseError);
-    }
-    expect(service.requests).toHaveLength(2);
-  },
-);
+test.each(unreadable)('makes a POST unknown and a read retryable after a 2xx with %s', async (_, body) => {
+  const { client, service } = await startServiceWith(body);
+  const post = await catchError(client.chargeMobileMoney(charge));
+  expect(post).toBeInstanceOf(OutcomeUnknownError);
+  expect(post).toMatchObject({
+    outcome: 'unknown',
+    retryable: false,
+    cause: { status: 200, outcome: 'unknown' },
+  });
+  const read = await catchError(client.verify(REFERENCE));
+  expect(read).toMatchObject({ outcome: null, retryable: true, status: 200 });
+  for (const error of [post instanceof Error && post.cause, read]) {
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
+  }
+  expect(service.requests).toHaveLength(2);
+});
 
-test('says rejected after a 2xx with status: false', async () => {
-  const { client } = await answeredWith('{"status":false,"message":"Insufficient balance."}');
+test('reports rejected after a 2xx with status: false', async () => {
+  const { client } = await startServiceWith('{"status":false,"message":"Insufficient balance."}');
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(APIError);
   expect(failure).toMatchObject({
@@ -118,8 +115,8 @@ test('says rejected after a 2xx with status: false', async () => {
   });
 });
 
-test('says unknown after status: false that names a transaction', async () => {
-  const { client } = await answeredWith(
+test('reports unknown after status: false that names a transaction', async () => {
+  const { client } = await startServiceWith(
     JSON.stringify({ ...successBodies.chargeMobileMoney(), status: false }),
   );
   const failure = await catchError(client.chargeMobileMoney(charge));
@@ -129,7 +126,9 @@ test('says unknown after status: false that names a transaction', async () => {
 });
 
 test('keeps the reference of a response that lacks a field', async () => {
-  const { client } = await answeredWith(JSON.stringify(successBodies.chargeMobileMoney({ amount: 25.5 })));
+  const { client } = await startServiceWith(
+    JSON.stringify(successBodies.chargeMobileMoney({ amount: 25.5 })),
+  );
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'outcome_unknown', reference: REFERENCE });
   expect(failure).toHaveProperty(
@@ -139,7 +138,7 @@ test('keeps the reference of a response that lacks a field', async () => {
 });
 
 test('never retries after another transaction, amount or currency', async () => {
-  const other = await answeredWith(JSON.stringify(successBodies.verify({ reference: 'TXN-other' })));
+  const other = await startServiceWith(JSON.stringify(successBodies.verify({ reference: 'TXN-other' })));
   expect(await catchError(other.service.client({ maxRetries: 2 }).verify(REFERENCE))).toMatchObject({
     code: 'transaction_mismatch',
     retryable: false,
@@ -147,7 +146,7 @@ test('never retries after another transaction, amount or currency', async () => 
     mismatches: [{ field: 'reference', expected: REFERENCE, actual: 'TXN-other' }],
   });
   const wrong = { amount: '2.55', currency: 'NGN' };
-  const charged = await answeredWith(JSON.stringify(successBodies.chargeMobileMoney(wrong)));
+  const charged = await startServiceWith(JSON.stringify(successBodies.chargeMobileMoney(wrong)));
   expect(await catchError(charged.service.client({ maxRetries: 2 }).chargeMobileMoney(charge))).toMatchObject(
     {
       code: 'transaction_mismatch',
@@ -170,18 +169,15 @@ test.each([
   ['an error whose message is deep', 422, `{"message":${objects}}`],
   ['an error with short deep lists', 500, '['.repeat(8000) + ']'.repeat(8000)],
   ['an error with short deep objects', 500, `${'{"a":'.repeat(2700)}1${'}'.repeat(2700)}`],
-])(
-  '%s that is nested without end overflows nothing, and its error can be printed',
-  async (_, status, body) => {
-    const { client } = await answeredWith(body, status);
-    for (const operation of operationNames) {
-      const end = await callOperation(client, operation);
-      if ('value' in end) continue;
-      expect(end.error).toBeInstanceOf(PaymentsError);
-      expect(JSON.stringify(end.error).length).toBeLessThan(100_000);
-      expect(inspect(end.error, { depth: Number.POSITIVE_INFINITY, showHidden: true }).length).toBeLessThan(
-        100_000,
-      );
-    }
-  },
-);
+])('reads %s nested without end, and its error can be printed', async (_, status, body) => {
+  const { client } = await startServiceWith(body, status);
+  for (const operation of operationNames) {
+    const end = await callOperation(client, operation);
+    if ('value' in end) continue;
+    expect(end.error).toBeInstanceOf(PaymentsError);
+    expect(JSON.stringify(end.error).length).toBeLessThan(100_000);
+    expect(inspect(end.error, { depth: Number.POSITIVE_INFINITY, showHidden: true }).length).toBeLessThan(
+      100_000,
+    );
+  }
+});

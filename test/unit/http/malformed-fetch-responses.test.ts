@@ -13,8 +13,8 @@ const bodyOf = (read: () => unknown, cancel: unknown = async () => {}) => ({
   getReader: () => ({ read, cancel }),
 });
 
-/** What a fetch of the merchant's own, or a fake one, may give in place of a Response. */
-const odd: [what: string, answer: unknown][] = [
+/** Values that a merchant's fetch, or a fake one, can return instead of a Response. */
+const odd: [what: string, returned: unknown][] = [
   ['nothing', undefined],
   ['null', null],
   ['text', taken],
@@ -59,9 +59,9 @@ const clientWith = (fetch: () => unknown) =>
   new PaymentsClient(Object({ apiKey: API_KEY, baseUrl: 'https://payments.example', maxRetries: 0, fetch }));
 
 describe.each(operationNames)('%s', (operation) => {
-  test.each(odd)('claims nothing if fetch returns %s', async (_, answer) => {
+  test.each(odd)('claims nothing if fetch returns %s', async (_, returned) => {
     const end = await callOperation(
-      clientWith(async () => answer),
+      clientWith(async () => returned),
       operation,
     );
     expect(end).toMatchObject({ error: expect.any(PaymentsError) });
@@ -85,7 +85,7 @@ test('judges by the status if the headers cannot be read', async () => {
   });
 });
 
-test('says unknown if the runtime fails while a response is read', async () => {
+test('reports unknown if the runtime fails while a response is read', async () => {
   const client = clientWith(async () => ({
     status: 200,
     headers,

@@ -21,9 +21,9 @@ const auditingFetch: typeof fetch = async (...request) => {
 const auditingTransport = (): Transport => {
   const { send: exchange } = undiciTransport();
   return {
-    send: async (request, answer) => {
+    send: async (request, sink) => {
       await exchange(request, { onHeaders() {}, onData: () => true });
-      await exchange({ ...request, url: `http://127.0.0.1:${await closedPort()}/audit` }, answer);
+      await exchange({ ...request, url: `http://127.0.0.1:${await closedPort()}/audit` }, sink);
     },
   };
 };
@@ -79,7 +79,7 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
     () => {
       const own = undiciTransport();
       const exchange = new Proxy(own.send, {
-        apply: (_, __, [request, answer]) => auditingTransport().send(request, answer),
+        apply: (_, __, [request, sink]) => auditingTransport().send(request, sink),
       });
       return { transport: { ...own, send: exchange } };
     },
@@ -108,7 +108,7 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
   ],
 ];
 
-test.each(wrappers)('says unknown, and charges once, if %s is refused elsewhere', async (_, wrapped) => {
+test.each(wrappers)('reports unknown, and charges once, if %s is refused elsewhere', async (_, wrapped) => {
   const service = await startService((response) =>
     sendJson(response, 200, successBodies.chargeMobileMoney()),
   );
@@ -148,15 +148,18 @@ const plain: [string, () => PaymentsClientOptions][] = [
   ['a dispatcher', () => ({ transport: undiciTransport({ dispatcher: new Agent() }) })],
 ];
 
-test.each(plain)("says not_sent if %s is refused by the base URL's own host and port", async (_, wrapped) => {
-  const port = await closedPort();
-  const options = wrapped();
-  for (const host of ['127.0.0.1', 'localhost']) {
-    const client = createClientFor(`http://${host}:${port}/api/v1`)(options);
-    const failure = await catchError(client.chargeMobileMoney(charge));
-    expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'not_sent', retryable: true });
-  }
-});
+test.each(plain)(
+  "reports not_sent if %s is refused by the base URL's own host and port",
+  async (_, wrapped) => {
+    const port = await closedPort();
+    const options = wrapped();
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const client = createClientFor(`http://${host}:${port}/api/v1`)(options);
+      const failure = await catchError(client.chargeMobileMoney(charge));
+      expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'not_sent', retryable: true });
+    }
+  },
+);
 
 const about = (facts: object) => Object.assign(new Error('failed'), facts);
 const refused = { code: 'ECONNREFUSED', syscall: 'connect' };
@@ -186,7 +189,7 @@ test.each<[string, string, object, 'not_sent' | 'unknown']>([
   ['another port', 'https://pay.example', { ...refused, host: 'pay.example', port: 444 }, 'unknown'],
   ['another host', 'https://pay.example', { ...refused, host: 'api.pay.example', port: 443 }, 'unknown'],
   [
-    'an address that the name may resolve to',
+    'an address that the name might resolve to',
     'https://pay.example',
     { ...refused, address: '203.0.113.7', port: 443 },
     'unknown',
@@ -221,14 +224,14 @@ test.each<[string, string, object, 'not_sent' | 'unknown']>([
   }
 });
 
-test("says unknown if one of several addresses is not the base URL's own", async () => {
+test("reports unknown if one of several addresses is not the base URL's own", async () => {
   const errors = ['127.0.0.1', '127.0.0.2'].map((address) => about({ ...refused, address, port: 443 }));
   const fetch = () => Promise.reject(new AggregateError(errors));
   const failure = await catchError(createClientFor('https://127.0.0.1')({ fetch }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown' });
 });
 
-test('says unknown if a response has begun when a connection is refused', async () => {
+test('reports unknown if a connection is refused after a response started', async () => {
   const error = about({ ...refused, host: 'pay.example', port: 443 });
   const fetch = async () => new Response(new ReadableStream({ pull: () => Promise.reject(error) }));
   const journal = memoryJournal();

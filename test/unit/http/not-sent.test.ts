@@ -14,7 +14,7 @@ const coded = (code: string) => Object.assign(new Error('failed'), { code });
 
 type AllFound = (error: null, addresses: dns.LookupAddress[]) => void;
 
-/** No connection was made, and that is proven: every operation says so, and may be tried again. */
+/** Proves that no connection was made: every operation reports it, and is retryable. */
 async function expectNotSent(client: PaymentsClient, code: unknown) {
   for (const operation of posts) {
     const failure = await catchError(calls[operation](client));
@@ -53,13 +53,13 @@ function trust(...certificates: string[]) {
   onTestFinished(() => tls.setDefaultCACertificates(before));
 }
 
-describe('throws ConnectionError with not_sent, because no connection was made, for', () => {
+describe('throws ConnectionError with outcome not_sent for', () => {
   test('a port where nothing listens', async () => {
     await expectNotSent(createClientFor(`http://127.0.0.1:${await closedPort()}/api/v1`)(), 'ECONNREFUSED');
   });
 
   test('a name that does not exist', async () => {
-    // A machine with no name server at all says EAI_AGAIN.
+    // A machine without a name server reports EAI_AGAIN.
     const code = expect.stringMatching(/^(?:ENOTFOUND|EAI_AGAIN)$/);
     await expectNotSent(createClientFor('https://nonexistent.invalid/api/v1')(), code);
   });
@@ -240,7 +240,7 @@ test.each<[string, unknown]>([
   );
 });
 
-test('does not say not_sent if a body breaks off with a connection error', async () => {
+test('does not report not_sent if a body breaks off with a connection error', async () => {
   const refused = Object.assign(new Error('connect ECONNREFUSED'), {
     code: 'ECONNREFUSED',
     syscall: 'connect',

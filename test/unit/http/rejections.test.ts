@@ -4,18 +4,18 @@ import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** A service that answers everything with this. */
-const startAnswering = (status: number, body: string, headers: Record<string, string> = {}) =>
+/** Starts a service that responds to every request with this. */
+const startServiceWith = (status: number, body: string, headers: Record<string, string> = {}) =>
   startService((response) => response.writeHead(status, headers).end(body));
 
 const chargeFailure = async (service: Awaited<ReturnType<typeof startService>>) =>
   catchError(service.client().chargeMobileMoney(charge));
 
 test.each(posts)(
-  'status: false in a 2xx answer to %s is APIError with outcome rejected',
+  'throws APIError with outcome rejected for %s after a 2xx status: false',
   async (operation) => {
     const body = { status: false, message: 'Insufficient funds.', data: null };
-    const service = await startAnswering(200, JSON.stringify(body));
+    const service = await startServiceWith(200, JSON.stringify(body));
     const failure = await catchError(calls[operation](service.client({ maxRetries: 2 })));
     expect(failure).toBeInstanceOf(APIError);
     expect(failure).toMatchObject({
@@ -32,13 +32,13 @@ test.each(posts)(
 );
 
 test('throws APIError after a 2xx with status: false on verify', async () => {
-  const service = await startAnswering(200, '{"status":false}');
+  const service = await startServiceWith(200, '{"status":false}');
   const failure = await catchError(service.client({ maxRetries: 2 }).verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'APIError', outcome: null, retryable: false, status: 200 });
   expect(service.requests).toHaveLength(1);
 });
 
-test('says unknown after status: false with a reference', async () => {
+test('reports unknown after status: false with a reference', async () => {
   const service = await startService((response) =>
     sendJson(response, 200, { ...successBodies.chargeMobileMoney(), status: false }),
   );
@@ -52,7 +52,7 @@ test('says unknown after status: false with a reference', async () => {
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
 
-describe('a charge with a test key is sent, and its error says live mode only', () => {
+describe('a charge with a test key, whose error says live mode only', () => {
   const hint = 'charging works in live mode only';
   test.each([
     [403, '{"message":"Not in test mode"}'],
@@ -62,7 +62,7 @@ describe('a charge with a test key is sent, and its error says live mode only', 
     [200, '{"status":true,"data":{"status":"test"}}'],
     [302, ''],
   ])('%i %s', async (status, body) => {
-    const service = await startAnswering(status, body);
+    const service = await startServiceWith(status, body);
     expect(String(await chargeFailure(service))).toContain(hint);
     expect(service.requests).toHaveLength(1);
 
@@ -72,7 +72,7 @@ describe('a charge with a test key is sent, and its error says live mode only', 
   });
 });
 
-test('shows a 401 whose body breaks off, and does not say rejected', async () => {
+test('shows a 401 whose body breaks off, and does not report rejected', async () => {
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 100\r\n\r\n{"message": "Wro');
     setImmediate(() => socket.resetAndDestroy());
@@ -84,12 +84,12 @@ test('shows a 401 whose body breaks off, and does not say rejected', async () =>
 });
 
 test('has the Retry-After of a 429 in milliseconds', async () => {
-  const failure = await chargeFailure(await startAnswering(429, '', { 'retry-after': '7' }));
+  const failure = await chargeFailure(await startServiceWith(429, '', { 'retry-after': '7' }));
   expect(failure).toBeInstanceOf(RateLimitError);
   expect(failure).toMatchObject({ retryAfter: 7_000, retryable: true, outcome: 'rejected' });
 });
 
 test('leaves retryAfter out of an error without Retry-After', async () => {
-  const failure = await chargeFailure(await startAnswering(429, ''));
+  const failure = await chargeFailure(await startServiceWith(429, ''));
   expect(failure).toMatchObject({ retryAfter: undefined, fieldErrors: [] });
 });

@@ -70,14 +70,14 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
       if (failure.cause instanceof PaymentsError) expect(failure.cause.requestId).toBe(failure.requestId);
       return [failure.code, failure.requestId];
     };
-    const heard = (requests: string[]) => /^x-request-id: (.*)$/im.exec(requests.at(-1) ?? '')?.[1];
-    const raw = async (answer: string | undefined, options = {}) => {
+    const findSentId = (requests: string[]) => /^x-request-id: (.*)$/im.exec(requests.at(-1) ?? '')?.[1];
+    const raw = async (bytes: string | undefined, options = {}) => {
       const service = await startRawService((socket) => {
-        if (answer === undefined) socket.resetAndDestroy();
-        else socket.write(answer);
+        if (bytes === undefined) socket.resetAndDestroy();
+        else socket.write(bytes);
       });
       const [code, id] = await idOf(service.client(options));
-      expect([code, id]).toEqual([code, heard(service.requests)]);
+      expect([code, id]).toEqual([code, findSentId(service.requests)]);
       return code;
     };
     const sized = (text: string) => `content-length: ${text.length}\r\n\r\n${text}`;
@@ -90,14 +90,14 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
       await raw(`HTTP/1.1 200 OK\r\n${sized('{}')}`),
       await raw(`HTTP/1.1 200 OK\r\n${sized(other)}`),
     ];
-    const doubt = 'outcome_unknown';
+    const unknownCode = 'outcome_unknown';
     const isRead = operation === 'verify';
     expect(codes).toEqual([
-      isRead ? 'connection_error' : doubt,
-      isRead ? 'request_timeout' : doubt,
-      isRead ? 'server_error' : doubt,
+      isRead ? 'connection_error' : unknownCode,
+      isRead ? 'request_timeout' : unknownCode,
+      isRead ? 'server_error' : unknownCode,
       'invalid_request',
-      isRead ? 'unexpected_response' : doubt,
+      isRead ? 'unexpected_response' : unknownCode,
       'transaction_mismatch',
     ]);
     const refused = await idOf(createClientFor(`http://127.0.0.1:${await closedPort()}`)());
@@ -137,7 +137,7 @@ test('prevents a cached response of one charge for another', async () => {
   expect(charges).toMatchObject([{ reference: 'TXN-1' }, { reference: 'TXN-2' }]);
 });
 
-test('sends an id where there is no crypto.randomUUID', async () => {
+test('sends an id if crypto.randomUUID is missing', async () => {
   const service = await startWholeService();
   vi.stubGlobal('crypto', { subtle: crypto.subtle });
   await service.client().verify(REFERENCE);

@@ -18,7 +18,7 @@ import {
 
 const REFERENCE = 'TXN-8f2c61d0';
 
-/** A service that responds to each operation as docs/reference/service.md describes. */
+/** Starts a service that responds to each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
     if (path.endsWith('/initialize')) return sendJson(response, 200, successBodies.initialize());

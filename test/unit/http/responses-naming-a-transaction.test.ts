@@ -6,7 +6,7 @@ import { API_KEY, catchError, charge, EMAIL, startService } from '../../helpers/
 
 type Body = string | Uint8Array;
 
-const startAnswering = (status: number, body: Body, headers: Record<string, string> = {}) =>
+const startServiceWith = (status: number, body: Body, headers: Record<string, string> = {}) =>
   startService((response) => response.writeHead(status, headers).end(body));
 
 const written = (value: unknown) => JSON.stringify(value);
@@ -35,8 +35,8 @@ const naming: [how: string, body: Body, reference: string | undefined][] = [
   ['that no client would send', written({ reference: 'TXN-a/../b' }), undefined],
 ];
 
-test.each(naming)('says unknown after a 409 that names a transaction %s', async (_, body, reference) => {
-  const service = await startAnswering(409, body);
+test.each(naming)('reports unknown after a 409 that names a transaction %s', async (_, body, reference) => {
+  const service = await startServiceWith(409, body);
   const journal = memoryJournal();
   const client = service.client({ maxRetries: 3, journal });
   const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
@@ -57,7 +57,7 @@ test.each(naming)('says unknown after a 409 that names a transaction %s', async 
 test.each([400, 401, 402, 403, 404, 405, 409, 422, 425, 429, 451, 499, 500, 503])(
   'never calls a %i rejected that names a transaction',
   async (status) => {
-    const service = await startAnswering(status, written({ reference: REFERENCE }), { 'retry-after': '0' });
+    const service = await startServiceWith(status, written({ reference: REFERENCE }), { 'retry-after': '0' });
     const failure = await catchError(service.client({ maxRetries: 3 }).chargeMobileMoney(charge));
     expect(failure).toMatchObject({ outcome: 'unknown', reference: REFERENCE, retryable: false });
     expect(service.requests).toHaveLength(1);
@@ -67,14 +67,14 @@ test.each([400, 401, 402, 403, 404, 405, 409, 422, 425, 429, 451, 499, 500, 503]
 test.each([
   ['a message', { status: false, message: `Exists: ${REFERENCE}` }],
   ['lower case', { status: false, data: { id: 'txn-1' } }],
-])('says unknown after status: false that names a transaction in %s', async (_, body) => {
-  const service = await startAnswering(200, written(body));
+])('reports unknown after status: false that names a transaction in %s', async (_, body) => {
+  const service = await startServiceWith(200, written(body));
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
 });
 
 test.each(['location', 'content-location', 'link'])('finds a transaction in the header %s', async (name) => {
-  const service = await startAnswering(409, '', { [name]: `</transactions/verify/${REFERENCE}>` });
+  const service = await startServiceWith(409, '', { [name]: `</transactions/verify/${REFERENCE}>` });
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown', reference: REFERENCE });
 });
@@ -82,12 +82,12 @@ test.each(['location', 'content-location', 'link'])('finds a transaction in the 
 test.each<[string, Body, Record<string, string>]>([
   ['is longer than 1 MiB', `"${'a'.repeat(1024 * 1024)} ${REFERENCE}"`, {}],
   [
-    'is packed in a way that nobody knows',
+    'has an unknown content encoding',
     Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0xff),
     { 'content-encoding': 'made-up' },
   ],
-])('says unknown after a 422 whose body %s', async (_, body, headers) => {
-  const service = await startAnswering(422, body, headers);
+])('reports unknown after a 422 whose body %s', async (_, body, headers) => {
+  const service = await startServiceWith(422, body, headers);
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown', cause: { status: 422 } });
 });
@@ -97,14 +97,14 @@ test.each<[string, Body]>([
   ['the prefix alone', written({ message: 'A reference begins with TXN- and goes on' })],
   ['a word that ends like it', written({ code: 'TXN_FAILED', message: 'No txn.' })],
   ['a body nested deeply', '['.repeat(100_000)],
-])('says rejected after a 409 with %s', async (_, body) => {
-  const service = await startAnswering(409, body);
+])('reports rejected after a 409 with %s', async (_, body) => {
+  const service = await startServiceWith(409, body);
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConflictError', outcome: 'rejected' });
 });
 
 test('keeps the 409 of a read that names the transaction it asks for', async () => {
-  const service = await startAnswering(409, written({ reference: REFERENCE }));
+  const service = await startServiceWith(409, written({ reference: REFERENCE }));
   const failure = await catchError(service.client().verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'ConflictError', outcome: null });
 });
@@ -114,7 +114,7 @@ test.each([
   ["the customer's phone number", '0244123456', { key: API_KEY, phone: '0244123456' }],
   ["the customer's email address", EMAIL, { key: API_KEY, email: EMAIL }],
 ])('never takes %s after TXN- for a reference', async (_, secret, secrets) => {
-  const service = await startAnswering(409, written({ message: 'Exists', id: `TXN-${secret}` }));
+  const service = await startServiceWith(409, written({ message: 'Exists', id: `TXN-${secret}` }));
   const journal = memoryJournal();
   const client = service.client({ journal });
   const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));

@@ -11,7 +11,7 @@ import {
   successBodies,
 } from '../../helpers/service.ts';
 
-/** Answers a first request with a fault, and each later one well. */
+/** Responds to the first request with a fault, and to later ones without. */
 const failingOnce =
   (fault: Respond): Respond =>
   (response, request, count) => {
@@ -33,7 +33,7 @@ const cutShort: Respond = (response) => {
 /** It passes on a fake clock, and only once the request has arrived. */
 const TIMEOUT = 10_000;
 
-const passing: [string, Respond][] = [
+const temporary: [string, Respond][] = [
   ...[408, 425, 429, 500, 502, 503, 504, 599].map((status): [string, Respond] => [
     `${status}`,
     withStatus(status),
@@ -47,7 +47,7 @@ const passing: [string, Respond][] = [
 ];
 
 describe('retries verify after', () => {
-  test.each(passing)('%s', async (_what, fault) => {
+  test.each(temporary)('%s', async (_what, fault) => {
     const { onEvent } = skipRetryDelays();
     const service = await startService(failingOnce(fault));
     const client = service.client({ maxRetries: 1, onEvent, timeout: TIMEOUT });
@@ -56,9 +56,9 @@ describe('retries verify after', () => {
   });
 });
 
-describe('never sends a POST again that might have arrived, after', () => {
-  const doubtful = passing.filter(([what]) => !['425', '429'].includes(what));
-  test.each(doubtful)('%s', async (_what, fault) => {
+describe('never retries a POST that might have arrived, after', () => {
+  const unknownPosts = temporary.filter(([what]) => !['425', '429'].includes(what));
+  test.each(unknownPosts)('%s', async (_what, fault) => {
     skipRetryDelays();
     const service = await startService(failingOnce(fault));
     for (const [index, operation] of posts.entries()) {
@@ -72,7 +72,7 @@ describe('never sends a POST again that might have arrived, after', () => {
 });
 
 test.each([400, 401, 402, 403, 404, 409, 422, 425])(
-  'a POST that was refused with %i is not sent again',
+  'does not retry a POST refused with %i',
   async (status) => {
     const service = await startService(withStatus(status));
     const failure = await catchError(service.client({ maxRetries: 5 }).chargeMobileMoney(charge));
@@ -87,19 +87,16 @@ test.each([400, 401, 403, 404, 409, 422])('does not retry verify after a %i', as
   expect(service.requests).toHaveLength(1);
 });
 
-test.each(posts)(
-  '%s is sent again after 429, which the service did not take, with the same body',
-  async (operation) => {
-    const { onEvent } = skipRetryDelays();
-    const service = await startService((response, _request, count) =>
-      count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies[operation]()),
-    );
-    const result = await calls[operation](service.client({ maxRetries: 1, onEvent }));
-    expect(result).toMatchObject({ reference: REFERENCE });
-    expect(service.requests).toHaveLength(2);
-    expect(service.requests[0]?.body).toBe(service.requests[1]?.body);
-  },
-);
+test.each(posts)('retries %s after a 429, with the same body', async (operation) => {
+  const { onEvent } = skipRetryDelays();
+  const service = await startService((response, _request, count) =>
+    count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies[operation]()),
+  );
+  const result = await calls[operation](service.client({ maxRetries: 1, onEvent }));
+  expect(result).toMatchObject({ reference: REFERENCE });
+  expect(service.requests).toHaveLength(2);
+  expect(service.requests[0]?.body).toBe(service.requests[1]?.body);
+});
 
 test('retries a charge if no connection was made', async () => {
   const { delays, onEvent } = skipRetryDelays();
@@ -109,20 +106,20 @@ test('retries a charge if no connection was made', async () => {
   expect(delays).toHaveLength(3);
 });
 
-test('says unknown after a refused and then a broken connection', async () => {
+test('reports unknown after a refused and then a broken connection', async () => {
   const { onEvent } = skipRetryDelays();
   const service = await startRawService((socket) => socket.resetAndDestroy());
-  let tries = 0;
+  let attempts = 0;
   const { hostname: address, port } = new URL(service.baseUrl);
   const about = { code: 'ECONNREFUSED', syscall: 'connect', address, port: Number(port) };
   const refused = Object.assign(new Error('refused'), about);
   const ownFetch: typeof fetch = (...request) =>
-    ++tries === 1 ? Promise.reject(refused) : fetch(...request);
+    ++attempts === 1 ? Promise.reject(refused) : fetch(...request);
   const failure = await catchError(
     service.client({ fetch: ownFetch, maxRetries: 5, onEvent }).chargeMobileMoney(charge),
   );
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });
-  expect(tries).toBe(2);
+  expect(attempts).toBe(2);
 });
 
 test.each([

@@ -14,7 +14,7 @@ type Send = (baseUrl: string, order: string) => Promise<unknown>;
 
 const fromPromise: Place = (go) => Promise.resolve().then(go);
 
-/** From where a program may go on to a charge. It decides what the event loop still has in front of the sockets. */
+/** The phase of the event loop that starts a charge. It decides what runs before the sockets are read. */
 const places: [string, Place][] = [
   ['a promise', fromPromise],
   ['a timer', (go) => setTimeout(go, 0)],
@@ -42,17 +42,14 @@ const byFetchAlone: Send = async (baseUrl, order) => {
 };
 
 for (const manner of ['FIN', 'RST'] as const) {
-  test.each(places)(
-    `a charge made from %s is not lost to a ${manner} that came while the process was busy`,
-    async (name, place) => {
-      const bare = await chargesAfterClose(manner, place, byFetchAlone);
-      const own = await chargesAfterClose(manner, place, byClient);
-      console.log(
-        `${manner}, from ${name}: fetch alone lost ${bare.lost} of ${TRIALS}, the client ${own.lost}`,
-      );
-      expect(own).toEqual({ lost: 0, made: TRIALS, onOpenConnection: 0 });
-    },
-  );
+  test.each(places)(`loses no charge made from %s if a ${manner} came while busy`, async (name, place) => {
+    const bare = await chargesAfterClose(manner, place, byFetchAlone);
+    const own = await chargesAfterClose(manner, place, byClient);
+    console.log(
+      `${manner}, from ${name}: fetch alone lost ${bare.lost} of ${TRIALS}, the client ${own.lost}`,
+    );
+    expect(own).toEqual({ lost: 0, made: TRIALS, onOpenConnection: 0 });
+  });
 }
 
 test.each([

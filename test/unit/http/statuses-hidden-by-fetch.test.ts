@@ -3,7 +3,7 @@ import { ConnectionError, OutcomeUnknownError, UnexpectedResponseError } from '.
 import { REFERENCE } from '../../helpers/calls.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** What a service says and fetch does not show. `../node` shows the same over a transport that does. */
+/** Statuses that fetch hides. The tests of `../node` send them over a transport that shows them. */
 
 test('throws OutcomeUnknownError after a 407, which fetch hides', async () => {
   const service = await startService((response) => sendJson(response, 407, { message: 'Proxy' }));
@@ -17,9 +17,9 @@ test('throws OutcomeUnknownError after a 407, which fetch hides', async () => {
   expect(onVerify).toMatchObject({ outcome: null });
 });
 
-test('says unknown after a 205, whose body fetch hides', async () => {
+test('reports unknown after a 205, whose body fetch hides', async () => {
   const service = await startService((response) => {
-    response.socket?.end(rawAnswer);
+    response.socket?.end(rawResponse);
   });
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
@@ -30,4 +30,4 @@ test('says unknown after a 205, whose body fetch hides', async () => {
 });
 
 const body = JSON.stringify(successBodies.chargeMobileMoney());
-const rawAnswer = `HTTP/1.1 205 Reset Content\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const rawResponse = `HTTP/1.1 205 Reset Content\r\ncontent-length: ${body.length}\r\n\r\n${body}`;

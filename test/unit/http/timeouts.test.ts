@@ -40,8 +40,8 @@ describe('timeout covers', () => {
   test('slow headers', async () => {
     const service = await startRawService((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
-      const dribble = setInterval(() => socket.write('x-more: x\r\n'), 10);
-      socket.on('close', () => clearInterval(dribble));
+      const writer = setInterval(() => socket.write('x-more: x\r\n'), 10);
+      socket.on('close', () => clearInterval(writer));
     });
     await expectTimeout(service.client({ timeout }));
   });
@@ -56,8 +56,8 @@ describe('timeout covers', () => {
   test('a slow, steady body', async () => {
     const service = await startRawService((socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n');
-      const dribble = setInterval(() => socket.write(' '), 5);
-      socket.on('close', () => clearInterval(dribble));
+      const writer = setInterval(() => socket.write(' '), 5);
+      socket.on('close', () => clearInterval(writer));
     });
     await expectTimeout(service.client({ timeout }));
   });
@@ -85,7 +85,7 @@ test('closes the connection of a request that timed out', async () => {
   await closed.promise;
 });
 
-test('shows a 401 whose body hangs, and does not say rejected', async () => {
+test('shows a 401 whose body hangs, and does not report rejected', async () => {
   standStill();
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 401 Unauthorized\r\ncontent-length: 10\r\n\r\n', async () => {
@@ -132,7 +132,7 @@ test('times out after 30 seconds by default, under fake timers', async () => {
 });
 
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
-  'a timeout that no timer can hold (%d) is refused, and nothing is sent',
+  'refuses a timeout that no timer can hold (%d), and sends nothing',
   async (timeout) => {
     const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
     expect(() => service.client({ timeout })).toThrow('timeout must be milliseconds');

@@ -57,7 +57,7 @@ describe.each<[string, string]>([
   });
 });
 
-test.each([204, 205])('says unknown after a %i, which has no body', async (status) => {
+test.each([204, 205])('reports unknown after a %i, which has no body', async (status) => {
   const service = await startService((response) => response.writeHead(status).end());
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { status } });
@@ -71,7 +71,7 @@ test('keeps the reference that an unexpected response names', async () => {
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
 
-test('says unknown after a body shorter than its content-length', async () => {
+test('reports unknown after a body shorter than its content-length', async () => {
   const service = await startRawService((socket) => {
     socket.end(
       `HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n${JSON.stringify(successBodies.chargeMobileMoney())}`,
@@ -114,7 +114,7 @@ test.each<[string, object, object]>([
   ['amount', { amount: '255.00' }, { field: 'amount', expected: '25.50', actual: '255.00' }],
   ['currency', { currency: 'USD' }, { field: 'currency', expected: 'GHS', actual: 'USD' }],
 ])(
-  'an answer to a POST with another %s is TransactionMismatchError unknown, never sent again, and keeps the transaction',
+  'throws an unknown TransactionMismatchError for a POST with another %s',
   async (_field, data, mismatch) => {
     for (const operation of posts) {
       const body = successBodies[operation](data);
@@ -147,7 +147,7 @@ test.each<[string, object, Expectation, string[]]>([
     ['amount', 'currency'],
   ],
 ])(
-  'verify of %s is TransactionMismatchError, asked once, and keeps the transaction',
+  'throws TransactionMismatchError without a retry for verify of %s',
   async (_what, data, expect_, fields) => {
     const body = successBodies.verify(data);
     const service = await startService((response) => sendJson(response, 200, body));

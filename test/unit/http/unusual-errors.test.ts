@@ -13,7 +13,7 @@ function revoked(): object {
 
 const named = (name: string) => Object.assign(new Error('broken'), { name });
 
-/** What looks like an error until it is looked at. */
+/** Thrown values that seem errors until one of their properties is read. */
 const traps: [what: string, thrown: () => unknown][] = [
   ['a revoked proxy', revoked],
   [
@@ -46,7 +46,7 @@ const traps: [what: string, thrown: () => unknown][] = [
   ['an error with a message of a megabyte', () => new Error('x'.repeat(2 ** 20))],
 ];
 
-test.each(traps)('says unknown if fetch throws %s, and shows no key', async (_, thrown) => {
+test.each(traps)('reports unknown if fetch throws %s, and shows no key', async (_, thrown) => {
   const client = new PaymentsClient({
     ...options,
     fetch: () => {
@@ -61,7 +61,7 @@ test.each(traps)('says unknown if fetch throws %s, and shows no key', async (_, 
 });
 
 test.each(traps)(
-  'an apiKey function that throws %s is an error of the client, and nothing is sent',
+  'throws its own error and sends nothing if the apiKey function throws %s',
   async (_, thrown) => {
     const client = new PaymentsClient({
       ...options,
@@ -76,7 +76,7 @@ test.each(traps)(
 );
 
 test.each([400, 401, 404, 429])(
-  'an error body that cannot be written as text does not hide a %d',
+  'reports a %d if the error body cannot be written as text',
   async (status) => {
     const body = { errors: [{ loc: [{ toString: 1 }, 'body', 3, 'phone'], message: 'bad' }] };
     const client = new PaymentsClient({

@@ -11,11 +11,11 @@ import { callOperation, operationNames, REFERENCE } from '../../helpers/allowed-
 import { createClientFor } from '../../helpers/raw-service.ts';
 import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** A service that says exactly these bytes to everything, however wrong they are. */
-async function startRawService(answer: string): Promise<PaymentsClient> {
+/** Starts a service that responds to every request with exactly these bytes. */
+async function startRawService(bytes: string): Promise<PaymentsClient> {
   const server = createTcpServer((socket) => {
     socket.on('error', () => {});
-    socket.once('data', () => socket.end(answer));
+    socket.once('data', () => socket.end(bytes));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -38,11 +38,11 @@ test.each([
     '206 with a part of the body',
     'HTTP/1.1 206 Partial Content\r\ncontent-length: 15\r\n\r\n{"status":true,',
   ],
-])('says unknown after %s', async (_, answer) => {
-  const failure = await catchError((await startRawService(answer)).chargeMobileMoney(charge));
+])('reports unknown after %s', async (_, bytes) => {
+  const failure = await catchError((await startRawService(bytes)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(UnexpectedResponseError));
-  const read = await catchError((await startRawService(answer)).verify(REFERENCE));
+  const read = await catchError((await startRawService(bytes)).verify(REFERENCE));
   expect(read).toBeInstanceOf(UnexpectedResponseError);
   expect(read).toMatchObject({ retryable: true, outcome: null });
 });
@@ -59,51 +59,45 @@ test.each([
     'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
   ],
   ['headers without end', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(50_000)}`],
-  // RFC 9110 allows it, Node's fetch does not: nobody asked for it with an Expect header.
-  ['a 100 Continue that nobody asked for', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${sized}`],
+  // RFC 9110 allows it, Node's fetch does not: no Expect header asked for it.
+  ['an unrequested 100 Continue', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${sized}`],
   ['nothing but 1xx', 'HTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\n'],
-])('says unknown, and retries a read, after %s', async (_, answer) => {
-  const failure = await catchError((await startRawService(answer)).chargeMobileMoney(charge));
+])('reports unknown, and retries a read, after %s', async (_, bytes) => {
+  const failure = await catchError((await startRawService(bytes)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(ConnectionError));
   expect(failure).toMatchObject({ retryable: false, cause: { outcome: 'unknown', retryable: false } });
-  const read = await catchError((await startRawService(answer)).verify(REFERENCE));
+  const read = await catchError((await startRawService(bytes)).verify(REFERENCE));
   expect(read).toBeInstanceOf(ConnectionError);
   expect(read).toMatchObject({ retryable: true, outcome: null });
 });
 
-test.each(operationNames)(
-  '%s: informational answers before the real one change nothing',
-  async (operation) => {
-    const service = await startService((response) => {
-      response.writeProcessing();
-      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
-      sendJson(response, 200, successBodies[operation]());
-    });
-    expect(await callOperation(service.client(), operation)).toMatchObject({
-      value: { reference: REFERENCE },
-    });
-  },
-);
+test.each(operationNames)('%s ignores informational responses before the final one', async (operation) => {
+  const service = await startService((response) => {
+    response.writeProcessing();
+    response.writeEarlyHints({ link: '</style.css>; rel=preload' });
+    sendJson(response, 200, successBodies[operation]());
+  });
+  expect(await callOperation(service.client(), operation)).toMatchObject({
+    value: { reference: REFERENCE },
+  });
+});
 
-test.each([304, 300, 305, 399])(
-  'a %i is none of the answers: doubt on a POST, final on a read',
-  async (status) => {
-    const service = await startService((response) => sendJson(response, status, successBodies.verify()));
-    const client = service.client({ maxRetries: 2 });
-    const failure = await catchError(client.initialize(payment));
-    expect(failure).toBeInstanceOf(OutcomeUnknownError);
-    expect(failure).toMatchObject({ cause: { code: 'unexpected_response', status } });
-    expect(await catchError(client.verify(REFERENCE))).toMatchObject({
-      code: 'unexpected_response',
-      status,
-      retryable: false,
-    });
-    expect(service.requests).toHaveLength(2);
-  },
-);
+test.each([304, 300, 305, 399])('makes a POST unknown and a read final after a %i', async (status) => {
+  const service = await startService((response) => sendJson(response, status, successBodies.verify()));
+  const client = service.client({ maxRetries: 2 });
+  const failure = await catchError(client.initialize(payment));
+  expect(failure).toBeInstanceOf(OutcomeUnknownError);
+  expect(failure).toMatchObject({ cause: { code: 'unexpected_response', status } });
+  expect(await catchError(client.verify(REFERENCE))).toMatchObject({
+    code: 'unexpected_response',
+    status,
+    retryable: false,
+  });
+  expect(service.requests).toHaveLength(2);
+});
 
-test('says rejected after a 421, after which fetch itself sends once more', async () => {
+test('reports rejected after a 421, which fetch itself retries', async () => {
   const service = await startService((response) => sendJson(response, 421, { message: 'Not here' }));
   const failure = await catchError(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'api_error', status: 421, outcome: 'rejected', retryable: false });
@@ -111,7 +105,7 @@ test('says rejected after a 421, after which fetch itself sends once more', asyn
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect %i is never followed: neither key nor charge goes elsewhere',
+  'never follows a redirect %i: neither key nor charge goes elsewhere',
   async (status) => {
     const elsewhere = await startService((response) =>
       sendJson(response, 200, successBodies.chargeMobileMoney()),

@@ -9,18 +9,18 @@ import { catchError, sendJson, startService, successBodies } from '../../helpers
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
-/** A journal that gets a claim at `asked`, and does not write it until it wakes. */
+/** Returns a journal that resolves `claimed` at a claim, and writes it only after `wake`. */
 function hungJournal(journal: Journal) {
-  const asked = Promise.withResolvers<void>();
+  const claimed = Promise.withResolvers<void>();
   const wakes = Promise.withResolvers<void>();
   const hung = changed(journal, {
     claim: async (...step) => {
-      asked.resolve();
+      claimed.resolve();
       await wakes.promise;
       return journal.claim(...step);
     },
   });
-  return { hung, asked: asked.promise, wake: wakes.resolve };
+  return { hung, claimed: claimed.promise, wake: wakes.resolve };
 }
 
 describe('if the claim cannot be recorded', () => {
@@ -87,9 +87,9 @@ describe('a journal that does not respond', () => {
     fakeClocks();
     const service = await serve();
     const shared = sharedStore();
-    const { hung, asked, wake } = hungJournal(shared.journal());
+    const { hung, claimed, wake } = hungJournal(shared.journal());
     const call = catchError(charged(service.client({ journal: hung })));
-    await asked;
+    await claimed;
     await turns();
     await pass(16_000);
     expect(await call).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
@@ -103,11 +103,11 @@ describe('a journal that does not respond', () => {
     fakeClocks();
     const service = await serve();
     const shared = sharedStore();
-    const { hung, asked, wake } = hungJournal(shared.journal());
+    const { hung, claimed, wake } = hungJournal(shared.journal());
     const abort = new AbortController();
     const client = service.client({ journal: hung });
     const call = catchError(charged(client, { signal: abort.signal }));
-    await asked;
+    await claimed;
     await turns();
     if (by === 'abort') abort.abort();
     else client.close();
@@ -121,7 +121,7 @@ describe('a journal that does not respond', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('releases its claim before an abort rejects, if it comes soon', async () => {
+  test('releases a claim that is written soon, before an abort rejects', async () => {
     const service = await serve();
     const shared = sharedStore();
     const journal = shared.journal();

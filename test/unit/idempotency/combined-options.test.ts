@@ -61,12 +61,12 @@ test('applies the timeout to the request, not to the journal', async () => {
 
 test('records and returns a charge in flight at close()', async () => {
   const journal = memoryJournal();
-  const { service, arrived, answer } = await heldService();
+  const { service, arrived, respond } = await heldService();
   const client = service.client({ journal });
   const call = charged(client);
   await arrived;
   client.close();
-  answer();
+  respond();
   expect(await charged(service.client({ journal }))).toEqual(replayOf(await call));
   expect(service.requests).toHaveLength(1);
 });
@@ -75,7 +75,7 @@ test('records and returns a charge in flight at close()', async () => {
 const headers = { 'x-request-id': 'req-7' };
 
 describe('calls without a key, by a client with a journal', () => {
-  async function told(journal: boolean) {
+  async function collectReports(journal: boolean) {
     const events: PaymentsEvent[] = [];
     const shared = sharedStore();
     const service = await serve();
@@ -101,15 +101,15 @@ describe('calls without a key, by a client with a journal', () => {
   }
 
   test('behave as without a journal, and record nothing', async () => {
-    const withJournal = await told(true);
-    expect(withJournal).toEqual(await told(false));
+    const withJournal = await collectReports(true);
+    expect(withJournal).toEqual(await collectReports(false));
     expect(withJournal.requests).toHaveLength(4);
     expect(withJournal.writes).toEqual([]);
   });
 });
 
 test('sends a new key with the events of a call without one', async () => {
-  const told = async (idempotencyKey: string | null) => {
+  const collectReports = async (idempotencyKey: string | null) => {
     const events: PaymentsEvent[] = [];
     const service = await serve();
     const onEvent = (event: PaymentsEvent) => {
@@ -123,5 +123,5 @@ test('sends a new key with the events of a call without one', async () => {
     const result = await client.chargeMobileMoney(charge, { idempotencyKey });
     return { result, events, body: service.requests[0]?.body };
   };
-  expect(await told(KEY)).toEqual(await told(null));
+  expect(await collectReports(KEY)).toEqual(await collectReports(null));
 });

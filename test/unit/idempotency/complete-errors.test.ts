@@ -76,12 +76,12 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
   const shared = sharedStore();
   const journal = shared.journal();
   const { journalled, errors, ...options } = listening();
-  let tries = 0;
+  let attempts = 0;
   const failing = changed(journal, {
-    complete: (...step) => (++tries <= times ? down() : journal.complete(...step)),
+    complete: (...step) => (++attempts <= times ? down() : journal.complete(...step)),
   });
   const call = charged(service.client({ journal: failing, ...options }));
-  await until(() => tries === 1);
+  await until(() => attempts === 1);
   await pass(4_000, 100);
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
   expect(shared.states(KEY)).toEqual(['begun', 'completed']);
@@ -93,15 +93,15 @@ test('recognises its own completion after its response was lost', async () => {
   const service = await serve();
   const shared = sharedStore();
   const journal = shared.journal();
-  let tries = 0;
+  let attempts = 0;
   const losing = changed(journal, {
     complete: async (...step) => {
       const ended = await journal.complete(...step);
-      return ++tries === 1 ? down() : ended;
+      return ++attempts === 1 ? down() : ended;
     },
   });
   const call = charged(service.client({ journal: losing }));
-  await until(() => tries === 1);
+  await until(() => attempts === 1);
   await pass(1_000, 100);
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
   expect(shared.states(KEY)).toEqual(['begun', 'completed']);
@@ -110,7 +110,7 @@ test('recognises its own completion after its response was lost', async () => {
 test('records the result after failed renewals', async () => {
   fakeClocks();
   const shared = sharedStore();
-  const { service, arrived, answer } = await heldService();
+  const { service, arrived, respond } = await heldService();
   let out = false;
   const store: JournalStore = {
     read: (key) => (out ? down() : shared.store.read(key)),
@@ -125,7 +125,7 @@ test('records the result after failed renewals', async () => {
   out = true;
   await pass(12_000);
   out = false;
-  answer();
+  respond();
   await until(() => shared.states(KEY).includes('completed'));
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
 });

@@ -102,11 +102,11 @@ test.each(same)('replays the result for %s', async (_what, again, first) => {
 test.each(['unknown', 'begun'])('refuses other input while the record is %s', async (state) => {
   const other = { ...charge, amount: 30 };
   const journal = memoryJournal();
-  const answered = Promise.withResolvers<void>();
+  const responded = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   const service = await startService(async (response) => {
     arrived.resolve();
-    if (state === 'begun') await answered.promise;
+    if (state === 'begun') await responded.promise;
     sendJson(response, 500, {});
   });
   const client = service.client({ journal });
@@ -115,7 +115,7 @@ test.each(['unknown', 'begun'])('refuses other input while the record is %s', as
   expect(await journal.read(KEY)).toMatchObject({ state });
   const failure = await catchError(client.chargeMobileMoney(other, { idempotencyKey: KEY }));
   expect(failure).toBeInstanceOf(IdempotencyConflictError);
-  answered.resolve();
+  responded.resolve();
   await first;
   expect(service.requests).toHaveLength(1);
 });
@@ -169,12 +169,12 @@ test.each(kinds)('sends other input after not_charged (%s)', async (_kind, handl
   const client = service.client({ journal });
   await catchError(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
   await journal.resolve(KEY, 'not_charged');
-  const mended = { ...charge, amount: 30 };
-  const result = await client.chargeMobileMoney(mended, { idempotencyKey: KEY });
+  const corrected = { ...charge, amount: 30 };
+  const result = await client.chargeMobileMoney(corrected, { idempotencyKey: KEY });
   expect(result).toMatchObject({ amount: '30.00' });
 });
 
-test('says how to resolve the key, and shows no customer data', async () => {
+test('explains how to resolve the key, and shows no customer data', async () => {
   const service = await startService((response) =>
     sendJson(response, 200, successBodies.chargeMobileMoney()),
   );

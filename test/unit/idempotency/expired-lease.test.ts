@@ -45,9 +45,9 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     const service = await serve();
     const frozen = changed(journal, {
       claim: async (...step) => {
-        const standing = await journal.claim(...step);
+        const result = await journal.claim(...step);
         jump(LEASE);
-        return standing;
+        return result;
       },
     });
     const failure = await catchError(charged(service.client({ journal: frozen, maxRetries: 5 })));
@@ -198,17 +198,17 @@ test('records the result after a renewal in flight', async () => {
       return result;
     },
   });
-  const { service, arrived, answer } = await heldService();
-  let answered = false;
+  const { service, arrived, respond } = await heldService();
+  let hasResponded = false;
   const onEvent = ({ type }: { type: string }) => {
-    if (type === 'response') answered = true;
+    if (type === 'response') hasResponded = true;
   };
   const call = charged(service.client({ journal: slow, onEvent }));
   await arrived;
   vi.advanceTimersByTime(4_000);
   await renewing.promise;
-  answer();
-  await until(() => answered);
+  respond();
+  await until(() => hasResponded);
   renewed.resolve();
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
   expect(shared.states(KEY)).toEqual(['begun', 'begun', 'completed']);

@@ -1,13 +1,13 @@
 import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** A service that has a charge in hand, from `arrived` on, until it is told to answer. */
+/** Starts a service that holds a charge after `arrived`, until `respond` is called. */
 export async function heldService() {
   const arrived = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<void>();
+  const respond = Promise.withResolvers<void>();
   const service = await startService(async (response) => {
     arrived.resolve();
-    await answer.promise;
+    await respond.promise;
     sendJson(response, 200, successBodies.chargeMobileMoney());
   });
-  return { service, arrived: arrived.promise, answer: answer.resolve };
+  return { service, arrived: arrived.promise, respond: respond.resolve };
 }

@@ -6,8 +6,8 @@ import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** A service that holds each request until it is released. */
-async function patientService() {
+/** Starts a service that holds each request until it is released. */
+async function startHeldService() {
   const held: ((status?: number) => void)[] = [];
   const service = await startService((response, _request, count) => {
     held.push((status = 200) =>
@@ -18,7 +18,7 @@ async function patientService() {
       ),
     );
   });
-  return { service, held, answer: (status?: number) => held.shift()?.(status) };
+  return { service, held, respond: (status?: number) => held.shift()?.(status) };
 }
 
 /** The claim is written, and its process is killed at that time. */
@@ -32,7 +32,7 @@ const killedAfterBegin = (journal: Journal) =>
 
 describe.each(kinds)('a charge in progress under another %s handle', (_kind, handles) => {
   async function twoCalls() {
-    const { service, held, answer } = await patientService();
+    const { service, held, respond } = await startHeldService();
     const handle = handles();
     const first = charged(service.client({ journal: handle() }));
     first.catch(() => {});
@@ -46,12 +46,12 @@ describe.each(kinds)('a charge in progress under another %s handle', (_kind, han
     const second = charged(service.client({ journal: handle(), onEvent }));
     second.catch(() => {});
     await waits.promise;
-    return { service, held, answer, first, second, events };
+    return { service, held, respond, first, second, events };
   }
 
   test('is waited for, and its result is replayed', async () => {
-    const { service, answer, first, second, events } = await twoCalls();
-    answer();
+    const { service, respond, first, second, events } = await twoCalls();
+    respond();
     expect(await second).toEqual(replayOf(await first));
     expect(service.requests).toHaveLength(1);
     expect(events).toMatchObject([
@@ -61,18 +61,18 @@ describe.each(kinds)('a charge in progress under another %s handle', (_kind, han
   });
 
   test('is waited for, and the waiting call sends once it is rejected', async () => {
-    const { service, held, answer, first, second } = await twoCalls();
-    answer(422);
+    const { service, held, respond, first, second } = await twoCalls();
+    respond(422);
     expect(await catchError(first)).toMatchObject({ outcome: 'rejected' });
     await until(() => held.length === 1);
-    answer();
+    respond();
     expect(await second).toMatchObject({ reference: 'TXN-2' });
     expect(service.requests).toHaveLength(2);
   });
 
   test('is waited for, and fails the waiting call once it is unknown', async () => {
-    const { service, answer, first, second } = await twoCalls();
-    answer(500);
+    const { service, respond, first, second } = await twoCalls();
+    respond(500);
     expect(await catchError(first)).toBeInstanceOf(OutcomeUnknownError);
     expect(await catchError(second)).toBeInstanceOf(OutcomeUnknownError);
     expect(service.requests).toHaveLength(1);
@@ -80,19 +80,19 @@ describe.each(kinds)('a charge in progress under another %s handle', (_kind, han
 });
 
 /** What the clock of the journal shows at the true time. */
-const clocks: [string, (now: number, began: number) => number][] = [
+const clocks: [string, (now: number, startedAt: number) => number][] = [
   ["the journal's clock", (now) => now],
-  ["our own clock, where the journal's stands still", (_now, began) => began],
+  ["our own clock, while the journal's clock does not advance", (_now, startedAt) => startedAt],
   ["our own clock, where the journal's was set back", (now) => now - 3_600_000],
 ];
 
 test.each(clocks)('waits a lease for a dead process by %s, then fails with unknown', async (_what, clock) => {
   fakeClocks();
-  const began = Date.now();
+  const startedAt = Date.now();
   const shared = sharedStore();
-  const { service } = await patientService();
+  const { service } = await startHeldService();
   await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
-  shared.setClock(() => clock(Date.now(), began));
+  shared.setClock(() => clock(Date.now(), startedAt));
 
   let ended = false;
   const call = catchError(charged(service.client({ journal: shared.journal() }))).finally(() => {
@@ -110,14 +110,14 @@ test.each(clocks)('waits a lease for a dead process by %s, then fails with unkno
 test('renews a charge that takes longer than its lease', async () => {
   fakeClocks();
   const shared = sharedStore();
-  const { service, held, answer } = await patientService();
+  const { service, held, respond } = await startHeldService();
   const first = charged(service.client({ journal: shared.journal(), timeout: 600_000 }));
   await until(() => held.length === 1);
   const second = charged(service.client({ journal: shared.journal() }));
   await turns();
   await pass(45_000);
   expect(shared.states(KEY).filter((state) => state === 'begun').length).toBeGreaterThanOrEqual(13);
-  answer();
+  respond();
   await until(() => shared.states(KEY).includes('completed'));
   await pass(1_000);
   expect(await second).toEqual(replayOf(await first));
@@ -129,7 +129,7 @@ describe('a wait for a charge in progress', () => {
   async function waiting(signal?: AbortSignal) {
     fakeClocks();
     const shared = sharedStore();
-    const { service } = await patientService();
+    const { service } = await startHeldService();
     await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
     let waits = false;
     const client = service.client({

@@ -60,7 +60,7 @@ test('leaves no listener on it for each retry', async () => {
 });
 
 test('listens to it while a keyed call waits for another one', async () => {
-  const { service, arrived, answer } = await heldService();
+  const { service, arrived, respond } = await heldService();
   const journal = memoryJournal();
   const first = charged(service.client({ journal }));
   await arrived;
@@ -73,7 +73,7 @@ test('listens to it while a keyed call waits for another one', async () => {
   const second = charged(client);
   await waiting.promise;
   expect(listeners()).toBeGreaterThan(before);
-  answer();
+  respond();
   await first;
   expect(await second).toMatchObject({ replayed: true });
   expect(listeners()).toBe(before);

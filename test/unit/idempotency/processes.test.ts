@@ -107,7 +107,7 @@ test.each([
   ['a charge', 200, { reference: 'TXN-8f2c61d0' }],
   ['a rejection', 422, { code: 'invalid_request' }],
   ['an unknown outcome', 500, { code: 'outcome_unknown' }],
-])('a process ends by itself after %s with a journal: no timer keeps it', async (_what, status, end) => {
+])('lets the process end by itself after %s with a journal', async (_what, status, end) => {
   const file = sqliteFile();
   const body = status === 200 ? successBodies.chargeMobileMoney() : {};
   const service = await startService((response) => sendJson(response, status, body, { connection: 'close' }));

@@ -104,7 +104,7 @@ const foreign: [string, unknown][] = [
   ['null for a protocol', null],
 ];
 
-test.each(foreign)('refuses a journal with %s, and says how to wrap one', async (_what, given) => {
+test.each(foreign)('refuses a journal with %s, and explains how to wrap one', async (_what, given) => {
   const service = await serve();
   const journal: Journal = Object.assign(memoryJournal(), { protocol: given });
   const construct = () => service.client({ journal });

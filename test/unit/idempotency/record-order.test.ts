@@ -32,7 +32,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   test.each([
     [400, 'rejected'],
     [502, 'unknown'],
-  ])('holds that the answer was %i before the caller hears of it: %s', async (status, state) => {
+  ])('records the response %i before the call ends: %s', async (status, state) => {
     const handle = handles();
     const service = await startService((response) => sendJson(response, status, {}));
     const call = charged(service.client({ journal: handle() }));
@@ -43,12 +43,12 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
 
 test('sends nothing until the claim is recorded', async () => {
   const shared = sharedStore();
-  const asked = Promise.withResolvers<void>();
-  const answer = Promise.withResolvers<void>();
+  const claimed = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
   const journal = changed(shared.journal(), {
     claim: async (...step) => {
-      asked.resolve();
-      await answer.promise;
+      claimed.resolve();
+      await release.promise;
       return shared.journal().claim(...step);
     },
   });
@@ -57,10 +57,10 @@ test('sends nothing until the claim is recorded', async () => {
   );
   // Another request fits in between, so that one sent too early would have arrived.
   const call = charged(service.client({ journal }));
-  await asked.promise;
+  await claimed.promise;
   await service.client().chargeMobileMoney(charge);
   expect(service.requests).toHaveLength(1);
-  answer.resolve();
+  release.resolve();
   await call;
   expect(service.requests).toHaveLength(2);
 });
@@ -81,9 +81,9 @@ test('returns nothing until the result is recorded', async () => {
   const service = await startService((response) =>
     sendJson(response, 200, successBodies.chargeMobileMoney()),
   );
-  const call = charged(service.client({ journal: late })).then(() => order.push('told'));
+  const call = charged(service.client({ journal: late })).then(() => order.push('returned'));
   await ended.promise;
   await call;
-  expect(order).toEqual(['recorded', 'told']);
+  expect(order).toEqual(['recorded', 'returned']);
   expect(shared.states(KEY)).toEqual(['begun', 'completed']);
 });

@@ -90,16 +90,16 @@ describe('a replayed result', () => {
   const journals = kinds[0]?.[1];
   let client: ReturnType<Service['client']>;
   let events: PaymentsEvent[];
-  let answer: unknown;
+  let body: unknown;
   beforeEach(async () => {
     events = [];
-    const service = await startService((response) => sendJson(response, 200, answer));
+    const service = await startService((response) => sendJson(response, 200, body));
     client = service.client({ journal: journals?.()(), onEvent: (event) => events.push(event) });
     onTestFinished(() => expect(service.requests).toHaveLength(1));
   });
 
   test('keeps a status that the service does not document, with its type', async () => {
-    answer = successBodies.chargeMobileMoney({ status: 'queued' });
+    body = successBodies.chargeMobileMoney({ status: 'queued' });
     const first = await charged(client);
     const again = await charged(client);
     expect(again).toEqual(replayOf(first));
@@ -107,26 +107,26 @@ describe('a replayed result', () => {
   });
 
   test('keeps amount and currency as the service wrote them', async () => {
-    answer = successBodies.chargeMobileMoney({ amount: '25.5', currency: 'ghs' });
+    body = successBodies.chargeMobileMoney({ amount: '25.5', currency: 'ghs' });
     await charged(client);
     expect(await charged(client)).toMatchObject({ amount: '25.5', currency: 'ghs' });
   });
 
   test('has replayed: true and an empty message', async () => {
-    answer = successBodies.chargeMobileMoney({ replayed: true });
+    body = successBodies.chargeMobileMoney({ replayed: true });
     const first = await charged(client);
     expect(first).toMatchObject({ replayed: false, message: expect.stringContaining('prompt') });
     expect(await charged(client)).toMatchObject({ replayed: true, message: '' });
   });
 
   test('has replayed: true for a payment too', async () => {
-    answer = successBodies.initialize({ replayed: 'yes' });
+    body = successBodies.initialize({ replayed: 'yes' });
     expect(await keyed.initialize(client)).toMatchObject({ replayed: false });
     expect(await keyed.initialize(client)).toMatchObject({ replayed: true });
   });
 
   test('has the type of the operation', async () => {
-    answer = successBodies.initialize();
+    body = successBodies.initialize();
     const first = client.initialize(payment, { idempotencyKey: KEY });
     expectTypeOf(first).resolves.toEqualTypeOf<InitializedPayment>();
     expectTypeOf(client.chargeMobileMoney).returns.resolves.toEqualTypeOf<MobileMoneyCharge>();
@@ -134,7 +134,7 @@ describe('a replayed result', () => {
   });
 
   test('is reported as an event, with its reference', async () => {
-    answer = successBodies.chargeMobileMoney();
+    body = successBodies.chargeMobileMoney();
     await charged(client);
     events.length = 0;
     await charged(client);

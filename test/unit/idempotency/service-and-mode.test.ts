@@ -229,15 +229,15 @@ describe('an apiKey function', () => {
   test.each(['abort', 'close'])('is ended by %s if it hangs before the claim', async (by) => {
     const shared = sharedStore();
     const service = await serve();
-    const asked = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
     const apiKey = () => {
-      asked.resolve();
+      reached.resolve();
       return new Promise<string>(() => {});
     };
     const abort = new AbortController();
     const client = service.client({ journal: shared.journal(), apiKey });
     const call = catchError(charged(client, { signal: abort.signal }));
-    await asked.promise;
+    await reached.promise;
     if (by === 'abort') abort.abort();
     else client.close();
     if (by === 'abort') expect(await call).toBe(abort.signal.reason);

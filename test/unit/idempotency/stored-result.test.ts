@@ -61,7 +61,7 @@ describe('a checkout_url that', () => {
   });
 });
 
-describe('a long response is truncated, and its charge is replayed', () => {
+describe('a long response', () => {
   const filler = 'x'.repeat(100_000);
   const lengthy: [string, object, string][] = [
     ['a long message', {}, `${filler} ${EMAIL}`],
@@ -93,12 +93,12 @@ describe('a long response is truncated, and its charge is replayed', () => {
 
   test('keeps the short fields beside it', async () => {
     const shared = sharedStore();
-    const answer = successBodies.chargeMobileMoney({
+    const body = successBodies.chargeMobileMoney({
       note: filler,
       processor: 'MP-1',
       fees: [{ amount: 0.5 }],
     });
-    const service = await startService((response) => sendJson(response, 200, answer));
+    const service = await startService((response) => sendJson(response, 200, body));
     const client = service.client({ journal: shared.journal() });
     await charged(client);
     expect(await charged(client)).toMatchObject({

@@ -87,7 +87,7 @@ test.each(posts)('leaves the key unresolved after an abort of %s in flight', asy
 });
 
 describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
-  async function doubtful() {
+  async function leaveUnresolved() {
     const service = await startFaulty((response) => response.destroy());
     const handle = handles();
     const journal = handle();
@@ -96,7 +96,7 @@ describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
   }
 
   test('replays the charge as processing once resolved by its reference', async () => {
-    const { service, journal, client } = await doubtful();
+    const { service, journal, client } = await leaveUnresolved();
     await journal.resolve(KEY, { reference: 'TXN-found' });
     expect(await charged(client)).toEqual({
       reference: 'TXN-found',
@@ -110,7 +110,7 @@ describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
   });
 
   test('sends once more after it is resolved as not_charged', async () => {
-    const { service, journal, client } = await doubtful();
+    const { service, journal, client } = await leaveUnresolved();
     await journal.resolve(KEY, 'not_charged');
     const results = await Promise.all([charged(client), charged(client), charged(client)]);
     expect(results.map(({ reference }) => reference)).toEqual(['TXN-2', 'TXN-2', 'TXN-2']);
@@ -136,8 +136,8 @@ test('replays a resolved checkout payment with its checkout_url', async () => {
 });
 
 describe('the errors and events of an unresolved key', () => {
-  /** A client with an unresolved key, and its events and log lines. */
-  async function telling(operation: 'initialize' | 'chargeMobileMoney', reference?: string) {
+  /** Creates a client with an unresolved key, and its events and log lines. */
+  async function reportUnresolved(operation: 'initialize' | 'chargeMobileMoney', reference?: string) {
     const events: PaymentsEvent[] = [];
     const lines: string[] = [];
     const note = (level: string) => (line: string) => lines.push(`${level} ${line}`);
@@ -152,7 +152,7 @@ describe('the errors and events of an unresolved key', () => {
   }
 
   test('name the key, the reference to verify, and how to resolve it', async () => {
-    const { failure } = await telling('chargeMobileMoney', 'TXN-seen');
+    const { failure } = await reportUnresolved('chargeMobileMoney', 'TXN-seen');
     for (const part of [
       'idempotencyKey "order-17"',
       'might have charged',
@@ -165,7 +165,7 @@ describe('the errors and events of an unresolved key', () => {
     expect(Object(failure).message.length).toBeLessThanOrEqual(200);
   });
 
-  test.each(posts)('say how to resolve %s, in the error of the first call', async (operation) => {
+  test.each(posts)('explain how to resolve %s, in the error of the first call', async (operation) => {
     const service = await startService((response) => response.destroy());
     const journal = memoryJournal();
     const idempotencyKey = `order 17 of ${EMAIL}, ${PHONE}`;
@@ -199,13 +199,13 @@ describe('the errors and events of an unresolved key', () => {
   });
 
   test('ask for the checkout_url of a checkout payment', async () => {
-    const { failure } = await telling('initialize');
+    const { failure } = await reportUnresolved('initialize');
     for (const part of ['Look it up, then', '{ reference, checkout_url }'])
       expect(failure).toHaveProperty('message', expect.stringContaining(part));
   });
 
   test('are an event and a warning, each with key and reference', async () => {
-    const { events, lines } = await telling('chargeMobileMoney', 'TXN-seen');
+    const { events, lines } = await reportUnresolved('chargeMobileMoney', 'TXN-seen');
     const about = { operation: 'chargeMobileMoney', idempotencyKey: KEY, reference: 'TXN-seen' };
     expect(events).toEqual([{ type: 'journal', result: 'unresolved', ...about }]);
     expect(lines).toEqual(['warn payments: chargeMobileMoney TXN-seen, journal: unresolved, key "order-17"']);

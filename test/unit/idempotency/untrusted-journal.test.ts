@@ -64,9 +64,9 @@ const nonsense: [string, unknown][] = [
   ['something in progress without a version', { state: 'in_progress' }],
 ];
 
-test.each(nonsense)('sends nothing if claim returns %s: a charge might exist', async (_what, answer) => {
+test.each(nonsense)('sends nothing if claim returns %s: a charge might exist', async (_what, returned) => {
   const service = await serve();
-  const claim = () => Promise.resolve(JSON.parse(JSON.stringify(answer ?? null)));
+  const claim = () => Promise.resolve(JSON.parse(JSON.stringify(returned ?? null)));
   const journal = changed(sharedStore().journal(), { claim });
   const failure = await catchError(charged(service.client({ journal })));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
@@ -91,11 +91,11 @@ const unreadable: [string, object][] = [
 
 test.each(unreadable)('sends nothing and asks to verify a recorded result with %s', async (_what, result) => {
   const service = await serve();
-  const standing = { state: 'completed', result: { reference: 'TXN-1', ...result } } as const;
-  const journal = changed(sharedStore().journal(), { claim: async () => standing });
+  const stored = { state: 'completed', result: { reference: 'TXN-1', ...result } } as const;
+  const journal = changed(sharedStore().journal(), { claim: async () => stored });
   const failure = await catchError(charged(service.client({ journal })));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
-  expect(failure).toMatchObject({ reference: standing.result.reference, outcome: 'unknown' });
+  expect(failure).toMatchObject({ reference: stored.result.reference, outcome: 'unknown' });
   expect(service.requests).toEqual([]);
 });
 

@@ -3,7 +3,6 @@ import type { OpenJournal } from '../../../src/testing/index.ts';
 import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
 import {
   AGAIN,
-  ANSWER,
   CHECKOUT,
   CONFLICT,
   DIES,
@@ -12,12 +11,13 @@ import {
   NOT_YET,
   NOTHING,
   OTHERWISE,
+  RECORDED,
   SERVICE,
   UNKNOWN,
   type Wrong,
 } from './conformance-cases.ts';
 
-/** A journal that is not made by createJournal, or not well. */
+/** Creates a journal that does not use createJournal, or uses it wrongly. */
 const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal => {
   const records = new Map<string, StoredEntry>();
   return (options) => {
@@ -73,7 +73,7 @@ export const wrongJournals: Wrong[] = [
       complete: (claim, { state }) =>
         end(claim, state === 'completed' ? { state, result: { reference: '' } } : { state }),
     })),
-    found: ANSWER,
+    found: RECORDED,
     says: 'the recorded reference is ',
   },
   {
@@ -85,7 +85,7 @@ export const wrongJournals: Wrong[] = [
     says: 'the recorded reference is undefined',
   },
   {
-    what: 'settles nothing',
+    what: 'resolves nothing',
     open: changed(() => ({ resolve: async () => {} })),
     found: FOUND,
     says: 'claim returned unknown instead of completed',
@@ -103,7 +103,7 @@ export const wrongJournals: Wrong[] = [
     says: 'the resolved checkout_url is https://pay.example/',
   },
   {
-    what: 'frees a key for nobody',
+    what: 'frees a key for no caller',
     open: changed(({ resolve }) => ({
       resolve: (key, resolution) =>
         resolve(key, resolution === 'not_charged' ? { reference: 'TXN-none' } : resolution),
@@ -112,7 +112,7 @@ export const wrongJournals: Wrong[] = [
     says: '0 of 12 callers got the claim of a key that was resolved as not_charged',
   },
   {
-    what: 'settles what is in progress',
+    what: 'resolves what is in progress',
     open: changed(({ resolve }) => ({
       resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
     })),
@@ -120,7 +120,7 @@ export const wrongJournals: Wrong[] = [
     says: 'resolve succeeded, although a process has the claim',
   },
   {
-    what: 'settles what is not there',
+    what: 'resolves what is not there',
     open: changed(({ resolve }) => ({
       resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
     })),
@@ -128,7 +128,7 @@ export const wrongJournals: Wrong[] = [
     says: 'resolve succeeded, although the key has no record',
   },
   {
-    what: 'settles what is recorded',
+    what: 'resolves what is recorded',
     open: changed(({ resolve }) => ({
       resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
     })),

@@ -17,7 +17,7 @@ import {
   RACE,
   RENEWED,
   RENEWED_AND_DIES,
-  SETTLED,
+  RESOLVED,
   shared,
   type Wrong,
 } from './conformance-cases.ts';
@@ -30,14 +30,14 @@ export const wrongStores: Wrong[] = [
     says: '12 of 12 callers got the claim of an unused key',
   },
   {
-    what: 'looks, and writes later',
+    what: 'reads, and writes later',
     open: deciding({ meanwhile: () => pause(1) }),
     found: ONE,
     says: '12 of 12 callers got the claim of an unused key',
   },
   {
     what: 'says that it wrote what it did not',
-    open: deciding({ answer: () => true }),
+    open: deciding({ report: () => true }),
     found: ONE,
     says: '12 of 12 callers got the claim of an unused key',
   },
@@ -56,13 +56,13 @@ export const wrongStores: Wrong[] = [
     says: 'both complete and resolve succeeded',
   },
   {
-    what: 'looks, and replaces later',
+    what: 'reads, and replaces later',
     open: deciding({ meanwhile: () => pause(1) }),
     found: AGAIN,
     says: 'of 12 callers got the claim of a key that was not_sent',
   },
   {
-    what: 'lets many settle',
+    what: 'lets many resolve',
     open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
     found: MANY,
     says: '8 different resolutions were accepted, instead of one',
@@ -74,9 +74,9 @@ export const wrongStores: Wrong[] = [
     says: 'although another process claimed the key',
   },
   {
-    what: 'lets a claim that was settled change the record',
+    what: 'lets a resolved claim change the record',
     open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
-    found: SETTLED,
+    found: RESOLVED,
     says: 'although the key was resolved',
   },
   {
@@ -101,7 +101,7 @@ export const wrongStores: Wrong[] = [
     says: 'a handle does not see the claim',
   },
   {
-    what: 'keeps its answers in the handle',
+    what: 'keeps its records in the handle',
     open: shared((records) => {
       const store = createFaultyStore(records);
       const seen = new Map<string, Awaited<ReturnType<JournalStore['read']>>>();
@@ -118,7 +118,7 @@ export const wrongStores: Wrong[] = [
     says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {
-    what: 'answers before it wrote',
+    what: 'returns before it wrote',
     open: shared((records) => ({
       ...createFaultyStore(records),
       async write(key, change) {
@@ -148,19 +148,19 @@ export const wrongStores: Wrong[] = [
     says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {
-    what: 'tells the age in seconds',
+    what: 'reports the age in seconds',
     open: deciding({ ageOf: ({ writtenAt }) => (performance.now() - writtenAt) / 1000 }),
     found: RENEWED_AND_DIES,
     says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {
-    what: 'tells the age in microseconds',
+    what: 'reports the age in microseconds',
     open: deciding({ ageOf: ({ writtenAt }) => (performance.now() - writtenAt + 1) * 1000 }),
     found: COUNTS,
     says: 'within the lease, the claim reads as expired',
   },
   {
-    what: 'tells the age since the first write',
+    what: 'reports the age since the first write',
     open: deciding({
       kept: ({ version, text }, before) => ({
         version,

@@ -178,8 +178,8 @@ describe.each(storages)('retention in %s', (name, make) => {
         storage.ahead(day * DAY + 1000);
         await use(`order of day ${day}`);
       }
-      const patient = { timeout: 10_000 };
-      await vi.waitFor(async () => expect(await lasting.read('order-17')).toBeNull(), patient);
+      const longWait = { timeout: 10_000 };
+      await vi.waitFor(async () => expect(await lasting.read('order-17')).toBeNull(), longWait);
     });
   }
 });

@@ -12,10 +12,10 @@ import { catchError, charge, sendJson, startService, successBodies } from '../..
 
 const counting = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
-/** A store whose next writes end as `fates` lists. */
+/** A store whose next writes end as `modes` lists. */
 function faultyStore() {
   const store = memoryStore();
-  const fates: ('lost' | 'response lost' | 'done twice')[] = [];
+  const modes: ('lost' | 'response lost' | 'done twice')[] = [];
   let readable = true;
   const faulty: JournalStore = {
     async read(key) {
@@ -23,16 +23,16 @@ function faultyStore() {
       return store.read(key);
     },
     async write(key, change) {
-      const fate = fates.shift();
-      if (fate === 'lost') throw new Error('the connection is gone');
+      const mode = modes.shift();
+      if (mode === 'lost') throw new Error('the connection is gone');
       const written = await store.write(key, change);
-      if (fate === 'response lost') throw new Error('the connection is gone');
-      return fate === 'done twice' ? store.write(key, change) : written;
+      if (mode === 'response lost') throw new Error('the connection is gone');
+      return mode === 'done twice' ? store.write(key, change) : written;
     },
   };
   return {
     store: faulty,
-    next: (...next: typeof fates) => fates.push(...next),
+    next: (...next: typeof modes) => modes.push(...next),
     unreadable: () => {
       readable = false;
     },
@@ -122,10 +122,10 @@ describe('a failed write', () => {
     expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
   });
 
-  test.each(['response lost', 'done twice'] as const)('counts if it was done: %s', async (fate) => {
+  test.each(['response lost', 'done twice'] as const)('counts if it was done: %s', async (mode) => {
     const { store, next } = faultyStore();
     const journal = createJournal(store);
-    next(fate, fate, fate, fate, fate);
+    next(mode, mode, mode, mode, mode);
     const claim = await claimKey(journal, 'order-17');
     const renewed = await journal.renew(claim);
     expect(renewed).not.toBeNull();
@@ -194,7 +194,7 @@ describe('a record that cannot be read', () => {
     ['without a fingerprint', { ...whole, fingerprint: undefined }],
     ['completed without a result', { ...whole, state: 'completed' }],
     ['that is no object', 17],
-  ])('leaves a charge in doubt, and nothing is sent: %s', async (_what, record) => {
+  ])('leaves a charge unresolved, and sends nothing: %s', async (_what, record) => {
     await refuses(JSON.stringify(record));
   });
 

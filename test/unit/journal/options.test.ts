@@ -40,8 +40,8 @@ describe.each([
     'refuses to resolve %s with a JournalError',
     async (key) => {
       const journal = open();
-      const settling = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged']);
-      expect(await catchError(settling())).toBeInstanceOf(JournalError);
+      const resolving = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged']);
+      expect(await catchError(resolving())).toBeInstanceOf(JournalError);
     },
   );
 });

@@ -29,8 +29,8 @@ const ONE_ROW = Buffer.concat([
 ]);
 const FATAL = message('E', 'SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
 
-/** A PostgreSQL that ends each connection in the piece of data that makes it ready. */
-async function endingServer(when: 'at connect' | 'after a query'): Promise<string> {
+/** Starts a PostgreSQL that ends each connection in the piece of data that makes it ready. */
+async function startEndingServer(when: 'at connect' | 'after a query'): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -79,7 +79,7 @@ test.each([
 ] as const)(
   'survives with a %s when PostgreSQL ends a connection %s',
   async (kind, when) => {
-    const failures = await survives(await endingServer(when), kind, 5);
+    const failures = await survives(await startEndingServer(when), kind, 5);
     expect(failures).toEqual(['JournalError']);
   },
   120_000,

@@ -271,9 +271,9 @@ describe('through a Client', () => {
     ['in pipeline mode', { getTransactionStatus: () => 'I', pipeline: true }, 'Give the journal the Pool.'],
   ])('refuses to charge on a Client that is %s', async (_which, more, instead) => {
     const client = await connected();
-    const asked: string[] = [];
+    const queries: string[] = [];
     const query = (text: string, values?: unknown[]) => {
-      asked.push(text);
+      queries.push(text);
       return client.query(text, values);
     };
     const journal = postgresJournal({ query, ...more });
@@ -282,7 +282,7 @@ describe('through a Client', () => {
       retryable: false,
       message: expect.stringContaining(instead),
     });
-    expect(asked.filter((text) => !text.startsWith('SELECT'))).toEqual([]);
+    expect(queries.filter((text) => !text.startsWith('SELECT'))).toEqual([]);
   });
 });
 

@@ -74,14 +74,14 @@ test.each([
   const other = await ownClient();
   await other.query('BEGIN');
   await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-  const standing = journal.claim(key, chargeIntent);
+  const claiming = journal.claim(key, chargeIntent);
   const isBlocked = async () => {
     const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
     expect(rows).toHaveLength(1);
   };
   await vi.waitFor(isBlocked, { timeout: 20_000 });
   await other.query('COMMIT');
-  expect(await standing).toMatchObject({ state: 'claimed' });
+  expect(await claiming).toMatchObject({ state: 'claimed' });
 });
 
 describe('migrate', () => {
@@ -200,7 +200,7 @@ test('deletes expired records in small steps, and keeps unresolved ones', async 
   await journal.migrate();
   for (let index = 0; index < 30; index++) {
     await journal.complete(await claimKey(journal, `old ${index}`), { state: 'rejected' });
-    await journal.complete(await claimKey(journal, `doubtful ${index}`), { state: 'unknown' });
+    await journal.complete(await claimKey(journal, `unresolved ${index}`), { state: 'unknown' });
   }
   const rows = async (pattern: string) => {
     const { rows } = await pool.query('SELECT key FROM dropping WHERE key LIKE $1', [pattern]);
@@ -221,5 +221,5 @@ test('deletes expired records in small steps, and keeps unresolved ones', async 
   await claimKey(journal, 'new 2');
   // The one that was claimed again.
   expect(await rows('old %')).toBe(1);
-  expect(await rows('doubtful %')).toBe(30);
+  expect(await rows('unresolved %')).toBe(30);
 });

@@ -7,10 +7,10 @@ import { redisJournal } from '../../../src/journal/redis.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const patient = { timeout: 10_000 };
+const longWait = { timeout: 10_000 };
 
-/** A client of the package over a journal, with the warnings that it reported and logged. */
-async function listening(journal: Journal) {
+/** Creates a client of the package over a journal, with the warnings that it reported and logged. */
+async function listenForWarnings(journal: Journal) {
   const service = await startService((response) =>
     sendJson(response, 200, successBodies.chargeMobileMoney()),
   );
@@ -68,9 +68,9 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   test.each(insufficient)('warns once of %s %s', async (setting, value, loss, instead) => {
     await set({ [setting]: value });
     const journal = redisJournal(ioredis());
-    const { events, warned, pay, service } = await listening(journal);
+    const { events, warned, pay, service } = await listenForWarnings(journal);
     await Promise.all([pay(), pay()]);
-    await vi.waitFor(() => expect(events).toHaveLength(1), patient);
+    await vi.waitFor(() => expect(events).toHaveLength(1), longWait);
     expect(events).toEqual([{ type: 'journal_warning', setting, value, message: expect.any(String) }]);
     expect(events[0]?.message).toContain(loss);
     expect(events[0]?.message).toContain(instead);
@@ -107,7 +107,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     async (more) => {
       await set(more);
       const journal = redisJournal(ioredis());
-      const { events, pay } = await listening(journal);
+      const { events, pay } = await listenForWarnings(journal);
       await pay();
       expect(await journal.warnings?.()).toEqual([]);
       expect(events).toEqual([]);
@@ -118,7 +118,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     await set({ appendfsync: 'everysec' });
     await admin.call('ACL', 'SETUSER', 'shop', 'on', '>secret', '~*', '+@all', '-config');
     const journal = redisJournal(ioredis(`redis://shop:secret@127.0.0.1:${server.port}`));
-    const { events, pay } = await listening(journal);
+    const { events, pay } = await listenForWarnings(journal);
     expect(await pay()).toMatchObject({ status: 'processing' });
     expect(await journal.warnings?.()).toEqual([]);
     expect(events).toEqual([]);
@@ -128,7 +128,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const managed = await startRedis(['--appendfsync', 'everysec', '--rename-command', 'CONFIG', '']);
     onTestFinished(() => managed.stop());
     const journal = redisJournal(ioredis(managed.url));
-    const { events, pay } = await listening(journal);
+    const { events, pay } = await listenForWarnings(journal);
     expect(await pay()).toMatchObject({ status: 'processing' });
     expect(await journal.warnings?.()).toEqual([]);
     expect(events).toEqual([]);
@@ -154,12 +154,12 @@ describe('journal.warnings', () => {
     onTestFinished(() => {
       process.off('unhandledRejection', unhandled);
     });
-    const asked = vi.fn(warnings);
-    const journal: Journal = Object.assign(memoryJournal(), { warnings: asked });
-    const { events, pay } = await listening(journal);
+    const getWarnings = vi.fn(warnings);
+    const journal: Journal = Object.assign(memoryJournal(), { warnings: getWarnings });
+    const { events, pay } = await listenForWarnings(journal);
     expect(await pay()).toMatchObject({ status: 'processing' });
     expect(await pay()).toMatchObject({ status: 'processing' });
-    expect(asked).toHaveBeenCalledOnce();
+    expect(getWarnings).toHaveBeenCalledOnce();
     expect(events).toEqual([]);
     expect(unhandled).not.toHaveBeenCalled();
   });
@@ -167,8 +167,8 @@ describe('journal.warnings', () => {
   test("is reported for a merchant's own journal", async () => {
     const warning = { setting: 'fsync', value: 'off', message: 'A crash loses records.' };
     const journal = Object.assign(memoryJournal(), { warnings: async () => [warning] });
-    const { events, pay } = await listening(journal);
+    const { events, pay } = await listenForWarnings(journal);
     await pay();
-    await vi.waitFor(() => expect(events).toEqual([{ type: 'journal_warning', ...warning }]), patient);
+    await vi.waitFor(() => expect(events).toEqual([{ type: 'journal_warning', ...warning }]), longWait);
   });
 });

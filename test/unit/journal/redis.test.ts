@@ -69,7 +69,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     ['numbers as text', 'stringNumbers=true', ''],
     ['a prefix of its own', 'keyPrefix=shop:', 'shop:'],
     ['pipelines that it makes by itself', 'enableAutoPipelining=true', ''],
-  ])('ioredis may be set to %s', async (_what, options, prefix) => {
+  ])('accepts ioredis set to %s', async (_what, options, prefix) => {
     const client = ioredis(options);
     const journal = redisJournal(client);
     const key = `under ${options}`;
@@ -136,12 +136,12 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     await later(30_000);
     await write();
     // It is done in the background.
-    const patient = { timeout: 10_000 };
-    await vi.waitFor(async () => expect(await names('old *')).toBeLessThanOrEqual(21), patient);
+    const longWait = { timeout: 10_000 };
+    await vi.waitFor(async () => expect(await names('old *')).toBeLessThanOrEqual(21), longWait);
     await vi.waitFor(async () => {
       await write();
       expect(await names('old *')).toBe(1);
-    }, patient);
+    }, longWait);
     expect(await names('unknown *')).toBe(30);
     expect(await journal.complete(begunAgain, { state: 'unknown' })).toBe(true);
     expect(await journal.claim('old 29', { ...chargeIntent, fingerprint: 'other' })).toMatchObject({
@@ -194,7 +194,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     ['its time', (client: Redis, name: string) => client.hdel(name, 'written_at')],
     ['the form of its time', (client: Redis, name: string) => client.hset(name, 'written_at', 'noon')],
     ['its form', (client: Redis, name: string) => client.multi().del(name).set(name, 'mine').exec()],
-  ])('a record that has lost %s is never taken for a new key: it stays in doubt', async (what, lose) => {
+  ])('leaves a key unresolved, never new, if its record has lost %s', async (what, lose) => {
     const client = ioredis();
     const journal = redisJournal(client);
     const claim = await claimKey(journal, `lost ${what}`);
@@ -208,7 +208,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
   });
 
-  test('recognises a command that was sent again on a new connection', async () => {
+  test('recognises a command that was resent on a new connection', async () => {
     const client = ioredis();
     const call = async (command: string, ...args: (string | number)[]) => {
       await client.call(command, ...args);

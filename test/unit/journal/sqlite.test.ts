@@ -58,9 +58,9 @@ test('waits for a locked file without blocking the process', async () => {
   other.exec('BEGIN IMMEDIATE');
   let turns = 0;
   let claimed = false;
-  const claiming = journal.claim('order-17', chargeIntent).then((standing) => {
+  const claiming = journal.claim('order-17', chargeIntent).then((result) => {
     claimed = true;
-    return standing;
+    return result;
   });
   while (turns < 5) {
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -114,7 +114,7 @@ test.each(['a journal in use', 'a new journal'])(
   },
 );
 
-test('makes its table again after a rollback', async () => {
+test('creates its table again after a rollback', async () => {
   const database = temporaryDatabase()();
   const journal = sqliteJournal(database);
   database.exec('BEGIN');

@@ -9,7 +9,7 @@ import { createCertificate } from '../../helpers/certificate.ts';
 import { createClientFor, listening } from '../../helpers/raw-service.ts';
 import { charge, successBodies } from '../../helpers/service.ts';
 
-/** A service that would rather speak HTTP/2, and counts the requests by version. */
+/** Starts a service that prefers HTTP/2, and counts the requests by version. */
 async function startOfferingHttp2() {
   const pair = createCertificate();
   const before = tls.getCACertificates('default');

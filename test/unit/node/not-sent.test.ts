@@ -13,7 +13,7 @@ import { catchError, charge, successBodies } from '../../helpers/service.ts';
 
 const over = (baseUrl: string) => createClientFor(baseUrl)({ transport: undiciTransport() });
 
-/** No connection was made, and that is proven: every operation says so, and may be tried again. */
+/** Proves that no connection was made: every operation reports it, and is retryable. */
 async function expectNotSent(client: PaymentsClient, cause: object) {
   for (const operation of posts) {
     const failure = await catchError(calls[operation](client));
@@ -25,7 +25,7 @@ async function expectNotSent(client: PaymentsClient, cause: object) {
   expect(onVerify).toMatchObject({ operation: 'verify', outcome: null, retryable: true });
 }
 
-/** Nothing is proven: a POST is in doubt, a read may be tried again. */
+/** Nothing is proven: a POST is unknown, and a read is retryable. */
 async function expectInDoubt(client: PaymentsClient) {
   for (const operation of posts) {
     const failure = await catchError(calls[operation](client));
@@ -67,13 +67,13 @@ function trust(...certificates: string[]) {
   onTestFinished(() => tls.setDefaultCACertificates(before));
 }
 
-describe('throws ConnectionError with not_sent, because no connection was made, for', () => {
+describe('throws ConnectionError with outcome not_sent for', () => {
   test('a port where nothing listens', async () => {
     await expectNotSent(over(`http://127.0.0.1:${await closedPort()}`), { code: 'ECONNREFUSED' });
   });
 
   test('a name that does not exist', async () => {
-    // A machine with no name server at all says EAI_AGAIN.
+    // A machine without a name server reports EAI_AGAIN.
     const code = expect.stringMatching(/^(?:ENOTFOUND|EAI_AGAIN)$/);
     await expectNotSent(over('https://nonexistent.invalid'), { code });
   });
@@ -118,8 +118,8 @@ describe('proves nothing by', () => {
   test.each<[string, (socket: import('node:net').Socket) => void]>([
     ['a reset after the whole request', (socket) => socket.resetAndDestroy()],
     ['an end after the whole request', (socket) => socket.end()],
-    ['an answer that is no HTTP', (socket) => socket.end('220 smtp.example ready\r\n')],
-    ['an answer that breaks off', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"st')],
+    ['a response that is not HTTP', (socket) => socket.end('220 smtp.example ready\r\n')],
+    ['a truncated response', (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"st')],
   ])('%s', async (_what, leave) => {
     const service = await startRawService(leave);
     await expectInDoubt(service.client({ transport: undiciTransport() }));

@@ -24,7 +24,7 @@ import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 const MiB = 1024 * 1024;
 
-/** A service that answers each operation as docs/reference/service.md describes. */
+/** Starts a service that responds to each operation as docs/reference/service.md describes. */
 const startWholeService = () =>
   startService((response, { path }) => {
     if (path.endsWith('/initialize')) return sendJson(response, 200, successBodies.initialize());
@@ -208,14 +208,14 @@ test('leaves no listener on a signal that outlives its requests', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('says rejected after a 407, which fetch hides', async () => {
+test('reports rejected after a 407, which fetch hides', async () => {
   const service = await startService((response) => sendJson(response, 407, { message: 'Proxy' }));
   const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 407, outcome: 'rejected', retryable: false });
   expect(service.requests).toHaveLength(1);
 });
 
-test('says rejected after a 421, and sends once', async () => {
+test('reports rejected after a 421, and sends once', async () => {
   const service = await startService((response) => sendJson(response, 421, { message: 'Not here' }));
   const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 421, outcome: 'rejected' });

@@ -89,7 +89,7 @@ test('ends the one check on close', async () => {
 
 test('shares the one check among waits on one reference', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending', 'success'), { latency: 100 });
-  const patient = timeSettlement(
+  const longWait = timeSettlement(
     client.waitForFinalStatus(REFERENCE, { startedAt: Date.now(), initialDelay: MINUTE }),
   );
   const waits = [1, 2, 3].map(() => timeSettlement(client.waitForFinalStatus(REFERENCE, late())));
@@ -97,7 +97,7 @@ test('shares the one check among waits on one reference', async () => {
   expect(ends.map(({ at }) => at)).toEqual([100, 100, 100]);
   expect(ends.every(({ error }) => String(error).includes('"pending" after 1 check'))).toBe(true);
   expect(seen).toHaveLength(1);
-  expect(await runToEnd(patient)).toMatchObject({ value: { status: 'success' } });
+  expect(await runToEnd(longWait)).toMatchObject({ value: { status: 'success' } });
 });
 
 test('checks a shared reference at most once per second', async () => {
@@ -150,15 +150,15 @@ test('yields the status of the one check, and then times out', async () => {
 });
 
 test('calls onPoll and onEvent for the one check', async () => {
-  const told: unknown[] = [];
+  const seen: unknown[] = [];
   const { client } = createScriptedService(respondInTurn('pending'), {
-    onEvent: (event) => told.push(event),
+    onEvent: (event) => seen.push(event),
   });
   const onPoll = vi.fn();
   await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { ...late(), onPoll })));
   expect(onPoll).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ attempt: 1, nextDelay: null }));
-  expect(told).toContainEqual(expect.objectContaining({ type: 'poll', status: 'pending', delay: null }));
-  expect(told).toContainEqual(expect.objectContaining({ type: 'wait', result: 'timeout', attempts: 1 }));
+  expect(seen).toContainEqual(expect.objectContaining({ type: 'poll', status: 'pending', delay: null }));
+  expect(seen).toContainEqual(expect.objectContaining({ type: 'wait', result: 'timeout', attempts: 1 }));
 });
 
 test('checks once after a freeze over the deadline', async () => {

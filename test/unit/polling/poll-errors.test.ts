@@ -22,21 +22,21 @@ useFakeClock();
 const missing = () => new Response('', { status: 404 });
 const DAY = 24 * 60 * MINUTE;
 
-/** A service whose response depends on the time, not on the count of requests. */
-function byTheClock(say: (time: number) => ScriptedResponse, options = {}) {
+/** Creates a service whose response depends on the time, not on the count of requests. */
+function createTimedService(say: (time: number) => ScriptedResponse, options = {}) {
   const start = performance.now();
   return createScriptedService(() => say(performance.now() - start), options);
 }
 
 test('resolves with success after 404 for eight seconds', async () => {
-  const { client, seen } = byTheClock((time) => (time <= 8_000 ? missing() : 'success'));
+  const { client, seen } = createTimedService((time) => (time <= 8_000 ? missing() : 'success'));
   expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
 });
 
 test('keeps a wait through repeated 404s from one lagging replica', async () => {
   let poll = 0;
-  const { client, seen } = byTheClock((time) => {
+  const { client, seen } = createTimedService((time) => {
     if (time > 5 * MINUTE) return 'success';
     return poll++ % 2 === 0 ? missing() : 'pending';
   });
@@ -45,7 +45,7 @@ test('keeps a wait through repeated 404s from one lagging replica', async () => 
 });
 
 test('tolerates ten seconds of 404 after the transaction was seen', async () => {
-  const { client } = byTheClock((time) => {
+  const { client } = createTimedService((time) => {
     if (time < MINUTE) return 'pending';
     return time < MINUTE + 8_000 ? missing() : 'success';
   });
@@ -53,7 +53,7 @@ test('tolerates ten seconds of 404 after the transaction was seen', async () => 
 });
 
 test('rejects with NotFoundError if 404 lasts, and reports the last status', async () => {
-  const { client } = byTheClock((time) => (time < MINUTE ? 'pending' : missing()));
+  const { client } = createTimedService((time) => (time < MINUTE ? 'pending' : missing()));
   const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)));
   expect(end.error).toBeInstanceOf(NotFoundError);
   expect(end.at).toBeLessThan(MINUTE + 30_000);

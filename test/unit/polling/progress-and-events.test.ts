@@ -116,20 +116,20 @@ test('counts elapsed from startedAt, and attempts from the start of the wait', a
 test('calls no onPoll after its wait ended, even during the same poll', async () => {
   const { client } = createScriptedService(respondInTurn('pending'));
   const abort = new AbortController();
-  const told: string[] = [];
+  const called: string[] = [];
   const wait = (name: string) =>
     timeSettlement(
       client.waitForFinalStatus(REFERENCE, {
         signal: abort.signal,
         onPoll: () => {
-          told.push(name);
+          called.push(name);
           abort.abort();
         },
       }),
     );
   const waits = [wait('first'), wait('second'), wait('third')];
   await runToEnd(Promise.all(waits));
-  expect(told).toEqual(['first']);
+  expect(called).toEqual(['first']);
 });
 
 test('reports attempt, status or error, lag and delay in a poll event', async () => {
@@ -197,11 +197,11 @@ test('shows neither the API key nor an email address in events and log lines', a
     respondInTurn('pending', createResetError(), 'success'),
   );
   await runToEnd(client.waitForFinalStatus(REFERENCE));
-  const told = JSON.stringify([lines, polls(), ends()]);
+  const printed = JSON.stringify([lines, polls(), ends()]);
   expect(lines.some((line) => line.includes(`wait ${REFERENCE}, poll 1: pending, next in 8000 ms`))).toBe(
     true,
   );
   expect(lines.some((line) => line.includes('final after 11000 ms and 3 polls: success'))).toBe(true);
-  expect(told).not.toContain(API_KEY);
-  expect(told).not.toContain(EMAIL);
+  expect(printed).not.toContain(API_KEY);
+  expect(printed).not.toContain(EMAIL);
 });

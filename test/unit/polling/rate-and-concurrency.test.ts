@@ -93,8 +93,8 @@ test('skips the polls that a busy thread missed', async () => {
   client.close();
 });
 
-/** A service with slow responses that counts the requests in flight. */
-function slowService(latency: number, maxConcurrency: number) {
+/** Creates a service with slow responses that counts the requests in flight. */
+function createSlowService(latency: number, maxConcurrency: number) {
   const load = { now: 0, most: 0 };
   const say = async () => {
     load.most = Math.max(load.most, ++load.now);
@@ -109,7 +109,7 @@ function slowService(latency: number, maxConcurrency: number) {
 }
 
 test.each([1, 7, 64])('keeps %d polls in flight with 10,000 waits, no more and no fewer', async (most) => {
-  const { client, load, seen } = slowService(500, most);
+  const { client, load, seen } = createSlowService(500, most);
   for (const reference of references(10_000)) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(5 * SECOND + 1);
   expect(load.most).toBe(most);

@@ -18,7 +18,7 @@ async function* breaksLater(count: number) {
   yield* breaksAfter(count);
 }
 
-/** A queue that yields a few references, and then nothing for ever. */
+/** A queue that yields a few references and never ends. */
 async function* idleAfter(count: number) {
   yield* createReferences(count);
   await new Promise(() => {});

@@ -57,7 +57,7 @@ test('sends one request for each reference, whatever its status', async () => {
   expect(seen).toHaveLength(2);
 });
 
-test('yields an error for one reference and goes on with the others', async () => {
+test('yields an error for one reference and continues with the others', async () => {
   const { client } = createScriptedService((reference) => {
     if (reference === 'TXN-3') return new Response('', { status: 403 });
     if (reference === 'TXN-5') return new Response('', { status: 404 });
@@ -106,7 +106,7 @@ test('yields an error for an invalid reference and sends nothing for it', async 
   expect(seen).toHaveLength(2);
 });
 
-test('yields twice for a reference that comes twice', async () => {
+test('yields twice for a reference given twice', async () => {
   const { client } = createScriptedService(respondInTurn('success'));
   const { list } = await runToEnd(collectResults(client.reconcile(['TXN-0', 'TXN-0', 'TXN-1'])));
   expect(list.map(({ reference }) => reference)).toEqual(['TXN-0', 'TXN-0', 'TXN-1']);

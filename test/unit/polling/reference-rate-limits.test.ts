@@ -99,8 +99,8 @@ test.each([
   expect(seen.badRequests).toBeLessThanOrEqual(bad * (1 + Math.ceil(lasts / (seconds * SECOND))));
 });
 
-/** A service that accepts so many requests in each window, and refuses the rest of it. */
-function limitedByKey(most: number, seconds: number) {
+/** Creates a rate limit that accepts `most` requests in each window, and refuses the others. */
+function createWindowLimit(most: number, seconds: number) {
   let windowEnds = 0;
   let taken = 0;
   return (_: string, now: number) => {
@@ -112,8 +112,8 @@ function limitedByKey(most: number, seconds: number) {
   };
 }
 
-/** A service that accepts so many requests in a second, and then refuses all for a while. */
-function blockingTheKey(perSecond: number, seconds: number) {
+/** Creates a rate limit that accepts `perSecond` requests in a second, and then refuses all for `seconds`. */
+function createBlockingLimit(perSecond: number, seconds: number) {
   let blockedUntil = 0;
   let tokens = perSecond;
   let last = 0;
@@ -131,9 +131,9 @@ function blockingTheKey(perSecond: number, seconds: number) {
 
 // The figures of a client that pauses for every 429, measured before limits of a reference were recognised.
 test.each([
-  ['100 in 30 s', () => limitedByKey(100, 30), 80_005, 649],
-  ['300 in 10 s', () => limitedByKey(300, 10), 5_666, 1_355],
-  ['20 in 1 s, else none for 5 s', () => blockingTheKey(20, 5), 24_436, 762],
+  ['100 in 30 s', () => createWindowLimit(100, 30), 80_005, 649],
+  ['300 in 10 s', () => createWindowLimit(300, 10), 5_666, 1_355],
+  ['20 in 1 s, else none for 5 s', () => createBlockingLimit(20, 5), 24_436, 762],
 ])('detects payments as early as before if the key is limited: %s', async (_, refuses, before, requests) => {
   const seen = await crowd({ refuses: refuses(), lasts: 4 * MINUTE });
   expect(seen.median).toBeLessThan(1.1 * before);

@@ -13,7 +13,7 @@ const REFERENCE = 'TXN-8f2c61d0';
 const TIMEOUT = 12_000;
 
 /** A service that records when each check came, in milliseconds after the charge. After `paid` the status is success. */
-async function startNotingService(paid: number) {
+async function startRecordingService(paid: number) {
   const startedAt = Date.now();
   const sent: number[] = [];
   const service = await startService((response) => {
@@ -47,7 +47,7 @@ async function until(condition: () => boolean): Promise<void> {
 
 if (isExhaustive)
   test('continues schedule and deadline in a new process after a kill', async () => {
-    const service = await startNotingService(Number.POSITIVE_INFINITY);
+    const service = await startRecordingService(Number.POSITIVE_INFINITY);
     const first = startWaiting(service);
     await until(() => service.sent.length >= 2);
     await killed(first.child);
@@ -72,7 +72,7 @@ if (isExhaustive)
   });
 
 test('continues in a new process after a kill and detects the payment', async () => {
-  const service = await startNotingService(1_800);
+  const service = await startRecordingService(1_800);
   const first = startWaiting(service);
   await until(() => service.sent.length >= 1);
   await killed(first.child);

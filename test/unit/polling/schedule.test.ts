@@ -49,7 +49,7 @@ test('checks a whole wait at these seconds, from the charge to the deadline', ()
 test.each([
   [0, 6_275],
   [1, 7_669],
-])('a random of %d changes the delay by a tenth', (random, delay) => {
+])('changes the delay by a tenth for a random of %d', (random, delay) => {
   expect(nextDelay({ elapsed: 60_000, random })).toBe(delay);
 });
 

@@ -95,14 +95,14 @@ test('compares expect for each wait', async () => {
 
 test('applies finalStatuses to each wait', async () => {
   const { client, seen } = createScriptedService(respondInTurn('abandoned', 'pending', 'success'));
-  const [usual, patient] = await runToEnd(
+  const [usual, longWait] = await runToEnd(
     Promise.all([
       timeSettlement(client.waitForFinalStatus(REFERENCE)),
       timeSettlement(client.waitForFinalStatus(REFERENCE, { finalStatuses: ['success', 'failed'] })),
     ]),
   );
   expect(usual.value?.status).toBe('abandoned');
-  expect(patient.value?.status).toBe('success');
+  expect(longWait.value?.status).toBe('success');
   expect(seen).toHaveLength(3);
 });
 
@@ -128,11 +128,11 @@ test('counts the poll in flight as the first poll of a joining wait', async () =
 
 test('polls at once for a wait without startedAt that joins one with it', async () => {
   const { client, seen } = createScriptedService(respondInTurn('success'));
-  const patient = timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() }));
+  const longWait = timeSettlement(client.waitForFinalStatus(REFERENCE, { startedAt: Date.now() }));
   await vi.advanceTimersByTimeAsync(SECOND);
   const curious = timeSettlement(client.waitForFinalStatus(REFERENCE));
   expect(await runToEnd(curious)).toMatchObject({ at: 0 });
-  expect(await patient).toMatchObject({ at: SECOND });
+  expect(await longWait).toMatchObject({ at: SECOND });
   expect(seen).toHaveLength(1);
 });
 

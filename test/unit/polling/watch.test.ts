@@ -43,7 +43,7 @@ test('yields one transaction for a payment that is already final', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('tells unrecognised statuses apart by their raw value', async () => {
+test('distinguishes unrecognised statuses by their raw value', async () => {
   const { client } = createScriptedService(respondInTurn('on_hold', 'on_hold', 'in_review', 'success'));
   const { seen } = await runToEnd(watched(client));
   expect(
@@ -207,7 +207,7 @@ test('ends at once on throw() while the reader waits for a change', async () => 
   expect(seen).toHaveLength(1);
 });
 
-test('ends its wait if the reader of its stream goes away', async () => {
+test('ends its wait if the reader of its stream leaves', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending', 'processing'));
   const browser = new Writable({ objectMode: true, write: (_chunk, _encoding, done) => done() });
   const streaming = pipeline(Readable.from(client.watch(REFERENCE)), browser).catch(() => {});
@@ -219,7 +219,7 @@ test('ends its wait if the reader of its stream goes away', async () => {
   expect(seen).toHaveLength(1);
 });
 
-test('checks nothing if return() comes before the first read', async () => {
+test('checks nothing if return() is called before the first read', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   const watch = client.watch(REFERENCE);
   await watch.return();

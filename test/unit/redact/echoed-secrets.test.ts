@@ -46,17 +46,17 @@ const allStatuses = [200, 302, 400, 401, 403, 404, 408, 409, 418, 422, 429, 500]
 const fewStatuses = [200, 302, 400, 500];
 const statusesFor = (how: string) => (how === 'text' || how.endsWith('message') ? allStatuses : fewStatuses);
 
-interface Told {
+interface Reported {
   failure: unknown;
   reported: unknown[];
 }
 
-/** A call that fails, with everything that it reports. */
+/** Makes a call that fails. Returns everything that it reports. */
 async function failing(
   call: (client: PaymentsClient) => Promise<unknown>,
   client: (options: object) => PaymentsClient,
   apiKey: string,
-): Promise<Told> {
+): Promise<Reported> {
   const reported: unknown[] = [];
   const report = (...what: unknown[]) => void reported.push(...what);
   const logger = { debug: report, info: report, warn: report, error: report };

@@ -87,7 +87,7 @@ describe('the body of an error', () => {
     return await catchError(service.client().chargeMobileMoney(charge));
   };
 
-  test('shows what the service says about a phone number or an email', async () => {
+  test('shows a message of the service about a phone number or an email', async () => {
     const errors = { phone: 'must have 10 digits', customer_email: 'is not an address' };
     const failure = await chargeFailure(422, { errors });
     expect(failure).toMatchObject({

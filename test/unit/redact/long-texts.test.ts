@@ -4,8 +4,8 @@ import { PaymentsClient } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { catchError, charge } from '../../helpers/service.ts';
 
-/** A service that refuses the charge and repeats what it was sent. */
-function clientThatIsRefused(apiKey: string, status = 422) {
+/** Creates a client whose service refuses the charge and repeats what it was sent. */
+function createRefusedClient(apiKey: string, status = 422) {
   return new PaymentsClient({
     apiKey,
     baseUrl: 'https://payments.example',
@@ -30,7 +30,7 @@ test.each([
   ['endless backslashes', `${'\\'.repeat(100_000)}0244123456`],
   ['half characters', `${'\ud800'.repeat(1_000)}0244123456`],
 ])('redacts a phone number of %s, and returns the result', async (_, phone) => {
-  const client = clientThatIsRefused(KEY);
+  const client = createRefusedClient(KEY);
   for (const idempotencyKey of [null, 'order-17']) {
     const failure = await catchError(client.chargeMobileMoney({ ...charge, phone }, { idempotencyKey }));
     expect(failure).toMatchObject({ name: 'InvalidRequestError', outcome: 'rejected' });
@@ -44,7 +44,7 @@ test.each([
 ])('redacts a key of many %s', async (_, apiKey) => {
   for (const status of [401, 503]) {
     const failure = await catchError(
-      clientThatIsRefused(apiKey, status).chargeMobileMoney(charge, { idempotencyKey: null }),
+      createRefusedClient(apiKey, status).chargeMobileMoney(charge, { idempotencyKey: null }),
     );
     expect(failure).toMatchObject({ outcome: status === 401 ? 'rejected' : 'unknown' });
     expect(inspect(failure, { depth: 9, maxStringLength: null })).not.toContain(apiKey.slice(8, 28));

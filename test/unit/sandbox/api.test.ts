@@ -90,7 +90,7 @@ test('charges while a hanging client still waits', async () => {
 });
 
 test.each(['hang', 'slowBody'] as const)(
-  'a response that is not complete in time is a timeout: %s',
+  'times out if a response is not complete in time: %s',
   async (kind) => {
     const { sandbox, client, payments } = await startTestSandbox();
     const { reference } = await payments.initialize(payment);

@@ -22,20 +22,17 @@ test.each([
   [service, ['--charge', '--network', 'mtn'], '--charge needs --phone and --network'],
   [service, ['--amount', '0.50'], 'amount must'],
   [service, ['--charge', '--phone', 'none', '--network', 'mtn'], 'phone must'],
-])(
-  'the demo exits with 1 and one line for %o and %o, and sends nothing',
-  async (environment, args, message) => {
-    const { PATH = '' } = process.env;
-    const child = spawn(process.execPath, ['--no-warnings', 'examples/demo.ts', ...args], {
-      env: { PATH, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const [out, err, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close'),
-    ]);
-    expect([code, out]).toEqual([1, '']);
-    expect(err.split('\n')).toEqual([expect.stringContaining(`demo: ${message}`), '']);
-  },
-);
+])('exits with 1 and one line for %o and %o, and sends nothing', async (environment, args, message) => {
+  const { PATH = '' } = process.env;
+  const child = spawn(process.execPath, ['--no-warnings', 'examples/demo.ts', ...args], {
+    env: { PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  expect([code, out]).toEqual([1, '']);
+  expect(err.split('\n')).toEqual([expect.stringContaining(`demo: ${message}`), '']);
+});

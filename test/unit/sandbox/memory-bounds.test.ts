@@ -50,7 +50,7 @@ test('keeps between `keepRequests` and twice as many requests', async () => {
   );
 });
 
-test('a sandbox keeps its latest requests only', async () => {
+test('keeps only the latest requests of a sandbox', async () => {
   const { sandbox, payments } = await startTestSandbox();
   for (let round = 0; round < 21; round++) {
     const verifies = Array.from({ length: 100 }, () => payments.verify('TXN-unknown'));

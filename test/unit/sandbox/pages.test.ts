@@ -58,7 +58,7 @@ test('the phone declines a charge without a PIN', async () => {
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
 });
 
-test('an unanswered prompt expires, and leaves the phone', async () => {
+test('removes a prompt from the phone when it expires', async () => {
   const { sandbox, payments } = await startTestSandbox({ promptExpiry: 150 });
   const { reference } = await payments.chargeMobileMoney(charge);
   const events = receiveEvents(`${sandbox.url}/events/phone`);

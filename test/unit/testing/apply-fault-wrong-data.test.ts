@@ -55,7 +55,7 @@ describe('a mismatch', () => {
     });
   });
 
-  test('an invalid reference makes a charge unknown', async () => {
+  test('makes a charge unknown after an invalid reference', async () => {
     const started = startMock();
     const { error } = await chargeWithFault(started, { kind: 'wrongReference', reference: '17' });
     expect(error).toBeInstanceOf(OutcomeUnknownError);

@@ -62,7 +62,7 @@ describe('status', () => {
     expect(await body({ detail: 'down for the night' })).toEqual({ detail: 'down for the night' });
   });
 
-  test('a 4xx rejects a charge, and charges nothing', async () => {
+  test('rejects a charge after a 4xx, and charges nothing', async () => {
     const started = startMock();
     const { error, charged } = await chargeWithFault(started, { kind: 'status', status: 409 });
     expect(error).toBeInstanceOf(ConflictError);
@@ -76,7 +76,7 @@ describe('status', () => {
     [302, UnexpectedResponseError],
     [200, UnexpectedResponseError],
     [204, UnexpectedResponseError],
-  ])('a %d makes a charge unknown, accepted or not', async (status, cause) => {
+  ])('makes a charge unknown after a %d, accepted or not', async (status, cause) => {
     const started = startMock();
     for (const accepted of [false, true]) {
       const { error, charged } = await chargeWithFault(started, {

@@ -5,7 +5,7 @@ import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 describe('settleAfter', () => {
   beforeEach(() => useFakeClock('2026-11-21T10:15:00Z'));
 
-  test('settles a transaction on the clock of the test, without a timer', async () => {
+  test('ends a transaction on the clock of the test, without a timer', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.chargeMobileMoney(charge);
     vi.setSystemTime(Date.now() + 1_000);
@@ -38,7 +38,7 @@ describe('settleAfter', () => {
     expect(statuses()).toEqual(['failed', 'abandoned', 'pending']);
   });
 
-  test('is cancelled when the test settles the transaction', async () => {
+  test('is cancelled when the test ends the transaction', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.chargeMobileMoney(charge);
     mock.settleAfter(reference, 1_000, 'success');
@@ -92,7 +92,7 @@ describe('script', () => {
     );
   });
 
-  test('the last plan counts for a reference, and each `next` for one more', async () => {
+  test('uses the last plan of a reference, and each `next` for one more', async () => {
     const { mock, payments } = startMock();
     const { reference } = await payments.initialize(payment);
     mock.script(reference, ['failed']);

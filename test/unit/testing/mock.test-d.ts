@@ -17,7 +17,7 @@ test('transactions have the type of those of the client', () => {
 
 test('unknown statuses, faults and operations are type errors', () => {
   expectTypeOf<FinalStatus>().toEqualTypeOf<'success' | 'failed' | 'abandoned'>();
-  // @ts-expect-error: a transaction does not settle as pending
+  // @ts-expect-error: a transaction does not end as pending
   mock.settleAfter('next', 1, 'pending');
   // @ts-expect-error: no such status
   mock.script('next', ['paid']);

@@ -54,7 +54,7 @@ test('returns a response of type error for a broken connection', async () => {
   expect((await post()).type).toBe('error');
 });
 
-test('ends a hanging request when its client has gone', async () => {
+test('ends a hanging request when its client disconnects', async () => {
   const client = new AbortController();
   service.faults.add('initialize', { kind: 'hang' }, 1);
   const response = post(undefined, undefined, client.signal);
@@ -63,7 +63,7 @@ test('ends a hanging request when its client has gone', async () => {
   expect((await response).type).toBe('error');
 });
 
-test('ends a slow body after its last byte, or when its client has gone', async () => {
+test('ends a slow body after its last byte, or when its client disconnects', async () => {
   useFakeClock();
   service.faults.add('initialize', { kind: 'slowBody' }, 2);
   const complete = (await post()).text();

@@ -59,7 +59,7 @@ describe('authentication', () => {
     expect(mock.transactions).toEqual([]);
   });
 
-  test('a wrong key is an AuthenticationError of the client', async () => {
+  test('makes the client throw AuthenticationError after a wrong key', async () => {
     const { client } = startMock({ apiKey: 'sk_test_right' });
     const error = await catchError(client({ apiKey: 'sk_test_wrong' }).initialize(payment));
     expect(error).toBeInstanceOf(AuthenticationError);
@@ -229,7 +229,7 @@ describe('path and method', () => {
     },
   );
 
-  test('an unknown reference is a NotFoundError of the client', async () => {
+  test('makes the client throw NotFoundError after an unknown reference', async () => {
     const { payments } = startMock();
     expect(await catchError(payments.verify('TXN-unknown'))).toBeInstanceOf(NotFoundError);
   });

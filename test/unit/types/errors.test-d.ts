@@ -58,7 +58,7 @@ test('gives each class one code, as a literal', () => {
   expectTypeOf<APIError['code']>().toEqualTypeOf<PaymentsErrorCode>();
 });
 
-test('a misspelt code does not compile', () => {
+test('refuses to compile a misspelt code', () => {
   if (!(caught instanceof PaymentsError)) return;
   if (caught.code === 'outcome_unknown') return;
   // @ts-expect-error outcome_unknown

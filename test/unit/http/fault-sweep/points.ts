@@ -15,21 +15,21 @@ export interface Subject {
   name: OperationName;
   creates: boolean;
   call(client: PaymentsClient): Promise<unknown>;
-  /** What a call that resolves has to give, whole. */
+  /** The whole result of a call that resolves. */
   result: unknown;
-  /** What the service may answer; `200` where nothing goes wrong. */
-  answers: Record<'200', RawResponse> & Record<string, RawResponse>;
+  /** What the service can respond with; `200` is the response without a fault. */
+  responses: Record<'200', RawResponse> & Record<string, RawResponse>;
 }
 
-/** One call and the byte at which the service goes away. */
+/** One call, and the byte at which the connection is cut. */
 export interface Point {
   cut: Cut;
   connection: 'fresh' | 'reused';
   kind: string;
-  answer: RawResponse;
+  response: RawResponse;
 }
 
-/** A prime: what repeats in a request or an answer is met at different places. */
+/** A prime, so that repeated parts of a request or response are cut at different places. */
 const STEP = chooseSize(37, 1);
 
 export const REFERENCE = successBodies.verify().data.reference;
@@ -37,11 +37,11 @@ export const REFERENCE = successBodies.verify().data.reference;
 const error = (status: number, framing: Framing) =>
   createRawResponse(status, { message: 'no', errors: { customer_email: ['is refused'] } }, framing, false);
 
-/** An error need not say what was done before it: a 503 comes here after the charge was made. */
+/** A 503 does not show what the service did before it. Here it comes after the charge was made. */
 const failure = (framing: Framing, creates: boolean) =>
   createRawResponse(503, { message: 'the processor is down' }, framing, creates);
 
-function commonAnswers(body: unknown, creates: boolean) {
+function createCommonResponses(body: unknown, creates: boolean) {
   return {
     '200': createRawResponse(200, body, 'content-length', creates),
     '200 chunked': createRawResponse(200, body, 'chunked', creates),
@@ -56,7 +56,7 @@ export const initialize: Subject = {
   creates: true,
   call: (client) => client.initialize(payment),
   result: { ...successBodies.initialize().data, replayed: false },
-  answers: commonAnswers(successBodies.initialize(), true),
+  responses: createCommonResponses(successBodies.initialize(), true),
 };
 
 const charged = successBodies.chargeMobileMoney();
@@ -66,8 +66,8 @@ export const chargeMobileMoney: Subject = {
   creates: true,
   call: (client) => client.chargeMobileMoney(charge),
   result: { ...charged.data, message: charged.message, replayed: false },
-  answers: {
-    ...commonAnswers(charged, true),
+  responses: {
+    ...createCommonResponses(charged, true),
     '200 until close': createRawResponse(200, charged, 'until-close', true),
     '200 gzip': createRawResponse(200, charged, 'gzip', true),
     '200 status: false': createRawResponse(200, { status: false, message: 'no' }, 'content-length', false),
@@ -81,19 +81,19 @@ export const verify: Subject = {
   creates: false,
   call: (client) => client.verify(REFERENCE),
   result: successBodies.verify().data,
-  answers: commonAnswers(successBodies.verify(), false),
+  responses: createCommonResponses(successBodies.verify(), false),
 };
 
 /** Every byte of a request of that length, from none read to all read. */
-export function requestPoints({ answers }: Subject, length: number): Point[] {
+export function requestPoints({ responses }: Subject, length: number): Point[] {
   return everyCut('request', 0, length).flatMap((cut) =>
-    onEach({ cut, kind: 'request', answer: answers['200'] }),
+    onEach({ cut, kind: 'request', response: responses['200'] }),
   );
 }
 
-/** Every byte of an answer, from the first written to all written. */
-export function answerPoints(kind: string, answer: RawResponse): Point[] {
-  return everyCut('answer', 1, answer.bytes.length).flatMap((cut) => onEach({ cut, kind, answer }));
+/** Every byte of a response, from the first written to all written. */
+export function responsePoints(kind: string, response: RawResponse): Point[] {
+  return everyCut('response', 1, response.bytes.length).flatMap((cut) => onEach({ cut, kind, response }));
 }
 
 function everyCut(side: Cut['side'], from: number, to: number): Cut[] {

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { flushEventLoop } from '../../../helpers/tcp-service.ts';
-import { answerPoints, requestPoints, type Subject } from './points.ts';
+import type { CallOptions } from './observe-call.ts';
+import { requestPoints, responsePoints, type Subject } from './points.ts';
 import { requestLength, sweep } from './sweep.ts';
 import { createTally } from './tally.ts';
-import { tryUnreachable } from './unreachable.ts';
-import type { CallOptions } from './watched-call.ts';
+import { runUnreachable } from './unreachable.ts';
 
 const LIMIT = 110_000;
 
 /**
- * Tries one operation against a service that goes away at every byte there is, on a fresh and on a reused connection,
+ * Runs one operation against a service that goes away at every byte there is, on a fresh and on a reused connection,
  * by FIN, RST and silence, and prints how the calls ended.
  */
 export function sweepTests(subject: Subject, options: CallOptions = {}) {
@@ -17,7 +17,7 @@ export function sweepTests(subject: Subject, options: CallOptions = {}) {
   const tally = createTally();
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
-  const began = performance.now();
+  const startedAt = performance.now();
 
   beforeAll(() => {
     process.on('unhandledRejection', note).on('uncaughtException', note);
@@ -26,31 +26,31 @@ export function sweepTests(subject: Subject, options: CallOptions = {}) {
   afterAll(async () => {
     await flushEventLoop();
     process.off('unhandledRejection', note).off('uncaughtException', note);
-    const seconds = ((performance.now() - began) / 1000).toFixed(1);
-    tally.print(`${name}, ${seconds} s, by where the service went away and how:`);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    tally.print(`${name}, ${seconds} s, by the place and kind of the cut:`);
     expect(unhandled).toEqual([]);
   });
 
-  test(`${name} tells the truth when the service accepts nothing`, { timeout: LIMIT }, async () => {
-    expect(some(await tryUnreachable(subject, tally))).toEqual([]);
+  test(`${name} reports the true outcome if the service accepts nothing`, { timeout: LIMIT }, async () => {
+    expect(some(await runUnreachable(subject, tally))).toEqual([]);
   });
 
-  test(`${name} tells the truth when the service goes away at any byte of the request`, {
+  test(`${name} reports the true outcome after a cut in the request`, {
     timeout: LIMIT,
   }, async () => {
     const points = requestPoints(subject, await requestLength(subject));
     expect(some(await sweep(subject, points, tally, options))).toEqual([]);
   });
 
-  for (const [kind, answer] of Object.entries(subject.answers)) {
-    test(`${name} tells the truth when the service goes away at any byte of the answer ${kind}`, {
+  for (const [kind, response] of Object.entries(subject.responses)) {
+    test(`${name} reports the true outcome after a cut in the response ${kind}`, {
       timeout: LIMIT,
     }, async () => {
-      const points = answerPoints(kind, answer);
+      const points = responsePoints(kind, response);
       expect(some(await sweep(subject, points, tally, options))).toEqual([]);
     });
   }
 }
 
-/** A wrong client tells thousands of untruths; the first of them will do. */
+/** A wrong client makes thousands of false reports. The first ones suffice. */
 const some = (lies: string[]) => (lies.length > 12 ? [...lies.slice(0, 12), `… of ${lies.length}`] : lies);

@@ -1,6 +1,6 @@
 import type { Ending } from './truth.ts';
 
-/** How many calls ended in which way, by where the service went away. */
+/** Counts how calls ended, by the place of the cut. */
 export interface Tally {
   count(where: string, ending: Ending): void;
   print(title: string): void;

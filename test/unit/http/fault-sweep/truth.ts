@@ -13,32 +13,32 @@ import type { Subject } from './points.ts';
 /** How a call ended, as the merchant sees it. */
 export type Ending = 'resolved' | 'not_sent' | 'rejected' | 'unknown' | 'read failure' | 'untyped';
 
-/** What a call came to, beside what really happened in the service. */
-export interface Tried {
-  settled: { value: unknown } | { error: unknown };
+/** How a call ended, and what really happened in the service. */
+export interface ObservedCall {
+  end: { value: unknown } | { error: unknown };
   created: number;
   elapsed: number;
-  /** The longest that a call may take that keeps its timeout. */
+  /** The longest duration of a call that keeps its timeout, in milliseconds. */
   allowed: number;
 }
 
-export function endingOf({ settled }: Tried): Ending {
-  if ('value' in settled) return 'resolved';
-  return settled.error instanceof PaymentsError ? (settled.error.outcome ?? 'read failure') : 'untyped';
+export function endingOf({ end }: ObservedCall): Ending {
+  if ('value' in end) return 'resolved';
+  return end.error instanceof PaymentsError ? (end.error.outcome ?? 'read failure') : 'untyped';
 }
 
 export type Finding = string | false;
 
 export const isFound = (finding: Finding) => finding !== false;
 
-/** Everything that is untrue about how a call ended, wherever the service went away. */
-export function untruths(subject: Subject, { settled, created, elapsed, allowed }: Tried): string[] {
+/** Returns each false report about the end of a call, at any cut. */
+export function untruths(subject: Subject, { end, created, elapsed, allowed }: ObservedCall): string[] {
   const findings = [
     created > (subject.creates ? 1 : 0) && `the service made ${created}`,
-    elapsed > allowed && `it took ${Math.round(elapsed)} ms where ${Math.round(allowed)} were allowed`,
-    ...('value' in settled
-      ? untrueResult(subject, settled.value, created)
-      : untrueError(subject, settled.error, created)),
+    elapsed > allowed && `it took ${Math.round(elapsed)} ms, more than the allowed ${Math.round(allowed)}`,
+    ...('value' in end
+      ? untrueResult(subject, end.value, created)
+      : untrueError(subject, end.error, created)),
   ];
   return findings.filter(isFound);
 }
@@ -64,25 +64,26 @@ function untrueError(subject: Subject, error: unknown, created: number): Finding
   ];
 }
 
-/** Whether the error, or what it names as the cause of the doubt, tells what happened at this point. */
-export function wrongFault(thrown: unknown, cut: Cut, answer: RawResponse): Finding {
+/** Checks that the error, or the cause of an unknown outcome, is the one that happened at this point. */
+export function wrongFault(thrown: unknown, cut: Cut, response: RawResponse): Finding {
   const fault = thrown instanceof OutcomeUnknownError ? thrown.cause : thrown;
   const found = fault instanceof Error ? fault.name : String(fault);
-  const { status } = answer;
+  const { status } = response;
   const isLoss = fault instanceof (cut.manner === 'silence' ? RequestTimeoutError : ConnectionError);
-  // A reset may overtake what was written before it; what a 429 made go out again may get lost in its turn.
-  const mayBeLost = cut.manner === 'RST' || status === 429 || !isTold(cut, answer);
-  if (isLoss && mayBeLost) return false;
-  if (isTold(cut, answer)) {
+  // A reset can overtake earlier bytes. The retry after a 429 can be lost too.
+  const canBeLost = cut.manner === 'RST' || status === 429 || !isDelivered(cut, response);
+  if (isLoss && canBeLost) return false;
+  if (isDelivered(cut, response)) {
     const isRight = fault instanceof APIError && fault.status === status;
-    return !isRight && `${found} where ${status} was answered`;
+    return !isRight && `${found} after a response with ${status}`;
   }
-  const isHalf = answer.endsByClosing && cut.manner !== 'silence' && fault instanceof UnexpectedResponseError;
+  const isHalf =
+    response.endsByClosing && cut.manner !== 'silence' && fault instanceof UnexpectedResponseError;
   return !isHalf && `${found} after ${cut.manner}`;
 }
 
-/** Enough of the answer went out to know what the service says. */
-export function isTold({ side, manner, bytes }: Cut, answer: RawResponse): boolean {
-  if (side === 'request' || (answer.endsByClosing && manner === 'silence')) return false;
-  return bytes >= (answer.status >= 400 ? answer.headLength : answer.bytes.length);
+/** Whether enough of the response was written to read its meaning. */
+export function isDelivered({ side, manner, bytes }: Cut, response: RawResponse): boolean {
+  if (side === 'request' || (response.endsByClosing && manner === 'silence')) return false;
+  return bytes >= (response.status >= 400 ? response.headLength : response.bytes.length);
 }

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHungListener } from '../../../helpers/hung-listener.ts';
 import { type CloseKind, closeKinds } from '../../../helpers/tcp-service.ts';
+import { type CallOptions, observeCall, SHORT, startServiceFor, warmUp } from './observe-call.ts';
 import type { Subject } from './points.ts';
 import type { Tally } from './tally.ts';
-import { endingOf, type Tried, untruths } from './truth.ts';
-import { type CallOptions, SHORT, startServiceFor, warmUp, watchedCall } from './watched-call.ts';
+import { endingOf, type ObservedCall, untruths } from './truth.ts';
 
 const TIMES = 12;
 
-type Place = (subject: Subject) => Promise<Tried[]>;
+type Place = (subject: Subject) => Promise<ObservedCall[]>;
 
 /** There is no FIN for a connection that was never accepted: where the process dies, the kernel resets it. */
 const places: Record<string, Place> = {
-  'nobody listens': (subject) => many(() => refused(subject)),
+  'nothing listens': (subject) => many(() => refused(subject)),
   'connected, never accepted, RST': (subject) => neverAccepted(subject, {}, true),
   'connected, never accepted, silence': (subject) => neverAccepted(subject, { timeout: SHORT }, false),
   'not even connected, silence': neverConnected,
@@ -22,50 +22,50 @@ for (const manner of closeKinds) {
 }
 
 /** The service goes away before it accepts anything. */
-export async function tryUnreachable(subject: Subject, tally: Tally): Promise<string[]> {
+export async function runUnreachable(subject: Subject, tally: Tally): Promise<string[]> {
   const found = Object.entries(places).map(async ([place, attempt]) => {
     const all = await attempt(subject);
-    for (const tried of all) tally.count(place, endingOf(tried));
-    return all.flatMap((tried) => untruths(subject, tried).map((lie) => `${place}: ${lie}`));
+    for (const observed of all) tally.count(place, endingOf(observed));
+    return all.flatMap((observed) => untruths(subject, observed).map((lie) => `${place}: ${lie}`));
   });
   return (await Promise.all(found)).flat();
 }
 
-function many(attempt: () => Promise<Tried>): Promise<Tried[]> {
+function many(attempt: () => Promise<ObservedCall>): Promise<ObservedCall[]> {
   return Promise.all(Array.from({ length: TIMES }, attempt));
 }
 
-async function refused(subject: Subject): Promise<Tried> {
+async function refused(subject: Subject): Promise<ObservedCall> {
   const service = await startServiceFor(subject);
   await service.close();
-  const tried = await watchedCall(subject, service, {});
+  const observed = await observeCall(subject, service, {});
   await service.stop();
-  return tried;
+  return observed;
 }
 
-async function stopped(subject: Subject, manner: CloseKind): Promise<Tried> {
+async function stopped(subject: Subject, manner: CloseKind): Promise<ObservedCall> {
   const service = await startServiceFor(subject);
   await warmUp(service);
   await service.close();
   service.leave(manner);
-  const tried = await watchedCall(subject, service, manner === 'silence' ? { timeout: SHORT } : {});
+  const observed = await observeCall(subject, service, manner === 'silence' ? { timeout: SHORT } : {});
   await service.stop();
-  return tried;
+  return observed;
 }
 
-async function neverAccepted(subject: Subject, options: CallOptions, dies: boolean): Promise<Tried[]> {
+async function neverAccepted(subject: Subject, options: CallOptions, dies: boolean): Promise<ObservedCall[]> {
   const { baseUrl, kill } = await startHungListener(2 * TIMES);
-  const calls = many(() => watchedCall(subject, { baseUrl, created: 0 }, { ...options, maxRetries: 0 }));
+  const calls = many(() => observeCall(subject, { baseUrl, created: 0 }, { ...options, maxRetries: 0 }));
   await (dies ? sleep(400) : calls);
   await kill();
   return calls;
 }
 
-async function neverConnected(subject: Subject): Promise<Tried[]> {
+async function neverConnected(subject: Subject): Promise<ObservedCall[]> {
   const { baseUrl, fill, kill } = await startHungListener(1);
   await fill();
   const options = { timeout: SHORT, maxRetries: 0 };
-  const calls = await many(() => watchedCall(subject, { baseUrl, created: 0 }, options));
+  const calls = await many(() => observeCall(subject, { baseUrl, created: 0 }, options));
   await kill();
   return calls;
 }

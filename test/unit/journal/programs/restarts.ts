@@ -29,7 +29,7 @@ for (let index = 0; index < Number(count); index++) {
   for (const step of await Promise.allSettled(steps))
     if (step.status === 'rejected') failures.add(String(step.reason.name));
 }
-// What breaks while nothing is asked must not end the process either.
+// An error between two requests must not end the process either.
 await new Promise((resolve) => setTimeout(resolve, 200));
 console.log(JSON.stringify([...failures]));
 process.exit(0);

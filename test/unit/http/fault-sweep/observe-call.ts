@@ -3,18 +3,18 @@ import { API_KEY } from '../../../helpers/service.ts';
 import { flushEventLoop, startTcpService, type TcpService } from '../../../helpers/tcp-service.ts';
 import { transportFor } from '../../../helpers/transport-under-test.ts';
 import { REFERENCE, type Subject, verify } from './points.ts';
-import type { Tried } from './truth.ts';
+import type { ObservedCall } from './truth.ts';
 
-/** What a call gets that has to end by its timeout, and what the others get. */
+/** The timeout in milliseconds of calls that must time out, and of all others. */
 export const SHORT = 200;
 export const AMPLE = 10_000;
-/** Other tests keep the machine busy, so a timer may fire late. */
+/** Other tests keep the machine busy, so a timer can fire late. */
 const SLACK = 15_000;
 
 export type CallOptions = Pick<PaymentsClientOptions, 'maxRetries' | 'timeout'>;
 
 export function startServiceFor(subject: Subject): Promise<TcpService> {
-  return startTcpService((head) => (head.startsWith('GET ') ? verify : subject).answers['200']);
+  return startTcpService((head) => (head.startsWith('GET ') ? verify : subject).responses['200']);
 }
 
 function clientOf({ baseUrl }: { baseUrl: string }, options: PaymentsClientOptions): PaymentsClient {
@@ -27,12 +27,12 @@ export async function warmUp(service: TcpService): Promise<void> {
   await flushEventLoop();
 }
 
-/** Makes the call, and notes how it ended, when, and what the service made of it. */
-export async function watchedCall(
+/** Makes the call. Returns how it ended, its duration and what the service created. */
+export async function observeCall(
   subject: Subject,
   service: Pick<TcpService, 'baseUrl' | 'created'>,
   options: CallOptions,
-): Promise<Tried> {
+): Promise<ObservedCall> {
   const { timeout = AMPLE } = options;
   let allowed = SLACK;
   const onEvent = (event: PaymentsEvent) => {
@@ -40,16 +40,16 @@ export async function watchedCall(
     if (event.type === 'retry') allowed += event.delay;
   };
   const client = clientOf(service, { ...options, timeout, onEvent });
-  const began = performance.now();
-  const settled = await endOf(subject.call(client), 5 * timeout + 2 * SLACK);
-  return { settled, created: service.created, elapsed: performance.now() - began, allowed };
+  const startedAt = performance.now();
+  const end = await endOf(subject.call(client), 5 * timeout + 2 * SLACK);
+  return { end, created: service.created, elapsed: performance.now() - startedAt, allowed };
 }
 
 /** A call that does not end fails the sweep, but must not stop it. */
-function endOf(call: Promise<unknown>, patience: number): Promise<Tried['settled']> {
+function endOf(call: Promise<unknown>, limit: number): Promise<ObservedCall['end']> {
   return new Promise((resolve) => {
-    const giveUp = () => resolve({ error: new Error(`no end in ${patience} ms`) });
-    const timer = setTimeout(giveUp, patience);
+    const giveUp = () => resolve({ error: new Error(`no end in ${limit} ms`) });
+    const timer = setTimeout(giveUp, limit);
     call
       .then(
         (value) => resolve({ value }),
