@@ -16,8 +16,8 @@ test('sends as an ES module and as CommonJS, and lets the process end', async ()
   const required = `
     const { PaymentsClient } = require('payment-collection-client');
     const { undiciTransport } = require('payment-collection-client/node');`;
-  expect(await runCode(merchant, 'module', imported + verify(baseUrl)).stdout).toBe('success');
-  expect(await runCode(merchant, 'commonjs', required + verify(baseUrl)).stdout).toBe('success');
+  expect((await runCode(merchant, 'module', imported + verify(baseUrl))).stdout).toBe('success');
+  expect((await runCode(merchant, 'commonjs', required + verify(baseUrl))).stdout).toBe('success');
 });
 
 test("shows Node's own error if undici is not installed", async () => {
