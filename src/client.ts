@@ -24,7 +24,7 @@ import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { resolveWait } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
-import { resolveIdempotencyKey, resolveOptions, validateCallOptions } from './resolve-options.ts';
+import { asRead, resolveIdempotencyKey, resolveOptions, validateCallOptions } from './resolve-options.ts';
 
 /**
  * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
@@ -288,13 +288,3 @@ export class PaymentsClient {
 
 const NO_JOURNAL =
   'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';
-
-/** Names the read in the error of a wrong option, so that its `outcome` is `null`: it says nothing about the money. */
-function asRead<Result>(resolve: () => Result): Result {
-  try {
-    return resolve();
-  } catch (error) {
-    if (!(error instanceof ConfigurationError) || error.operation !== undefined) throw error;
-    throw new ConfigurationError(error.message, { operation: 'verify' });
-  }
-}

@@ -456,3 +456,13 @@ function isDelay(delay: number, least: number): boolean {
 function isInRange(value: number, least: number, most: number): boolean {
   return typeof value === 'number' && value >= least && value <= most;
 }
+
+/** Names the read in the error of a wrong option, so that its `outcome` is `null`: it says nothing about the money. */
+export function asRead<Result>(resolve: () => Result): Result {
+  try {
+    return resolve();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError) || error.operation !== undefined) throw error;
+    throw new ConfigurationError(error.message, { operation: 'verify' });
+  }
+}

@@ -1,6 +1,7 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { protocol } from '../idempotency/send-idempotent.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
+import { isObject } from '../untrusted.ts';
 import type { Claim, ClaimResult, Journal, JournalEntry } from './journal.ts';
 import {
   applyResolution,
@@ -183,7 +184,7 @@ async function retryCas<T>(attempt: () => Promise<T | undefined>): Promise<T> {
 
 /** Checks that options are an object, before anything is read from them. */
 export function assertOptions<Options extends JournalOptions>(options: Options): Options {
-  if (typeof options === 'object' && options !== null) return options;
+  if (isObject(options)) return options;
   throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { ConfigurationError, JournalError } from '../errors.ts';
+import { isObject } from '../untrusted.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal, JournalWarning } from './journal.ts';
 import { MAX_CLOCK_STEP, RETENTION_MARGIN } from './retention.ts';
@@ -203,7 +204,7 @@ function multiError(): JournalError {
 }
 
 function toCommand(client: IoRedisClient | NodeRedisClient): Command {
-  if (typeof client === 'object' && client !== null) {
+  if (isObject(client)) {
     if ('call' in client) return (command, ...args) => client.call(command ?? '', ...args);
     if ('sendCommand' in client) return (...args) => client.sendCommand(args);
   }

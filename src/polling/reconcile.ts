@@ -6,6 +6,7 @@ import { ignoreErrors } from '../events.ts';
 import { validateInput } from '../http/call.ts';
 import type { PollingRules, ReconcileItem, ReconcileOptions, WaitOptions } from '../options.ts';
 import { validateCallOptions, validateSignal } from '../resolve-options.ts';
+import { isObject } from '../untrusted.ts';
 import { type Channel, createChannel, type Producer } from './channel.ts';
 import type { Poller } from './poller.ts';
 import { type ResolvedWait, resolveWait } from './resolve-wait.ts';
@@ -53,8 +54,8 @@ export function reconcile(
 }
 
 function assertReferences(references: References): void {
-  const isObject = typeof references === 'object' && references !== null;
-  if (isObject && (isAsync(references) || typeof references[Symbol.iterator] === 'function')) return;
+  if (isObject(references) && (isAsync(references) || typeof references[Symbol.iterator] === 'function'))
+    return;
   throw new ConfigurationError('reconcile takes an iterable of references, such as an array.');
 }
 
@@ -73,7 +74,7 @@ function resolveItem(
   options: WaitOptions,
   defaults: PollingRules,
 ): ResolvedWait {
-  const item = isItem(given)
+  const item = isObject(given)
     ? validateInput({ ...verify, input: reconcileItemSchema }, given)
     : { reference: given };
   const { reference, expect, startedAt } = item;
@@ -81,10 +82,6 @@ function resolveItem(
   // The timeout counts from now: yesterday's order gets as much time for its check as a new one.
   const elapsed = startedAt === undefined ? 0 : Math.max(0, Date.now() - startedAt);
   return { ...request, timeout: request.timeout + elapsed, isSingleCheck: true };
-}
-
-function isItem(given: string | ReconcileItem): given is ReconcileItem {
-  return typeof given === 'object' && given !== null;
 }
 
 /** How many checks are pending at once, however many references there are: enough to keep the polls busy. */
@@ -119,7 +116,7 @@ function checkEach(
     }
   };
   const startCheck = (item: string | ReconcileItem) => {
-    const reference = isItem(item) ? item.reference : item;
+    const reference = isObject(item) ? item.reference : item;
     try {
       const request = resolve(item);
       let waiter: Waiter | undefined;

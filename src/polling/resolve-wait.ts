@@ -5,6 +5,7 @@ import { ConfigurationError } from '../errors.ts';
 import { validateInput } from '../http/call.ts';
 import type { Poll, PollingRules, WaitOptions } from '../options.ts';
 import {
+  asRead,
   resolvePollingRules,
   validateCallOptions,
   validateHeaders,
@@ -35,12 +36,7 @@ export interface ResolvedWait {
  * @throws {ConfigurationError} if an option is wrong. It names the operation, so that its outcome is `null`.
  */
 export function resolveWait(reference: string, options: WaitOptions, defaults: PollingRules): ResolvedWait {
-  try {
-    return resolveWaitOptions(reference, validateCallOptions(options), defaults);
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    throw new ConfigurationError(error.message, { operation: 'verify' });
-  }
+  return asRead(() => resolveWaitOptions(reference, validateCallOptions(options), defaults));
 }
 
 function resolveWaitOptions(reference: string, options: WaitOptions, defaults: PollingRules): ResolvedWait {

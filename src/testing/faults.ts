@@ -1,5 +1,6 @@
 import type { OperationName } from '../api/operations.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
+import { isObject } from '../untrusted.ts';
 import { MAX_DELAY_MS } from './ledger.ts';
 
 /**
@@ -205,7 +206,7 @@ export function validateFault(operation: OperationName, fault: Fault): void {
 
 function isStatusBody(body: unknown): boolean {
   const isKeyword = body === undefined || body === 'json' || body === 'html' || body === 'empty';
-  return isKeyword || (typeof body === 'object' && body !== null);
+  return isKeyword || isObject(body);
 }
 
 function validateNumber(name: string, value: unknown, min: number, max: number): void {
