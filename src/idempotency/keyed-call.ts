@@ -1,6 +1,9 @@
+import type { Expectation } from '../api/input.ts';
 import type { CreateOperation } from '../api/operations.ts';
+import type { Transaction } from '../api/transaction.ts';
 import type { AnyTransaction } from '../errors.ts';
 import type { Report } from '../events.ts';
+import type { Resolution, ResolutionNote } from '../journal/resolution.ts';
 import type { Redact } from '../redact.ts';
 
 /** What the protocol reads of a request that creates a transaction. */
@@ -28,6 +31,10 @@ export interface KeyedCall<Input, Request extends CreateRequest, Result extends 
   readonly redactId: (id: string) => string;
   /** Returns the API key, or rejects with the reason of `signal`. */
   resolveApiKey(signal: AbortSignal): Promise<string>;
+  /** Returns the `X-Request-Id` of the first attempt. */
+  createRequestId(): string;
+  /** After how many milliseconds a follow-up checks the payment for the first time. */
+  readonly firstCheckIn: number;
   /** Sends the request, with the client's retries. */
   send(given: SendOptions): Promise<{ result: Result; redact: () => Redact }>;
 }
@@ -38,6 +45,25 @@ interface SendOptions {
   readonly idempotencyKey: string;
   /** The API key of the first attempt; `undefined`: it is asked for. Each retry asks for it. */
   readonly apiKey: string | undefined;
+  /** The `X-Request-Id` of the first attempt. */
+  readonly requestId: string;
+  /** Runs before each retry, with the redacted id of its request. If it rejects, nothing is sent. */
+  readonly beforeRetry: (attempt: { requestId: string }) => Promise<void>;
   /** Runs right before each attempt is sent. If it throws, nothing is sent. */
   readonly beforeSending: (attempt: { apiKey: string }) => void;
+}
+
+/** A call that resolves a key, as the client hands it to the protocol of its journal. */
+export interface ResolveCall {
+  readonly idempotencyKey: string;
+  readonly resolution: Resolution;
+  readonly note: ResolutionNote;
+  readonly baseUrl: string;
+  readonly report: Report;
+  /** Redacts the API key in a reference or another id. */
+  readonly redactId: (id: string) => string;
+  /** Returns the API key. */
+  resolveApiKey(): Promise<string>;
+  /** Asks the service for a transaction. It rejects if the transaction is not as `expect` says. */
+  verify(reference: string, expect?: Expectation): Promise<Transaction>;
 }

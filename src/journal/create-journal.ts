@@ -1,18 +1,21 @@
-import { ConfigurationError, JournalError } from '../errors.ts';
+import { ConfigurationError } from '../errors.ts';
 import { protocol } from '../idempotency/send-idempotent.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { isObject } from '../untrusted.ts';
-import type { Claim, ClaimResult, Journal, JournalEntry } from './journal.ts';
+import { createFollowUpRecords } from './follow-up-records.ts';
+import type { Claim, ClaimResult, Journal } from './journal.ts';
+import { countEntries, listEntries, toEntry } from './list.ts';
 import {
-  applyResolution,
   type ChargeIntent,
+  type Completion,
   type JournalRecord,
+  type KeyHistory,
   newVersion,
   ownerOf,
-  readRecord,
   type VersionedRecord,
-  writeRecord,
 } from './record.ts';
+import { createRecords, type Records, retryCas } from './records.ts';
+import { resolveKey } from './resolve-key.ts';
 import { createServiceGuard } from './service-guard.ts';
 import type { JournalStore } from './store.ts';
 
@@ -20,7 +23,8 @@ import type { JournalStore } from './store.ts';
 export interface JournalOptions {
   /**
    * How long a record is kept once its outcome is known, in milliseconds. A dropped key counts as new: keep it for longer
-   * than any order of yours might be retried. A record whose outcome is unknown is kept until it is resolved.
+   * than any order of yours might be retried. A record whose outcome is unknown, and one that a person resolved, is kept
+   * for ever. Each step of a follow-up counts as a write: the record is kept for this long after it.
    *
    * A record is never dropped early because a clock is wrong. In memory a clock that cannot be set is used. SQLite,
    * PostgreSQL and Redis count the time from write to write, at most a day at once, take away what the clock went back,
@@ -52,93 +56,138 @@ export interface JournalOptions {
  * ```
  */
 export function createJournal(store: JournalStore, options: JournalOptions = {}): Journal {
-  const { retention, lease } = resolveJournalOptions(assertOptions(options));
+  const settings = resolveJournalOptions(assertOptions(options));
+  const { lease } = settings;
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
   const resolveService = createServiceGuard(store);
-  const isInProgress = ({ record, age }: VersionedRecord) => record.state === 'begun' && age < lease;
-  const write = (
-    key: string,
-    record: JournalRecord,
-    expected: string | null,
-    version: string,
-    mustCommit = true,
-  ) => writeRecord(store, key, record, { expected, version, retention, mustCommit });
+  const records = createRecords(store, settings);
 
   return {
     lease,
     protocol,
+    followUps: createFollowUpRecords(records),
 
     async claim(key, intent) {
       const service = await resolveService(intent.service);
       if (service !== intent.service) return { state: 'other_service', service };
       const owner = crypto.randomUUID();
       let expected: string | null = null;
+      let history = nextHistory(intent, undefined);
       return retryCas<ClaimResult>(async () => {
         const version = newVersion(owner);
-        const claimed = { state: 'claimed', claim: { key, version, intent } } as const;
-        if (await write(key, begunRecord(intent), expected, version)) return claimed;
-        const found = await readRecord(store, key);
-        expected = found?.version ?? null;
-        if (!found) return undefined;
+        const claimed = { state: 'claimed', claim: { key, version, intent, history } } as const;
+        const write = { expected, version, mustCommit: true, dueIn: lease };
+        if (await records.write(key, begunRecord(claimed.claim), write)) return claimed;
+        const found = await records.read(key);
         // A driver that reconnected might have written twice, and returned the result of the second write only.
-        if (found.version === version) return claimed;
-        return claimResultFor(found, intent, isInProgress(found));
+        if (found?.version === version) return claimed;
+        expected = found?.version ?? null;
+        history = nextHistory(intent, found?.record);
+        return found ? claimResultFor(found, intent, records.isInProgress(found)) : undefined;
       });
     },
 
     async renew(claim) {
-      const version = await updateOwned(claim, begunRecord(claim.intent));
+      const version = await updateOwned(records, claim, begunRecord(claim), lease);
       return version === null ? null : { ...claim, version };
     },
 
     async complete(claim, completion) {
-      return (await updateOwned(claim, { format: 1, ...claim.intent, ...completion })) !== null;
+      const { record, dueIn } = completedRecord(claim, completion);
+      return (await updateOwned(records, claim, record, dueIn)) !== null;
     },
 
     async read(key) {
-      const found = await readRecord(store, key);
-      return found && toEntry(found.record, isInProgress(found));
+      const found = await records.read(key);
+      return found && toEntry(key, found, records.isInProgress(found));
     },
 
-    async resolve(key, resolution) {
-      await retryCas(async () => {
-        const found = await readRecord(store, key);
-        if (!found) throw new JournalError('The journal has no record of this key.');
-        if (isInProgress(found)) {
-          const message = 'A process is charging under this key now: resolve it once that has ended.';
-          throw new JournalError(message, { retryable: true });
-        }
-        const record = applyResolution(found.record, resolution);
-        if (!record) return true;
-        const version = newVersion(crypto.randomUUID());
-        return (await write(key, record, found.version, version, false)) || undefined;
-      });
-    },
+    list: (query = {}) => listEntries(records, query),
+    count: () => countEntries(records),
+    resolve: (key, resolution, note) => resolveKey(records, key, resolution, note),
   };
-
-  /**
-   * Writes the record of a claim. Returns its version, or `null` if the claim was lost. If the result of an own write was
-   * lost, the claim still holds; a write of another owner ends it.
-   */
-  function updateOwned(claim: Claim, record: JournalRecord): Promise<string | null> {
-    const { key } = claim;
-    const owner = ownerOf(claim.version);
-    let expected = claim.version;
-    return retryCas(async () => {
-      const version = newVersion(owner);
-      if (await write(key, record, expected, version)) return version;
-      const found = await readRecord(store, key);
-      if (!found || ownerOf(found.version) !== owner) return null;
-      const { state } = found.record;
-      if (found.version === version || (state !== 'begun' && state === record.state)) return found.version;
-      expected = found.version;
-      return state === 'begun' ? undefined : null;
-    });
-  }
 }
 
-const begunRecord = (intent: ChargeIntent): JournalRecord => ({ format: 1, ...intent, state: 'begun' });
+/**
+ * Writes the record of a claim. Returns its version, or `null` if the claim was lost. If the result of an own write was
+ * lost, the claim still holds; a write of another owner ends it.
+ */
+function updateOwned(
+  records: Records,
+  { key, version: claimed }: Claim,
+  record: JournalRecord,
+  dueIn: number | null,
+): Promise<string | null> {
+  const owner = ownerOf(claimed);
+  let expected = claimed;
+  let written = record;
+  return retryCas(async () => {
+    const version = newVersion(owner);
+    if (await records.write(key, written, { expected, version, mustCommit: true, dueIn })) return version;
+    const found = await records.read(key);
+    if (!found || ownerOf(found.version) !== owner) return null;
+    const { state, followUp } = found.record;
+    if (found.version === version || (state !== 'begun' && state === record.state)) return found.version;
+    if (state !== 'begun') return null;
+    expected = found.version;
+    // A follow-up has reported that the lease had expired.
+    if (followUp) written = { ...record, followUp };
+    return undefined;
+  });
+}
+
+/** Request ids of a key that are kept. */
+const MAX_REQUEST_IDS = 20;
+
+/** Returns the history of a key with one more request, about to be sent. */
+function nextHistory(
+  { requestId }: Pick<ChargeIntent, 'requestId'>,
+  before: KeyHistory | undefined,
+): KeyHistory {
+  const requestIds = [...(before?.requestIds ?? []), ...(requestId === undefined ? [] : [requestId])];
+  return {
+    createdAt: Date.now(),
+    attempts: (before?.attempts ?? 0) + 1,
+    requestIds: requestIds.slice(-MAX_REQUEST_IDS),
+    resolutions: before?.resolutions ?? [],
+  };
+}
+
+function begunRecord({ intent, history }: Claim): JournalRecord {
+  const { operation, service, fingerprint, amount, currency, network } = intent;
+  const fields = { operation, service, fingerprint, amount, currency };
+  return {
+    format: 2,
+    ...fields,
+    ...(network === undefined ? {} : { network }),
+    ...history,
+    state: 'begun',
+  };
+}
+
+/** Returns the record of a claim's outcome, and when its follow-up begins. */
+function completedRecord(
+  claim: Claim,
+  completion: Completion,
+): { record: JournalRecord; dueIn: number | null } {
+  const { state: _, ...base } = begunRecord(claim);
+  switch (completion.state) {
+    case 'completed': {
+      const { state, result, firstCheckIn = 0 } = completion;
+      return { record: { ...base, state, result }, dueIn: firstCheckIn };
+    }
+    case 'unknown': {
+      const { state, reference, error } = completion;
+      return { record: { ...base, state, reference, error }, dueIn: 0 };
+    }
+    case 'not_sent':
+    case 'rejected': {
+      const { state, error } = completion;
+      return { record: { ...base, state, error }, dueIn: null };
+    }
+  }
+}
 
 /** Returns what the record of a key means for an intent; `undefined` if the key can be claimed. */
 function claimResultFor(
@@ -160,26 +209,6 @@ function claimResultFor(
     case 'not_charged':
       return undefined;
   }
-}
-
-/** After the lease, the process that claimed the key might have died after it had sent the request. */
-function toEntry(record: JournalRecord, inProgress: boolean): JournalEntry {
-  const isExpired = record.state === 'begun' && !inProgress;
-  return { ...record, ...(isExpired ? { state: 'unknown' } : {}), inProgress };
-}
-
-/** In each round that fails another process succeeded, so rounds end soon. A store that is wrong ends here. */
-const MAX_CAS_ATTEMPTS = 100;
-
-/** Repeats a compare-and-swap until it returns a result. */
-async function retryCas<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let attempts = 0; attempts < MAX_CAS_ATTEMPTS; attempts++) {
-    const result = await attempt();
-    if (result !== undefined) return result;
-  }
-  throw new JournalError('Other processes changed the record at each attempt to write it. Try again.', {
-    retryable: true,
-  });
 }
 
 /** Checks that options are an object, before anything is read from them. */

@@ -7,7 +7,26 @@
 
 export { protocol } from '../idempotency/send-idempotent.ts';
 export { createJournal, type JournalOptions } from './create-journal.ts';
-export type { Claim, ClaimResult, Journal, JournalEntry, JournalWarning, Protocol } from './journal.ts';
+export type {
+  Claim,
+  ClaimResult,
+  FollowUpRecords,
+  Journal,
+  JournalEntry,
+  JournalQuery,
+  JournalState,
+  JournalWarning,
+  Protocol,
+} from './journal.ts';
 export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
-export type { ChargeIntent, Completion, JournalRecord, Resolution } from './record.ts';
-export type { JournalStore, RecordChange, StoredRecord } from './store.ts';
+export type { ChargeIntent, Completion, FollowUp, KeyHistory, RecordedError } from './record.ts';
+export type { Resolution, ResolutionNote } from './resolution.ts';
+export {
+  type JournalStore,
+  type ListedRecord,
+  type ListQuery,
+  MAX_DUE_IN,
+  type RecordChange,
+  type RecordIndex,
+  type StoredRecord,
+} from './store.ts';

@@ -1,12 +1,13 @@
 import type { AnyTransaction } from '../errors.ts';
-import type { CreateRequest, KeyedCall } from '../idempotency/keyed-call.ts';
-import type { ChargeIntent, Completion, JournalRecord, Resolution } from './record.ts';
+import type { CreateRequest, KeyedCall, ResolveCall } from '../idempotency/keyed-call.ts';
+import type { ChargeIntent, Completion, FollowUp, JournalRecord, KeyHistory } from './record.ts';
+import type { Resolution, ResolutionNote } from './resolution.ts';
 
 /**
  * The durable record of what was charged, and of what might have been. It makes `idempotencyKey` hold through a crash.
  *
- * The client calls `claim`, `renew` and `complete`, and `read` if its claim was lost. `resolve` and `read` are for you. A
- * journal belongs to the service and mode that use it first, and stores a digest of them. For a database of your own,
+ * The client calls `claim`, `renew` and `complete`, and `read` if its claim was lost. `read`, `list` and `count` are for
+ * you. A journal belongs to the service and mode that use it first, and stores a digest of them. For a database of your own,
  * give `createJournal` a `JournalStore`. To wrap a journal, spread it: `{ ...journal, claim: … }`.
  */
 export interface Journal {
@@ -26,18 +27,37 @@ export interface Journal {
   /** Returns what is recorded of a key, or `null`. */
   read(key: string): Promise<JournalEntry | null>;
   /**
-   * Resolves a key whose outcome is unknown, once a person has found out: the charge exists, by its `reference`, or it does
-   * not. With `not_charged` the key is free, also for other input. The same resolution twice is harmless.
+   * Yields the entries of many keys, oldest first, in pages: memory is bounded. A key that is being charged or resolved
+   * meanwhile can be left out.
+   *
+   * @throws {ConfigurationError} if the query is wrong, or if the store has no `list`.
+   * @throws {JournalError} if the store fails. If records cannot be read, it yields all others first. Then it throws one error
+   * that names their keys.
+   *
+   * @example
+   * ```ts
+   * for await (const { key, amount, createdAt } of journal.list({ state: 'unknown' })) console.log(key, amount, createdAt);
+   * ```
+   */
+  list(query?: JournalQuery): AsyncGenerator<JournalEntry, void, void>;
+  /** Returns how many keys are in each state. @throws {ConfigurationError} if the store has no `list`. */
+  count(): Promise<Record<JournalState, number>>;
+  /**
+   * Resolves a key as {@link PaymentsClient.resolve} does, but does not ask the service: for tests and migrations. It does
+   * refuse a reference that is recorded under another key. The same resolution twice is harmless.
    *
    * @throws {JournalError} if there is no such key, if it is in progress (`retryable`), or if the record contradicts it.
    *
    * @example
    * ```ts
-   * await journal.resolve('order-17', { reference: 'TXN-8F2K1' });
-   * await journal.resolve('order-18', 'not_charged');
+   * const note = { by: 'kofi@shop.example', reason: 'migrated from the old table' };
+   * await journal.resolve('order-17/1', { reference: 'TXN-8F2K1' }, note);
+   * await journal.resolve('order-18/1', 'not_charged', note);
    * ```
    */
-  resolve(key: string, resolution: Resolution): Promise<void>;
+  resolve(key: string, resolution: Resolution, note: ResolutionNote): Promise<void>;
+  /** What `createFollowUps` of `payment-collection-client/follow-ups` reads and writes. A wrapper passes it on unchanged. */
+  readonly followUps: FollowUpRecords;
   /**
    * Returns the settings of the database with which a record could be lost. The client reads them once, in the background,
    * and reports each to `onEvent` and `logger`. A journal that cannot know leaves the method out.
@@ -50,6 +70,8 @@ export interface Claim {
   readonly key: string;
   readonly version: string;
   readonly intent: ChargeIntent;
+  /** What happened under the key until now. Each write keeps it. */
+  readonly history: KeyHistory;
 }
 
 /** Whether a key could be claimed, and if not, why. */
@@ -67,11 +89,77 @@ export type ClaimResult =
   /** The journal belongs to another service or mode than `intent.service`, and recorded nothing. */
   | { readonly state: 'other_service'; readonly service: string };
 
-/** What a journal holds about a key. A key in state `begun` whose lease has expired is `unknown`. */
-export type JournalEntry = JournalRecord & {
+/** The state of a key. See docs/reference/idempotency-states.md. */
+export type JournalState = JournalRecord['state'];
+
+/** Which keys {@link Journal.list} yields. */
+export interface JournalQuery {
+  /** `unknown`: the unresolved keys, also those whose process died. @default every state */
+  state?: JournalState | undefined;
+  /** Only keys that name this transaction. @default any, or none */
+  reference?: string | undefined;
+  /** How many keys to yield at most. @default Infinity */
+  limit?: number | undefined;
+}
+
+/** What a journal holds about a key. It has no API key, phone number or email of a customer. */
+export interface JournalEntry {
+  readonly key: string;
+  /** A key in state `begun` whose lease has expired is `unknown`. */
+  readonly state: JournalState;
+  readonly operation: JournalRecord['operation'];
+  /** With two decimals. */
+  readonly amount: string;
+  readonly currency: string;
+  /** Of a Mobile Money charge. */
+  readonly network: string | undefined;
+  /** When the latest call under the key began, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /** When the record was last written, in milliseconds since 1970. */
+  readonly updatedAt: number;
+  /** How many requests were sent under the key, or might have been. */
+  readonly attempts: number;
+  /** The `X-Request-Id` of each of them, the latest 20: quote them to the service's support. */
+  readonly requestIds: readonly string[];
+  /** The transaction, if it is known. */
+  readonly reference: string | undefined;
+  /** Why the latest call failed, if it did: the error's code, and the HTTP status if there was a response. */
+  readonly error: { readonly code: string; readonly status: number | null } | undefined;
+  /** What persons resolved, oldest first. They are kept for ever. */
+  readonly resolutions: KeyHistory['resolutions'];
   /** Whether a process holds the claim now: the same as `state` `begun`. */
   readonly inProgress: boolean;
-};
+  /** A digest of base URL and mode. */
+  readonly service: string;
+  /** How far the follow-up of the payment is; `undefined` before its first step. */
+  readonly followUp: FollowUp | undefined;
+}
+
+/** The records that are due for a follow-up. It is opaque: `createFollowUps` uses it. */
+export interface FollowUpRecords {
+  readonly version: 1;
+  /** @internal Returns due records, and makes each due again after `lease` milliseconds. Unreadable ones are left out. */
+  claimDue(claim: { limit: number; lease: number }): Promise<FollowUpRecord[]>;
+  /** @internal */
+  countDue(): Promise<{ due: number; nextIn: number | null }>;
+  /** @internal Returns the records that name a transaction. */
+  find(reference: string): Promise<FollowUpRecord[]>;
+  /**
+   * @internal Records a step, and when the next one is due (`null`: never). Returns the record as it is now, or `null` if
+   * it was changed meanwhile: it has another state or result, or another process recorded a step.
+   */
+  update(record: FollowUpRecord, followUp: FollowUp, dueIn: number | null): Promise<FollowUpRecord | null>;
+}
+
+/** @internal A record that a follow-up is about. */
+export interface FollowUpRecord {
+  readonly key: string;
+  /** The version that `update` expects. */
+  readonly version: string;
+  readonly record: JournalRecord;
+  /** What `journal.read` returns. */
+  readonly entry: JournalEntry;
+}
 
 /** A setting of the database with which a record could be lost. */
 export interface JournalWarning {
@@ -93,4 +181,6 @@ export interface Protocol {
     journal: Journal,
     call: KeyedCall<Input, Request, Result>,
   ): Promise<Result>;
+  /** @internal */
+  resolve(journal: Journal, call: ResolveCall): Promise<JournalEntry>;
 }

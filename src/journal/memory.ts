@@ -1,6 +1,6 @@
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
-import type { JournalStore } from './store.ts';
+import { type JournalStore, type ListedRecord, MAX_DUE_IN, type RecordIndex } from './store.ts';
 
 /** What {@link memoryJournal} takes. */
 export interface MemoryJournalOptions extends JournalOptions {
@@ -31,6 +31,9 @@ interface Entry {
   writtenAt: number;
   /** By the monotonic clock, which cannot be set. */
   expiresAt: number;
+  index: RecordIndex | null;
+  /** By the wall clock; `null`: never. */
+  dueAt: number | null;
 }
 
 /**
@@ -60,17 +63,62 @@ export function memoryStore(): JournalStore {
     }
   };
 
+  const list = (matches: (entry: Entry, index: RecordIndex) => boolean): ListedRecord[] =>
+    [...records].flatMap(([key, entry]) => {
+      const { version, text, writtenAt, expiresAt, index } = entry;
+      if (!index || expiresAt <= performance.now() || !matches(entry, index)) return [];
+      return [{ key, version, text, age: Date.now() - writtenAt, createdAt: index.createdAt }];
+    });
+  const isDue = ({ dueAt }: Entry, now: number) =>
+    dueAt !== null && (dueAt <= now || dueAt > now + MAX_DUE_IN);
+
   return {
     async read(key) {
       const entry = readLive(key);
       return entry ? { version: entry.version, text: entry.text, age: Date.now() - entry.writtenAt } : null;
     },
-    async write(key, { expected, version, text, ttl }) {
+    async write(key, { expected, version, text, ttl, index, dueIn }) {
       if ((readLive(key)?.version ?? null) !== expected) return false;
+      const now = Date.now();
       const expiresAt = performance.now() + (ttl ?? Number.POSITIVE_INFINITY);
-      records.set(key, { version, text, writtenAt: Date.now(), expiresAt });
+      const dueAt = dueIn === null ? null : now + dueIn;
+      records.set(key, { version, text, writtenAt: now, expiresAt, index, dueAt });
       evictExpired();
       return true;
     },
+    // A test has few records: no index is needed.
+    async list({ by, value, after, limit }) {
+      return list((_, index) => index[by] === value)
+        .filter((record) => after === null || compareAge(record, after) > 0)
+        .sort(compareAge)
+        .slice(0, limit);
+    },
+    async claimDue({ limit, lease }) {
+      const now = Date.now();
+      const dueAt = ({ key }: ListedRecord) => records.get(key)?.dueAt ?? 0;
+      const due = list((entry) => isDue(entry, now)).sort((one, other) => dueAt(one) - dueAt(other));
+      const claimed = due.slice(0, limit);
+      for (const { key } of claimed) {
+        const entry = records.get(key);
+        if (entry) entry.dueAt = now + lease;
+      }
+      return claimed;
+    },
+    async countDue() {
+      const now = Date.now();
+      const live = [...records.values()].filter(({ expiresAt }) => expiresAt > performance.now());
+      const due = live.filter((entry) => isDue(entry, now));
+      const later = live.flatMap((entry) => (entry.dueAt === null || isDue(entry, now) ? [] : [entry.dueAt]));
+      return {
+        due: due.length,
+        nextIn: later.length === 0 ? null : later.reduce((next, at) => Math.min(next, at)) - now,
+      };
+    },
   };
+}
+
+type Position = Pick<ListedRecord, 'createdAt' | 'key'>;
+
+function compareAge(one: Position, other: Position): number {
+  return one.createdAt - other.createdAt || (one.key < other.key ? -1 : 1);
 }

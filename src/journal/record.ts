@@ -1,16 +1,47 @@
 import * as z from 'zod/mini';
-import { referenceSchema } from '../api/input.ts';
-import { initializedPaymentSchema, keepUnknownFields } from '../api/transaction.ts';
-import { ConfigurationError, JournalError } from '../errors.ts';
-import { redactReference, redactUnknownSecrets } from '../redact.ts';
+import { keepUnknownFields } from '../api/transaction.ts';
+import { JournalError } from '../errors.ts';
+import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { parseJson } from '../untrusted.ts';
+import { isRecord, parseJson } from '../untrusted.ts';
 import type { JournalStore, RecordChange, StoredRecord } from './store.ts';
 
-/** What every record of a key holds. No API key, phone number or email is in it. */
+/** What a person resolved about a key. */
+const resolutionEntrySchema = z.object({
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  by: z.string(),
+  reason: z.string(),
+  resolution: z.union([z.literal('not_charged'), z.object({ reference: z.string() })]),
+});
+
+/** Why the latest call under a key failed: the error's code, and the HTTP status if there was a response. */
+const recordedErrorSchema = z.object({ code: z.string(), status: z.nullable(z.number()) });
+
+/** How far the follow-up of a payment is. */
+const followUpSchema = z.object({
+  /** How many checks were made. */
+  checks: z.number(),
+  /** When the last one was made, in milliseconds since 1970. */
+  checkedAt: z.optional(z.number()),
+  /** How many of them were made after the deadline. */
+  overdueChecks: z.optional(z.number()),
+  /** Since when every check was a 404, in milliseconds since 1970. */
+  notFoundSince: z.optional(z.number()),
+  /** The reasons that `onAttention` was called for. */
+  reported: z.array(z.string()),
+  /** The final status, once a check has returned it. */
+  final: z.optional(z.object({ status: z.string(), paid_at: z.nullable(z.string()) })),
+  /** How many calls of `onFinal` or `onAttention` failed in a row. */
+  failures: z.optional(z.number()),
+  /** Why there is no further step: `onFinal` succeeded, or nothing was final for a week after the deadline. */
+  ended: z.optional(z.enum(['delivered', 'given_up'])),
+});
+
+/** What every record of a key holds. No API key, phone number or email of a customer is in it. */
 const baseFields = {
   /** The format of this record, for later versions. */
-  format: z.literal(1),
+  format: z.literal(2),
   operation: z.enum(['initialize', 'chargeMobileMoney']),
   /** A digest of base URL and mode. */
   service: z.string(),
@@ -19,7 +50,20 @@ const baseFields = {
   /** With two decimals. */
   amount: z.string(),
   currency: z.string(),
+  /** Of a Mobile Money charge. */
+  network: z.optional(z.string()),
+  /** When the latest call under the key began, in milliseconds since 1970. */
+  createdAt: z.number(),
+  /** How many requests were sent under the key, or might have been. */
+  attempts: z.number(),
+  /** The `X-Request-Id` of the latest of them. */
+  requestIds: z.array(z.string()),
+  /** What persons resolved, oldest first. */
+  resolutions: z.array(resolutionEntrySchema),
+  followUp: z.optional(followUpSchema),
 };
+
+const error = z.optional(recordedErrorSchema);
 
 /** The record of a key, as it is stored. A key without one was never used. */
 const journalRecordSchema = z.discriminatedUnion('state', [
@@ -30,11 +74,13 @@ const journalRecordSchema = z.discriminatedUnion('state', [
     ...baseFields,
     state: z.literal('completed'),
     result: keepUnknownFields({ reference: z.string() }),
+    /** Whether a person found the charge. Without it, the service returned the result itself. */
+    resolved: z.optional(z.literal(true)),
   }),
   /** It is proven that no charge exists: the key can be used again, with any input. */
-  z.object({ ...baseFields, state: z.enum(['not_sent', 'rejected']) }),
+  z.object({ ...baseFields, state: z.enum(['not_sent', 'rejected']), error }),
   /** A charge might exist. Nothing is sent until a person resolves the key. */
-  z.object({ ...baseFields, state: z.literal('unknown'), reference: z.optional(z.string()) }),
+  z.object({ ...baseFields, state: z.literal('unknown'), reference: z.optional(z.string()), error }),
   /** A person resolved that no charge exists: the key can be used again, with any input. */
   z.object({ ...baseFields, state: z.literal('not_charged') }),
 ]);
@@ -46,17 +92,33 @@ const journalRecordSchema = z.discriminatedUnion('state', [
  */
 export type JournalRecord = z.output<typeof journalRecordSchema>;
 
+/** How far the follow-up of a payment is. @useDeclaredType */
+export type FollowUp = z.output<typeof followUpSchema>;
+
 /** What is about to be sent. */
-export type ChargeIntent = Pick<
-  JournalRecord,
-  'operation' | 'service' | 'fingerprint' | 'amount' | 'currency'
->;
+export interface ChargeIntent
+  extends Pick<JournalRecord, 'operation' | 'service' | 'fingerprint' | 'amount' | 'currency'> {
+  readonly network?: string | undefined;
+  /** The `X-Request-Id` of the request. */
+  readonly requestId?: string | undefined;
+}
+
+/** What happened under a key until now. */
+export type KeyHistory = Pick<JournalRecord, 'createdAt' | 'attempts' | 'requestIds' | 'resolutions'>;
+
+/** Why a call failed. */
+export type RecordedError = z.output<typeof recordedErrorSchema>;
 
 /** The outcome of a call under a claim. */
 export type Completion =
-  | { state: 'completed'; result: { reference: string } }
-  | { state: 'not_sent' | 'rejected' }
-  | { state: 'unknown'; reference?: string | undefined };
+  | {
+      state: 'completed';
+      result: { reference: string };
+      /** After how many milliseconds a follow-up checks the payment for the first time. @default 0 */
+      firstCheckIn?: number | undefined;
+    }
+  | { state: 'not_sent' | 'rejected'; error?: RecordedError | undefined }
+  | { state: 'unknown'; reference?: string | undefined; error?: RecordedError | undefined };
 
 /** A record that was read, with the version that a compare-and-swap expects. */
 export interface VersionedRecord {
@@ -82,15 +144,27 @@ export function ownerOf(version: string): string {
 export async function readRecord(store: JournalStore, key: string): Promise<VersionedRecord | null> {
   const stored = await readStored(store, key);
   if (!stored) return null;
-  const { version, text, age } = stored;
-  const record = journalRecordSchema.safeParse(parseJson(String(text)));
-  if (record.success && hasVersion(version) && !Number.isNaN(Number(age)))
-    return { record: record.data, version, age };
+  const found = parseStored(stored);
+  if (found) return found;
   throw new JournalError(
     'The journal has a record of this key that cannot be read: a newer version of this package might have written it, ' +
       'or it was damaged.',
     { outcome: 'unknown' },
   );
+}
+
+/** Returns what a store holds as a record; `undefined` if it cannot be read. A newer format is never guessed at. */
+export function parseStored({ version, text, age }: StoredRecord): VersionedRecord | undefined {
+  if (!hasVersion(version) || Number.isNaN(Number(age))) return undefined;
+  const record = journalRecordSchema.safeParse(upgradeFormat(parseJson(String(text)), age));
+  return record.success ? { record: record.data, version, age } : undefined;
+}
+
+/** Format 1 had no times, attempts or history. */
+function upgradeFormat(json: unknown, age: number): unknown {
+  if (!isRecord(json) || json.format !== 1) return json;
+  const history = { createdAt: Date.now() - age, attempts: 1, requestIds: [], resolutions: [] };
+  return { ...json, ...history, format: 2 };
 }
 
 /** Without a version, a write that expects no record could replace the record. */
@@ -106,12 +180,13 @@ export async function readStored(store: JournalStore, key: string): Promise<Stor
 }
 
 /** What a write of a record needs besides the record. */
-interface WriteOptions {
+export interface WriteOptions {
   /** The version that the record must have, or `null` if there must be no record. */
   expected: string | null;
   version: string;
   retention: number;
   mustCommit: boolean;
+  dueIn: number | null;
 }
 
 /** Replaces a record by compare-and-swap; `false` if its version is not the expected one. */
@@ -119,11 +194,24 @@ export async function writeRecord(
   store: JournalStore,
   key: string,
   record: JournalRecord,
-  { expected, version, retention, mustCommit }: WriteOptions,
+  { expected, version, retention, mustCommit, dueIn }: WriteOptions,
 ): Promise<boolean> {
-  const isUnresolved = record.state === 'begun' || record.state === 'unknown';
-  const ttl = isUnresolved || retention === Number.POSITIVE_INFINITY ? null : toWholeMs(retention);
-  return writeText(store, key, { expected, version, text: JSON.stringify(record), ttl, mustCommit });
+  const { state, createdAt } = record;
+  const index = { state, createdAt, reference: referenceOf(record) ?? null };
+  const text = JSON.stringify(record);
+  const ttl = canExpire(record) && retention !== Number.POSITIVE_INFINITY ? toWholeMs(retention) : null;
+  return writeText(store, key, { expected, version, text, ttl, mustCommit, index, dueIn });
+}
+
+/** What a person resolved is kept for ever, and so is a key that nobody has resolved. */
+function canExpire({ state, resolutions }: JournalRecord): boolean {
+  return state !== 'begun' && state !== 'unknown' && resolutions.length === 0;
+}
+
+/** Returns the transaction that a record names. */
+export function referenceOf(record: JournalRecord): string | undefined {
+  if (record.state === 'completed') return record.result.reference;
+  return record.state === 'unknown' ? record.reference : undefined;
 }
 
 /** A larger number is not a date in any database. */
@@ -143,66 +231,10 @@ export async function writeText(store: JournalStore, key: string, change: Record
   }
 }
 
-function toStoreError(step: 'read' | 'written', error: unknown): JournalError {
+export function toStoreError(step: 'read' | 'written' | 'listed' | 'counted', error: unknown): JournalError {
   if (error instanceof JournalError) return error;
   const cause: Error & { code?: unknown } = sanitizeError(error, redactUnknownSecrets);
   // An AggregateError, of a name with several addresses, has no message.
   const reason = cause.message || cause.code || cause.name;
   return new JournalError(`The journal could not be ${step} (${reason}).`, { cause, retryable: true });
-}
-
-/**
- * What a person found out about a charge whose outcome was unknown: its `reference`, or that it does not exist. A payment
- * of `initialize` needs its `checkout_url` too.
- */
-export type Resolution = { reference: string; checkout_url?: string | undefined } | 'not_charged';
-
-/**
- * Returns the record once it is resolved, or `null` if it holds that already.
- *
- * @throws {JournalError} if the record contradicts the resolution.
- * @throws {ConfigurationError} if the resolution is not valid.
- */
-export function applyResolution(record: JournalRecord, resolution: Resolution): JournalRecord | null {
-  const { format, operation, service, fingerprint, amount, currency } = record;
-  const base = { format, operation, service, fingerprint, amount, currency };
-  if (resolution === 'not_charged') {
-    if (record.state === 'completed')
-      throw contradictionError(record.result.reference, ' It is not "not charged".');
-    return record.state === 'not_charged' ? null : { ...base, state: 'not_charged' };
-  }
-
-  const { reference, checkout_url } = validateResolution(resolution);
-  if (record.state === 'completed') {
-    if (record.result.reference === reference) return null;
-    throw contradictionError(record.result.reference);
-  }
-  const result = { reference, amount, currency };
-  if (operation === 'chargeMobileMoney')
-    return { ...base, state: 'completed', result: { ...result, status: 'processing', message: '' } };
-  if (checkout_url !== undefined) return { ...base, state: 'completed', result: { ...result, checkout_url } };
-  throw new ConfigurationError(
-    'This key started a payment by checkout page: give its checkout_url too, or resolve it as "not_charged", since no ' +
-      'customer was sent to it.',
-  );
-}
-
-function validateResolution(resolution: Exclude<Resolution, 'not_charged'>) {
-  const { reference, checkout_url } = Object(resolution);
-  if (!referenceSchema.safeParse(reference).success) {
-    throw new ConfigurationError(
-      'Resolve a key with { reference }, the TXN-… of the charge that you found, or with "not_charged".',
-    );
-  }
-  const address = initializedPaymentSchema.shape.checkout_url;
-  if (checkout_url !== undefined && !address.safeParse(checkout_url).success)
-    throw new ConfigurationError("checkout_url must be the web address of the payment's checkout page.");
-  return { reference, checkout_url };
-}
-
-/** The service itself returned a result, and a person cannot overrule it. */
-function contradictionError(recorded: string, more = ''): JournalError {
-  return new JournalError(
-    `The journal holds the result of this charge: ${redactReference(recorded)}.${more}`,
-  );
 }

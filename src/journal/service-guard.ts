@@ -28,7 +28,7 @@ async function readOrRecordService(store: JournalStore, service: string): Promis
   if (recorded !== null) return recorded;
   const text = JSON.stringify({ format: 1, service });
   const version = newVersion(crypto.randomUUID());
-  const change = { expected: null, version, text, ttl: null, mustCommit: true };
+  const change = { expected: null, version, text, ttl: null, mustCommit: true, index: null, dueIn: null };
   if (await writeText(store, SERVICE_KEY, change)) return service;
   // Another process was first.
   const first = await readService(store);

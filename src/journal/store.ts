@@ -21,14 +21,55 @@ export interface RecordChange {
   readonly ttl: number | null;
   /**
    * Whether a request, or a result for the caller, depends on this write: it must not be part of another transaction that
-   * could still be rolled back. `false` for `resolve` only.
+   * could still be rolled back. `false` for `resolve` and for follow-ups only.
    */
   readonly mustCommit: boolean;
+  /** What `list` and `count` find the record by; `null` if they must not find it: it is the journal's own. */
+  readonly index: RecordIndex | null;
+  /**
+   * After how many milliseconds, by the store's own clock, `claimDue` returns the record; `null`: never. At most
+   * {@link MAX_DUE_IN}.
+   */
+  readonly dueIn: number | null;
+}
+
+/** What a record is found by. It is a part of the record's `text`, too. */
+export interface RecordIndex {
+  /** As in the record: `begun`, `completed`, `not_sent`, `rejected`, `unknown` or `not_charged`. */
+  readonly state: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** The transaction, if the record names one. */
+  readonly reference: string | null;
+}
+
+/** The longest `dueIn`, in milliseconds: an hour, and 10 % of jitter. */
+export const MAX_DUE_IN = 66 * 60 * 1000;
+
+/** A page of {@link JournalStore.list}: records with one value of a field, oldest first. */
+export interface ListQuery {
+  /** The field of {@link RecordIndex} that must have this `value`. */
+  readonly by: 'state' | 'reference';
+  readonly value: string;
+  /** The last record of the page before, or `null` for the first page. Records at the same time are in order of their key. */
+  readonly after: { readonly createdAt: number; readonly key: string } | null;
+  readonly limit: number;
+}
+
+/** A record that was found without its key. */
+export interface ListedRecord extends StoredRecord {
+  readonly key: string;
+  /** As in {@link RecordIndex}. */
+  readonly createdAt: number;
 }
 
 /**
  * All that a database has to do for a journal: return a record, and replace it by compare-and-swap. Give it to
  * {@link createJournal}, and run `journalConformance` of `payment-collection-client/testing` against that.
+ *
+ * The other methods are optional, and charges are protected without them. Without `list`, a journal cannot list its keys or
+ * find a key by its reference. Without `claimDue` and `countDue` it has no follow-ups. Each then rejects, and its message
+ * names the method that is missing.
  *
  * @example
  * ```ts
@@ -46,4 +87,22 @@ export interface JournalStore {
    * survive a crash of the process and of the machine.
    */
   write(key: string, change: RecordChange): Promise<boolean>;
+  /**
+   * Returns a page of records, oldest first, through an index: it must not read all records. It sees every write that has
+   * resolved. Between two pages records can come and go.
+   */
+  list?(query: ListQuery): Promise<readonly ListedRecord[]>;
+  /** Returns how many records are in each state. Without it they are counted page by page. */
+  count?(): Promise<Readonly<Record<string, number>>>;
+  /**
+   * Returns records that are due by the store's own clock, the earliest first, and makes each due again after `lease`
+   * milliseconds. Two callers never get one record within its lease. Nothing else of the record changes, neither its
+   * `version` nor its `age`. A record that is due later than {@link MAX_DUE_IN} from now is due too: a clock went back.
+   */
+  claimDue?(claim: { readonly limit: number; readonly lease: number }): Promise<readonly ListedRecord[]>;
+  /**
+   * Returns how many records are due now, and in how many milliseconds the next of the others is (`null` if there is none).
+   * It changes nothing.
+   */
+  countDue?(): Promise<{ readonly due: number; readonly nextIn: number | null }>;
 }

@@ -1,0 +1,171 @@
+import { ConfigurationError, JournalError } from '../errors.ts';
+import { redactReference } from '../redact.ts';
+import { isPlainObject } from '../untrusted.ts';
+import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
+import { referenceOf, toStoreError, type VersionedRecord } from './record.ts';
+import { parseListed, type Records } from './records.ts';
+import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
+
+const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged'] as const;
+
+/** How many records are read at once. */
+const PAGE_SIZE = 100;
+
+/** Yields the entries that a query asks for, oldest first. */
+export async function* listEntries(
+  records: Records,
+  query: JournalQuery,
+): AsyncGenerator<JournalEntry, void, void> {
+  const { state, reference, limit } = validateQuery(query);
+  if (limit === 0) return;
+  const unreadable: string[] = [];
+  let yielded = 0;
+  for await (const stored of listStored(records.store, state, reference)) {
+    const { found, unreadable: keys } = parseListed([stored]);
+    unreadable.push(...keys);
+    for (const record of found) {
+      const entry = toEntry(record.key, record, records.isInProgress(record));
+      if (state !== undefined && entry.state !== state) continue;
+      if (reference !== undefined && entry.reference !== reference) continue;
+      yield entry;
+      if (++yielded >= limit) return;
+    }
+  }
+  if (unreadable.length > 0) throw unreadableError(unreadable);
+}
+
+function listStored(
+  store: JournalStore,
+  state: JournalState | undefined,
+  reference: string | undefined,
+): AsyncIterable<ListedRecord> {
+  if (reference !== undefined) return readPages(store, 'reference', reference);
+  // A claim whose lease has expired is stored as `begun`, and reads as `unknown`.
+  const states =
+    state === undefined ? STATES : state === 'unknown' ? (['begun', 'unknown'] as const) : [state];
+  return mergeByAge(states.map((value) => readPages(store, 'state', value)));
+}
+
+async function* readPages(
+  store: JournalStore,
+  by: ListQuery['by'],
+  value: string,
+): AsyncGenerator<ListedRecord, void, void> {
+  let after: ListQuery['after'] = null;
+  for (;;) {
+    const page: readonly ListedRecord[] = await listPage(store, { by, value, after, limit: PAGE_SIZE });
+    yield* page;
+    const last = page.at(-1);
+    if (page.length < PAGE_SIZE || !last) return;
+    after = { createdAt: last.createdAt, key: last.key };
+  }
+}
+
+/** Reads one page. @throws {ConfigurationError} if the store cannot list. */
+export async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
+  if (typeof store.list !== 'function') throw missingMethodError('list');
+  try {
+    return await store.list(query);
+  } catch (error) {
+    throw toStoreError('listed', error);
+  }
+}
+
+/** @throws {ConfigurationError} always: the merchant's own store has not all methods. */
+export function missingMethodError(method: keyof JournalStore): ConfigurationError {
+  return new ConfigurationError(
+    `The store of this journal has no ${method}, so it cannot do this. Charges are protected all the same. See JournalStore.`,
+  );
+}
+
+/** Merges lists that are ordered by age. */
+async function* mergeByAge(
+  lists: AsyncGenerator<ListedRecord, void, void>[],
+): AsyncGenerator<ListedRecord, void, void> {
+  try {
+    const heads = await Promise.all(lists.map(async (list) => ({ list, next: await list.next() })));
+    for (;;) {
+      let oldest: { head: (typeof heads)[number]; record: ListedRecord } | undefined;
+      for (const head of heads) {
+        if (head.next.done) continue;
+        const record = head.next.value;
+        if (!oldest || record.createdAt < oldest.record.createdAt) oldest = { head, record };
+      }
+      if (!oldest) return;
+      yield oldest.record;
+      oldest.head.next = await oldest.head.list.next();
+    }
+  } finally {
+    await Promise.all(lists.map((list) => list.return()));
+  }
+}
+
+function validateQuery(query: JournalQuery): JournalQuery & { limit: number } {
+  if (!isPlainObject(query))
+    throw new ConfigurationError("list takes an object, such as { state: 'unknown' }.");
+  const { state, reference, limit = Number.POSITIVE_INFINITY } = query;
+  if (state !== undefined && !STATES.includes(state))
+    throw new ConfigurationError(`state must be one of ${STATES.join(', ')}.`);
+  if (reference !== undefined && typeof reference !== 'string')
+    throw new ConfigurationError('reference must be text.');
+  if (!(limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 0)))
+    throw new ConfigurationError('limit must be a whole number.');
+  return { state, reference, limit };
+}
+
+function unreadableError(keys: readonly string[]): JournalError {
+  const named = keys.slice(0, 3).map((key) => JSON.stringify(redactReference(key)));
+  const more = keys.length > named.length ? ` and ${keys.length - named.length} more` : '';
+  return new JournalError(
+    `The records of ${named.join(', ')}${more} cannot be read: a newer version of this package might have written them.`,
+    { outcome: 'unknown' },
+  );
+}
+
+/** Returns how many keys are in each state. A claim whose lease has expired counts as `unknown`. */
+export async function countEntries(records: Records): Promise<Record<JournalState, number>> {
+  const { store } = records;
+  const counts = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0 };
+  const stored = await countStored(store);
+  for (const state of STATES) counts[state] = stored?.[state] ?? 0;
+  const states = stored ? (['begun'] as const) : STATES;
+  for (const state of states) counts[state] = 0;
+  for await (const record of mergeByAge(states.map((value) => readPages(store, 'state', value)))) {
+    const { found, unreadable } = parseListed([record]);
+    counts.unknown += unreadable.length;
+    for (const item of found) counts[toEntry(item.key, item, records.isInProgress(item)).state] += 1;
+  }
+  return counts;
+}
+
+async function countStored(store: JournalStore): Promise<Readonly<Record<string, number>> | undefined> {
+  if (typeof store.count !== 'function') return undefined;
+  try {
+    return await store.count();
+  } catch (error) {
+    throw toStoreError('counted', error);
+  }
+}
+
+/** Returns what is shown of a record. After the lease, its process might have died after it had sent the request. */
+export function toEntry(key: string, { record, age }: VersionedRecord, inProgress: boolean): JournalEntry {
+  const { state, operation, amount, currency, network, createdAt, attempts, requestIds } = record;
+  return {
+    key,
+    state: state === 'begun' && !inProgress ? 'unknown' : state,
+    operation,
+    amount,
+    currency,
+    network,
+    createdAt,
+    updatedAt: Math.round(Date.now() - age),
+    attempts,
+    requestIds,
+    reference: referenceOf(record),
+    error: 'error' in record ? record.error : undefined,
+    resolutions: record.resolutions,
+    inProgress,
+    service: record.service,
+    followUp: record.followUp,
+  };
+}

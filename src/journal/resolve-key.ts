@@ -1,0 +1,106 @@
+/**
+ * Resolves a key whose outcome is unknown, as a person found it out. One payment must not pay for two orders, so a
+ * reference belongs to one key: what is recorded is searched, and a record of the journal's own reserves the reference.
+ * The reservation is made first, and read again at the end: of two persons at once, at most one succeeds.
+ */
+
+import * as z from 'zod/mini';
+import { JournalError, quoteKey } from '../errors.ts';
+import { redactReference } from '../redact.ts';
+import { parseJson } from '../untrusted.ts';
+import { listPage } from './list.ts';
+import { newVersion, readStored, referenceOf, type VersionedRecord, writeText } from './record.ts';
+import { parseListed, type Records, retryCas } from './records.ts';
+import { applyResolution, type Resolution, type ResolutionNote, validateResolution } from './resolution.ts';
+import type { JournalStore } from './store.ts';
+
+/** @throws {JournalError} if there is no such key, if it is in progress, or if the record contradicts the resolution. */
+export async function resolveKey(
+  records: Records,
+  key: string,
+  resolution: Resolution,
+  note: ResolutionNote,
+): Promise<void> {
+  const valid = validateResolution(resolution, note);
+  const reference = valid.resolution === 'not_charged' ? undefined : valid.resolution.reference;
+  await retryCas(async () => {
+    const found = await readResolvable(records, key);
+    const record = applyResolution(found.record, valid);
+    if (!record) return true;
+    if (reference !== undefined) await reserveReference(records, key, reference);
+    const version = newVersion(crypto.randomUUID());
+    const dueIn = record.state === 'completed' ? 0 : null;
+    const write = { expected: found.version, version, mustCommit: false, dueIn };
+    if (!(await records.write(key, record, write))) return undefined;
+    if (reference !== undefined && (await readReservation(records.store, reference))?.key !== key) {
+      const undo = { expected: version, version: newVersion(crypto.randomUUID()), mustCommit: false };
+      await records.write(key, found.record, { ...undo, dueIn: 0 });
+      throw otherKeyError(reference);
+    }
+    return true;
+  });
+}
+
+async function readResolvable(records: Records, key: string): Promise<VersionedRecord> {
+  const found = await records.read(key);
+  if (!found) throw new JournalError('The journal has no record of this key.');
+  if (!records.isInProgress(found)) return found;
+  throw new JournalError('A process is charging under this key now: resolve it once that has ended.', {
+    retryable: true,
+  });
+}
+
+/** @throws {JournalError} if the reference is recorded under another key. */
+async function reserveReference(records: Records, key: string, reference: string): Promise<void> {
+  await assertNotRecorded(records, key, reference);
+  await retryCas(async () => {
+    const reservation = await readReservation(records.store, reference);
+    if (reservation?.key === key) return true;
+    if (reservation && (await namesReference(records, reservation.key, reference)))
+      throw otherKeyError(reference, reservation.key);
+    const text = JSON.stringify({ format: 1, key });
+    const expected = reservation?.version ?? null;
+    const version = newVersion(crypto.randomUUID());
+    const change = { expected, version, text, ttl: null, mustCommit: false, index: null, dueIn: null };
+    return (await writeText(records.store, reservationKey(reference), change)) || undefined;
+  });
+}
+
+async function assertNotRecorded({ store }: Records, key: string, reference: string): Promise<void> {
+  // A store of one's own might not list. The reservations still keep two persons apart.
+  if (typeof store.list !== 'function') return;
+  const query = { by: 'reference', value: reference, after: null, limit: 10 } as const;
+  const { found } = parseListed(await listPage(store, query));
+  const other = found.find((item) => item.key !== key && referenceOf(item.record) === reference);
+  if (other) throw otherKeyError(reference, other.key);
+}
+
+async function namesReference(records: Records, key: string, reference: string): Promise<boolean> {
+  const found = await records.read(key);
+  return found !== null && referenceOf(found.record) === reference;
+}
+
+/** No caller's key has a control character. */
+const reservationKey = (reference: string) => `\treference ${reference}`;
+
+const reservationSchema = z.object({ format: z.literal(1), key: z.string() });
+
+async function readReservation(
+  store: JournalStore,
+  reference: string,
+): Promise<{ key: string; version: string } | null> {
+  const stored = await readStored(store, reservationKey(reference));
+  if (!stored) return null;
+  const reservation = reservationSchema.safeParse(parseJson(String(stored.text)));
+  if (reservation.success) return { key: reservation.data.key, version: stored.version };
+  throw new JournalError(
+    'The record of who resolved with this reference cannot be read. Nothing was changed.',
+  );
+}
+
+function otherKeyError(reference: string, key?: string): JournalError {
+  const which = key === undefined ? 'another key' : `the key ${quoteKey(redactReference(key))}`;
+  return new JournalError(
+    `${redactReference(reference)} is recorded under ${which}: one payment cannot pay for two orders. Nothing was changed.`,
+  );
+}
