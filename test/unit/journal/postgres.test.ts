@@ -2,7 +2,7 @@ import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { chargeIntent, claimKey, note } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
@@ -168,7 +168,7 @@ test('runs one statement for each step', async () => {
   expect(await taken(() => journal.read('counted'))).toBe(1);
   // A record that prevents the claim is read, and one that is resolved too.
   expect(await taken(() => journal.claim('counted', chargeIntent))).toBe(2);
-  expect(await taken(() => journal.resolve('counted too', { reference: 'TXN-found' }))).toBe(2);
+  expect(await taken(() => journal.resolve('counted too', { reference: 'TXN-found' }, note))).toBe(2);
 });
 
 test('overrides synchronous_commit = off for its own writes only', async () => {
@@ -184,7 +184,7 @@ test('overrides synchronous_commit = off for its own writes only', async () => {
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();`);
   const claim = await claimKey(journal, 'order-17');
   await journal.complete(claim, { state: 'unknown' });
-  await journal.resolve('order-17', { reference: 'TXN-found' });
+  await journal.resolve('order-17', { reference: 'TXN-found' }, note);
   expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(3).fill({ how: 'on' }));
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
 });
