@@ -5,8 +5,11 @@ import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/t
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
 import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
+import { REQUEST_ID, RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
 import type { CreateRequest } from './idempotency/keyed-call.ts';
+import type { JournalEntry } from './journal/journal.ts';
+import type { Resolution } from './journal/resolution.ts';
 import type {
   CreateOptions,
   KeyedOptions,
@@ -15,6 +18,7 @@ import type {
   ReconcileOptions,
   RequestOptions,
   ResolvedOptions,
+  ResolveOptions,
   UnkeyedOptions,
   VerifyOptions,
   WaitOptions,
@@ -24,7 +28,14 @@ import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { resolveWait } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
-import { asRead, resolveIdempotencyKey, resolveOptions, validateCallOptions } from './resolve-options.ts';
+import {
+  asRead,
+  resolveIdempotencyKey,
+  resolveOptions,
+  resolveRequestOptions,
+  validateCallOptions,
+} from './resolve-options.ts';
+import { nextDelay } from './schedule.ts';
 
 /**
  * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
@@ -44,11 +55,12 @@ export class PaymentsClient {
   readonly #options: ResolvedOptions;
   readonly #send: Send;
   readonly #poller: Poller;
+  readonly #requestIds = new RequestIds();
   readonly #closing = new AbortController();
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = resolveOptions(options);
-    this.#send = createSend(this.#options, this.#closing.signal, (retryAfter, reference) =>
+    this.#send = createSend(this.#options, this.#requestIds, this.#closing.signal, (retryAfter, reference) =>
       this.#poller.onRateLimited(retryAfter, reference),
     );
     this.#poller = new Poller(this.#options, this.#send, this.#closing.signal);
@@ -229,6 +241,52 @@ export class PaymentsClient {
     this.#poller.notify(reference);
   }
 
+  /**
+   * Resolves a key whose outcome is unknown, once a person has found out whether the charge exists. It asks the service
+   * first. A `reference` must exist, with the key's amount and currency, and be recorded under no other key. With
+   * `not_charged` the key can charge again, also with other input. If the service named a transaction for the key, that
+   * transaction must not exist.
+   *
+   * What a person resolved can be resolved again. What the service itself returned cannot be overruled. Each resolution is
+   * kept for ever, with `by` and `reason`. If it rejects, nothing has changed.
+   *
+   * @returns the entry of the key as it is then.
+   * @throws {JournalError} if the key is not recorded, is in progress (`retryable`), or contradicts the resolution, or if
+   * the reference belongs to another key.
+   * @throws {NotFoundError} if the service has no transaction with this reference.
+   * @throws {TransactionMismatchError} if the transaction has another amount or currency.
+   * @throws {ConfigurationError} if the client has no journal, or an argument is not valid.
+   *
+   * @example
+   * ```ts
+   * const by = 'ama@shop.example';
+   * await payments.resolve('order-17/1', { reference: 'TXN-8F2K1' }, { by, reason: 'found by its request id' });
+   * await payments.resolve('order-18/1', 'not_charged', { by, reason: 'the service has no such charge: ticket 4711' });
+   * ```
+   */
+  async resolve(
+    idempotencyKey: string,
+    resolution: Resolution,
+    options: ResolveOptions,
+  ): Promise<JournalEntry> {
+    if (this.#closing.signal.aborted) throw new ClosedError('verify');
+    const { journal, baseUrl, report, redactReference } = this.#options;
+    if (!journal)
+      throw new ConfigurationError('resolve needs a journal: give the client one.', { operation: 'verify' });
+    const { by, reason, ...request } = asRead(() => validateCallOptions(options));
+    const { signal, timeout } = resolveRequestOptions(request, this.#options, 'verify');
+    return await journal.protocol.resolve(journal, {
+      idempotencyKey,
+      resolution,
+      note: { by, reason },
+      baseUrl,
+      report,
+      redactId: redactReference,
+      resolveApiKey: () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
+      verify: async (reference, expect) => (await this.#read({ reference, expect }, request)).result,
+    });
+  }
+
   /** Ends every wait with `ClosedError`. Every later call fails with it too. */
   close(): void {
     this.#closing.abort(new ClosedError());
@@ -276,6 +334,8 @@ export class PaymentsClient {
       report,
       redactId: redactReference,
       resolveApiKey: (ending) => resolveApiKey(this.#options, operation.name, { signal: ending, timeout }),
+      createRequestId: () => call.headers[REQUEST_ID] ?? this.#requestIds.create(),
+      firstCheckIn: nextDelay({ ...this.#options.polling.rules, elapsed: 0 }) ?? 0,
       send: (given) => this.#send({ ...call, ...given }),
     });
   }

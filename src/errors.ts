@@ -479,8 +479,8 @@ function bodyToText(body: unknown): string {
 /**
  * A POST might have reached the service, and no response proves its result. **A charge might exist.** Do not charge again
  * and do not cancel the order: find out first. `cause` is what went wrong, such as the reason of an abort.
- * With an `idempotencyKey`, record what you found: `journal.resolve(key, { reference })` or
- * `journal.resolve(key, 'not_charged')`.
+ * With an `idempotencyKey`, record what you found: `payments.resolve(key, { reference }, { by, reason })` or
+ * `payments.resolve(key, 'not_charged', { by, reason })`.
  */
 export class OutcomeUnknownError extends PaymentsError {
   declare readonly name: 'OutcomeUnknownError';
@@ -525,7 +525,7 @@ export function describeResolution(
 ): string {
   const find = reference ? `Verify ${reference}` : 'Look it up';
   const found = operation === 'initialize' ? '{ reference, checkout_url }' : '{ reference }';
-  return `${find}, then journal.resolve(${quoteKey(idempotencyKey)}, ${found} or 'not_charged').`;
+  return `${find}, then payments.resolve(${quoteKey(idempotencyKey)}, ${found} or 'not_charged', { by, reason }).`;
 }
 
 const MAX_QUOTED_KEY_CHARS = 40;
@@ -695,7 +695,7 @@ function defineReference(
 /**
  * The idempotency key was used before with other input, and a charge of that call might exist: `outcome` is `unknown`.
  * This call sent nothing. Use one key for each thing that is paid for. To resolve an unresolved key, call
- * `journal.resolve(key, { reference })` or `journal.resolve(key, 'not_charged')`.
+ * `payments.resolve`.
  */
 export class IdempotencyConflictError extends PaymentsError {
   declare readonly name: 'IdempotencyConflictError';

@@ -92,6 +92,20 @@ export interface JournalEvent {
   reference?: string;
 }
 
+/** A person resolved a key with `payments.resolve`. */
+export interface ResolvedEvent {
+  type: 'resolved';
+  operation: OperationName;
+  /** As it was given, with emails and API keys redacted. */
+  idempotencyKey: string;
+  /** Whether the charge exists. */
+  result: 'charged' | 'not_charged';
+  /** The transaction, if the charge exists. */
+  reference?: string;
+  /** The person. */
+  by: string;
+}
+
 /**
  * A setting of the journal's database can lose the record of a charge. It is reported once for each journal, after its
  * first use.
@@ -113,13 +127,14 @@ export type PaymentsEvent =
   | PollEvent
   | WaitEvent
   | JournalEvent
+  | ResolvedEvent
   | JournalWarningEvent;
 
 /** Where log lines go: `console` or a pino logger, for example. Each line is one string. */
 export interface Logger {
   /** Takes requests, responses and polls without an error. */
   debug(line: string): void;
-  /** Takes waits that ended with a final status, and replays of an `idempotencyKey`. */
+  /** Takes waits that ended with a final status, replays of an `idempotencyKey`, and resolved keys. */
   info(line: string): void;
   /**
    * Takes errors, retries, waits that ended without a final status, unresolved keys, and a journal that can lose records.
@@ -155,6 +170,7 @@ export function ignoreErrors(call: () => unknown): void {
 
 function pickLevel(event: PaymentsEvent): keyof Logger {
   if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
+  if (event.type === 'resolved') return 'info';
   if (event.type === 'journal') return JOURNAL_LEVELS[event.result];
   if (event.type === 'retry' || event.type === 'journal_warning') return 'warn';
   return 'error' in event ? 'warn' : 'debug';
@@ -196,6 +212,8 @@ function describeEvent(event: Exclude<PaymentsEvent, JournalWarningEvent>): stri
     }
     case 'wait':
       return `${event.result} after ${event.elapsed} ms and ${event.attempts} polls: ${event.status ?? 'no status'}`;
+    case 'resolved':
+      return `resolved as ${event.result.replace('_', ' ')} by ${event.by}, key ${JSON.stringify(event.idempotencyKey)}`;
     case 'journal':
       return `journal: ${event.result.replace('_', ' ')}, key ${JSON.stringify(event.idempotencyKey)}`;
   }

@@ -5,6 +5,7 @@ import type { KnownStatus, Transaction } from './api/transaction.ts';
 import type { PaymentsError } from './errors.ts';
 import type { Logger, PaymentsEvent, Report } from './events.ts';
 import type { Journal } from './journal/journal.ts';
+import type { ResolutionNote } from './journal/resolution.ts';
 import type { Schedule } from './schedule.ts';
 
 /** The options of a {@link PaymentsClient}. All durations are in milliseconds. */
@@ -288,6 +289,9 @@ export interface ReconcileItem {
    */
   startedAt?: number | undefined;
 }
+
+/** The options of `resolve`: who resolves the key, and why. The others are those of the request to the service. */
+export interface ResolveOptions extends RequestOptions, ResolutionNote {}
 
 /** How all waits of a client poll. All durations are in milliseconds. */
 export interface PollingOptions extends Schedule {

@@ -55,7 +55,7 @@ export async function sendAttempt<Input, Request extends object, Result extends 
 ): Promise<CallResult<Result>> {
   const { client, transport, closing, recentKeys, requestIds } = sender;
   const { operation, request, body, signal, timeout } = call;
-  const apiKey = await prepareAttempt(sender, call, attempt);
+  const apiKey = await prepareApiKey(sender, call);
   const createRedactor = () =>
     createRedact(
       [...new Set([apiKey, ...recentKeys])],
@@ -63,8 +63,9 @@ export async function sendAttempt<Input, Request extends object, Result extends 
       stringField(request, 'customer_email'),
     );
   const ownId = call.headers[REQUEST_ID];
-  const sentId = ownId ?? requestIds.create();
+  const sentId = ownId ?? call.requestId ?? requestIds.create();
   const requestId = ownId === undefined ? sentId : createRedactor()(ownId);
+  await prepareRequest(call, attempt, requestId);
   if (closing.aborted) throw new ClosedError(operation.name);
   call.beforeSending?.({ apiKey, requestId });
 
@@ -121,20 +122,26 @@ export async function sendAttempt<Input, Request extends object, Result extends 
   }
 }
 
-/** Does what takes time before a request, and returns its API key. */
-async function prepareAttempt<Input, Request extends object, Result>(
+/** Returns the API key of a request, and remembers it. */
+async function prepareApiKey<Input, Request extends object, Result>(
   { client, recentKeys }: Sender,
   call: Call<Input, Request, Result>,
-  attempt: number,
 ): Promise<string> {
-  const { operation, body, signal } = call;
-  signal?.throwIfAborted();
-  const firstKey = attempt === 1 ? call.apiKey : undefined;
-  const apiKey = firstKey ?? (await resolveApiKey(client, operation.name, call));
+  call.signal?.throwIfAborted();
+  const apiKey = call.apiKey ?? (await resolveApiKey(client, call.operation.name, call));
   rememberKey(apiKey, recentKeys);
+  return apiKey;
+}
+
+/** Does what takes time between the API key and the request. */
+async function prepareRequest<Input, Request extends object, Result>(
+  { body, signal, beforeRetry }: Call<Input, Request, Result>,
+  attempt: number,
+  requestId: string,
+): Promise<void> {
+  if (attempt > 1) await beforeRetry?.({ requestId });
   if (body !== undefined) await flushSocketCloses();
   signal?.throwIfAborted();
-  return apiKey;
 }
 
 /**

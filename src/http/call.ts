@@ -18,6 +18,10 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
   idempotencyKey?: string | undefined;
   /** The API key of the first attempt, if the call has asked for it already. */
   apiKey?: string | undefined;
+  /** The `X-Request-Id` of the first attempt, if the call has one already. */
+  requestId?: string | undefined;
+  /** Called before each retry, with the redacted id of its request. If it rejects, nothing is sent. */
+  beforeRetry?: ((retry: { requestId: string }) => Promise<void>) | undefined;
   /** Called before each request leaves, with what it carries. If it throws, nothing is sent. */
   beforeSending?: ((sending: { apiKey: string; requestId: string }) => void) | undefined;
 }

@@ -12,7 +12,7 @@ import { linkSignals, sleep } from '../timing.ts';
 import { stringField } from '../untrusted.ts';
 import { type CallResult, type Sender, sendAttempt, type Target } from './attempt.ts';
 import type { Call } from './call.ts';
-import { RequestIds } from './request-id.ts';
+import type { RequestIds } from './request-id.ts';
 import { fetchTransport } from './transport.ts';
 
 /** Sends a call's request, retries it if that is safe, and returns the result. */
@@ -28,17 +28,18 @@ export type Send = <Input, Request extends object, Result extends AnyTransaction
  */
 export function createSend(
   client: ResolvedOptions,
+  requestIds: RequestIds,
   closing: AbortSignal,
   onRateLimited: (retryAfter: number | undefined, reference: string | undefined) => void,
 ): Send {
   const transport = client.transport ?? fetchTransport(client.fetch);
-  const sender: Sender = { client, transport, closing, recentKeys: [], requestIds: new RequestIds() };
+  const sender: Sender = { client, transport, closing, recentKeys: [], requestIds };
   return async (call) => {
     const target = findTarget(client.baseUrl, call);
     const { subject } = target;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await sendAttempt(sender, call, target, attempt);
+        return await sendAttempt(sender, toAttempt(call, attempt), target, attempt);
       } catch (error) {
         const rateLimit = findRateLimit(error);
         if (rateLimit) onRateLimited(rateLimit.retryAfter, subject.reference);
@@ -49,6 +50,14 @@ export function createSend(
       }
     }
   };
+}
+
+/** A retry asks for the key again, since it might have been rotated, and its request has an id of its own. */
+function toAttempt<Input, Request extends object, Result>(
+  call: Call<Input, Request, Result>,
+  attempt: number,
+): Call<Input, Request, Result> {
+  return attempt === 1 ? call : { ...call, apiKey: undefined, requestId: undefined };
 }
 
 /** A reference has passed its schema, so it cannot change the path. */

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
 import type { Claim, ClaimResult, Journal } from '../journal/journal.ts';
-import type { ChargeIntent, Completion } from '../journal/record.ts';
+import { addRequest, type ChargeIntent, type Completion } from '../journal/record.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import {
@@ -194,6 +194,30 @@ export class ClaimLease {
         this.#expired = true;
       }
     } catch {}
+  }
+
+  /**
+   * Records that a retry is about to be sent, with the id of its request.
+   *
+   * @throws {JournalError} if it cannot be recorded: nothing is sent then.
+   */
+  async recordAttempt(requestId: string, context: KeyContext): Promise<void> {
+    await this.#renewal;
+    const { history } = this.#claim;
+    const claim = { ...this.#claim, history: addRequest(history, requestId) };
+    const requestedAt = readClocks();
+    let renewed: Claim | null;
+    try {
+      renewed = await withTimeout(JOURNAL_TIMEOUT, undefined, async () => this.#journal.renew(claim));
+    } catch (error) {
+      throw toJournalError(context, error instanceof DeadlineExceeded ? undefined : error);
+    }
+    if (!renewed) this.#expired = true;
+    else {
+      this.#claim = renewed;
+      this.#renewedAt = requestedAt;
+    }
+    this.assertHeld(context);
   }
 
   /** @throws {JournalError} if the lease expired or the claim was lost. */

@@ -22,9 +22,10 @@ export function validateIdempotencyKey(key: unknown, operation: OperationName): 
 export async function createIntent<Input, Request extends CreateRequest, Result extends AnyTransaction>(
   { idempotencyKey, operation, request, body }: KeyedCall<Input, Request, Result>,
   service: string,
+  requestId: string,
 ): Promise<ChargeIntent> {
   if (operation.name === 'verify') throw new ConfigurationError('A read needs no idempotencyKey.');
-  const { amount, currency = DEFAULT_CURRENCY } = request;
+  const { amount, currency = DEFAULT_CURRENCY, network } = request;
   const sent: object = { ...Object(parseJson(body ?? '{}')), currency };
   return {
     operation: operation.name,
@@ -33,6 +34,8 @@ export async function createIntent<Input, Request extends CreateRequest, Result 
     fingerprint: await sha256(canonicalJson(operation.name, [idempotencyKey, operation.name, sent])),
     amount: amount.toFixed(2),
     currency,
+    network,
+    requestId,
   };
 }
 

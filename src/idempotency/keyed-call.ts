@@ -12,6 +12,7 @@ export interface CreateRequest {
   readonly currency?: string | undefined;
   readonly customer_email: string;
   readonly phone?: string | undefined;
+  readonly network?: string | undefined;
 }
 
 /** A validated call with an `idempotencyKey`, as the client hands it to the protocol of its journal. */

@@ -11,10 +11,10 @@
  * leaves at each step, are drawn in docs/reference/idempotency-states.md.
  */
 
-import { type AnyTransaction, ClosedError, PaymentsError } from '../errors.ts';
+import { type AnyTransaction, APIError, ClosedError, OutcomeUnknownError, PaymentsError } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
 import type { Claim, Journal, Protocol } from '../journal/journal.ts';
-import type { Completion } from '../journal/record.ts';
+import type { Completion, RecordedError } from '../journal/record.ts';
 import { reportWarnings } from '../journal/warnings.ts';
 import type { Mode } from '../options.ts';
 import { detectMode } from '../resolve-options.ts';
@@ -34,6 +34,7 @@ import {
   unresolvedKeyError,
 } from './key-errors.ts';
 import type { CreateRequest, KeyedCall } from './keyed-call.ts';
+import { resolveKeyAtService } from './resolve-at-service.ts';
 import { parseStoredResult, toStoredResult } from './stored-result.ts';
 
 /**
@@ -56,7 +57,7 @@ import { parseStoredResult, toStoredResult } from './stored-result.ts';
  * };
  * ```
  */
-export const protocol: Protocol = { version: 1, send: sendIdempotent };
+export const protocol: Protocol = { version: 1, send: sendIdempotent, resolve: resolveKeyAtService };
 
 /** Sends a call at most once for its key, replays its recorded result, or throws if the outcome is unknown. */
 async function sendIdempotent<Input, Request extends CreateRequest, Result extends AnyTransaction>(
@@ -108,6 +109,8 @@ type Emit = (result: JournalEvent['result'], reference?: string) => void;
 interface ClaimedKey extends AcquiredClaim {
   /** The mode that the claim is for. */
   readonly mode: Mode;
+  /** Of the first attempt. The claim has recorded it. */
+  readonly requestId: string;
   /** For the first attempt, unless another call was waited for: the key might have been rotated meanwhile. */
   readonly apiKey: string | undefined;
 }
@@ -127,15 +130,17 @@ async function claimKey<Input, Request extends CreateRequest, Result extends Any
   try {
     const apiKey = await call.resolveApiKey(signal);
     const mode = detectMode(apiKey);
-    const intent = await createIntent(call, await digestService(call.baseUrl, mode));
+    const requestId = call.createRequestId();
+    const recordedId = context.redactId(requestId);
+    const intent = await createIntent(call, await digestService(call.baseUrl, mode), recordedId);
     const acquired = await acquireClaim(journal, call.idempotencyKey, intent, { context, signal, onWaiting });
-    return { ...acquired, mode, apiKey: acquired.hasWaited ? undefined : apiKey };
+    return { ...acquired, mode, requestId, apiKey: acquired.hasWaited ? undefined : apiKey };
   } finally {
     release();
   }
 }
 
-interface HeldKey extends Pick<ClaimedKey, 'mode' | 'apiKey' | 'requestedAt'> {
+interface HeldKey extends Pick<ClaimedKey, 'mode' | 'apiKey' | 'requestId' | 'requestedAt'> {
   readonly claim: Claim;
   readonly context: KeyContext;
   readonly emit: Emit;
@@ -148,7 +153,7 @@ interface HeldKey extends Pick<ClaimedKey, 'mode' | 'apiKey' | 'requestedAt'> {
 async function sendUnderClaim<Input, Request extends CreateRequest, Result extends AnyTransaction>(
   journal: Journal,
   call: KeyedCall<Input, Request, Result>,
-  { claim, requestedAt, mode, apiKey, context, emit }: HeldKey,
+  { claim, requestedAt, mode, apiKey, requestId, context, emit }: HeldKey,
 ): Promise<Result> {
   const lease = new ClaimLease(journal, claim, requestedAt);
   let response: Awaited<ReturnType<typeof call.send>>;
@@ -156,6 +161,8 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
     response = await call.send({
       idempotencyKey: context.redactedKey,
       apiKey,
+      requestId,
+      beforeRetry: (attempt) => lease.recordAttempt(attempt.requestId, context),
       beforeSending(attempt) {
         lease.assertHeld(context);
         if (detectMode(attempt.apiKey) !== mode) throw modeChangedError(context);
@@ -174,7 +181,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
   const stored = orUndefined(() => toStoredResult(call, result, redact()));
   // A result that cannot be replayed whole leaves the key unresolved, with its reference.
   const completion: Completion = stored
-    ? { state: 'completed', result: stored }
+    ? { state: 'completed', result: stored, firstCheckIn: call.firstCheckIn }
     : { state: 'unknown', reference };
   // A crash before this is written leaves `begun`, with a charge. A crash after it: the next call replays the result.
   const recorded = await lease.complete(completion);
@@ -191,16 +198,25 @@ function completionForError(error: unknown, signal: AbortSignal | undefined): Co
   // If a request had been sent, an abort is an OutcomeUnknownError instead.
   if (signal?.aborted && Object.is(error, signal.reason)) return { state: 'not_sent' };
   if (!(error instanceof PaymentsError)) return { state: 'unknown' };
-  if (error.outcome === 'not_sent' || error.outcome === 'rejected') return { state: error.outcome };
+  const recorded = toRecordedError(error);
+  if (error.outcome === 'not_sent' || error.outcome === 'rejected')
+    return { state: error.outcome, error: recorded };
   const reference = 'reference' in error && typeof error.reference === 'string' ? error.reference : undefined;
-  return { state: 'unknown', reference };
+  return { state: 'unknown', reference, error: recorded };
+}
+
+/** Why the outcome is unknown is in the cause. */
+function toRecordedError(error: PaymentsError): RecordedError {
+  const { cause } = error;
+  const reason = error instanceof OutcomeUnknownError && cause instanceof PaymentsError ? cause : error;
+  return { code: reason.code, status: reason instanceof APIError ? reason.status : null };
 }
 
 /** Whether a person resolved the key with this same charge while it was in flight. */
 async function isRecordedAs(journal: Journal, key: string, reference: string): Promise<boolean> {
   try {
     const entry = await withTimeout(JOURNAL_TIMEOUT, undefined, async () => journal.read(key));
-    return entry?.state === 'completed' && entry.result.reference === reference;
+    return entry?.state === 'completed' && entry.reference === reference;
   } catch {
     return false;
   }

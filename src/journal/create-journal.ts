@@ -6,6 +6,7 @@ import { createFollowUpRecords } from './follow-up-records.ts';
 import type { Claim, ClaimResult, Journal } from './journal.ts';
 import { countEntries, listEntries, toEntry } from './list.ts';
 import {
+  addRequest,
   type ChargeIntent,
   type Completion,
   type JournalRecord,
@@ -137,21 +138,10 @@ function updateOwned(
   });
 }
 
-/** Request ids of a key that are kept. */
-const MAX_REQUEST_IDS = 20;
-
-/** Returns the history of a key with one more request, about to be sent. */
-function nextHistory(
-  { requestId }: Pick<ChargeIntent, 'requestId'>,
-  before: KeyHistory | undefined,
-): KeyHistory {
-  const requestIds = [...(before?.requestIds ?? []), ...(requestId === undefined ? [] : [requestId])];
-  return {
-    createdAt: Date.now(),
-    attempts: (before?.attempts ?? 0) + 1,
-    requestIds: requestIds.slice(-MAX_REQUEST_IDS),
-    resolutions: before?.resolutions ?? [],
-  };
+/** Returns the history of a key that a call is about to be sent under. */
+function nextHistory({ requestId }: ChargeIntent, before: KeyHistory | undefined): KeyHistory {
+  const { attempts = 0, requestIds = [], resolutions = [] } = before ?? {};
+  return addRequest({ createdAt: Date.now(), attempts, requestIds, resolutions }, requestId);
 }
 
 function begunRecord({ intent, history }: Claim): JournalRecord {

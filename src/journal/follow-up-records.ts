@@ -1,6 +1,6 @@
 import type { FollowUpRecord, FollowUpRecords } from './journal.ts';
 import { listPage, missingMethodError, toEntry } from './list.ts';
-import { type JournalRecord, newVersion, ownerOf, toStoreError } from './record.ts';
+import { type JournalRecord, newVersion, ownerOf, referenceOf, toStoreError } from './record.ts';
 import { type KeyedRecord, parseListed, type Records } from './records.ts';
 
 /** How many keys of one transaction are looked at: more than one is wrong already. */
@@ -34,8 +34,9 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
 
     async find(reference) {
       const limit = MAX_KEYS_OF_REFERENCE;
-      const listed = await listPage(store, { by: 'reference', value: reference, after: null, limit });
-      return parseListed(listed).found.map(toFollowUpRecord);
+      const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit } as const;
+      const { found } = parseListed(await listPage(store, query));
+      return found.filter(({ record }) => referenceOf(record) === reference).map(toFollowUpRecord);
     },
 
     async update({ key, version: expected, record, entry }, followUp, dueIn) {

@@ -2,8 +2,8 @@ import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { isPlainObject } from '../untrusted.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
-import { referenceOf, toStoreError, type VersionedRecord } from './record.ts';
-import { parseListed, type Records } from './records.ts';
+import { parseStored, referenceOf, toStoreError, type VersionedRecord } from './record.ts';
+import type { Records } from './records.ts';
 import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
 
 const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged'] as const;
@@ -21,12 +21,9 @@ export async function* listEntries(
   const unreadable: string[] = [];
   let yielded = 0;
   for await (const stored of listStored(records.store, state, reference)) {
-    const { found, unreadable: keys } = parseListed([stored]);
-    unreadable.push(...keys);
-    for (const record of found) {
-      const entry = toEntry(record.key, record, records.isInProgress(record));
-      if (state !== undefined && entry.state !== state) continue;
-      if (reference !== undefined && entry.reference !== reference) continue;
+    const entry = parseEntry(records, stored);
+    if (!entry) unreadable.push(stored.key);
+    else if (matchesQuery(entry, state, reference)) {
       yield entry;
       if (++yielded >= limit) return;
     }
@@ -34,12 +31,22 @@ export async function* listEntries(
   if (unreadable.length > 0) throw unreadableError(unreadable);
 }
 
+function parseEntry(records: Records, stored: ListedRecord): JournalEntry | undefined {
+  const found = parseStored(stored);
+  return found && toEntry(stored.key, found, records.isInProgress(found));
+}
+
+/** An index can be behind its record, and a claim can expire. */
+function matchesQuery(entry: JournalEntry, state = entry.state, reference = entry.reference): boolean {
+  return entry.state === state && entry.reference === reference;
+}
+
 function listStored(
   store: JournalStore,
   state: JournalState | undefined,
   reference: string | undefined,
 ): AsyncIterable<ListedRecord> {
-  if (reference !== undefined) return readPages(store, 'reference', reference);
+  if (reference !== undefined) return readPages(store, 'reference', reference.toLowerCase());
   // A claim whose lease has expired is stored as `begun`, and reads as `unknown`.
   const states =
     state === undefined ? STATES : state === 'unknown' ? (['begun', 'unknown'] as const) : [state];
@@ -131,9 +138,8 @@ export async function countEntries(records: Records): Promise<Record<JournalStat
   const states = stored ? (['begun'] as const) : STATES;
   for (const state of states) counts[state] = 0;
   for await (const record of mergeByAge(states.map((value) => readPages(store, 'state', value)))) {
-    const { found, unreadable } = parseListed([record]);
-    counts.unknown += unreadable.length;
-    for (const item of found) counts[toEntry(item.key, item, records.isInProgress(item)).state] += 1;
+    // What cannot be read might be a charge.
+    counts[parseEntry(records, record)?.state ?? 'unknown'] += 1;
   }
   return counts;
 }

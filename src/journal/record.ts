@@ -106,6 +106,16 @@ export interface ChargeIntent
 /** What happened under a key until now. */
 export type KeyHistory = Pick<JournalRecord, 'createdAt' | 'attempts' | 'requestIds' | 'resolutions'>;
 
+/** How many request ids of a key are kept. */
+const MAX_REQUEST_IDS = 20;
+
+/** Returns the history with one more request, about to be sent. */
+export function addRequest(history: KeyHistory, requestId: string | undefined): KeyHistory {
+  const added = requestId === undefined ? [] : [requestId];
+  const requestIds = [...history.requestIds, ...added].slice(-MAX_REQUEST_IDS);
+  return { ...history, attempts: history.attempts + 1, requestIds };
+}
+
 /** Why a call failed. */
 export type RecordedError = z.output<typeof recordedErrorSchema>;
 
@@ -197,7 +207,7 @@ export async function writeRecord(
   { expected, version, retention, mustCommit, dueIn }: WriteOptions,
 ): Promise<boolean> {
   const { state, createdAt } = record;
-  const index = { state, createdAt, reference: referenceOf(record) ?? null };
+  const index = { state, createdAt, reference: referenceOf(record)?.toLowerCase() ?? null };
   const text = JSON.stringify(record);
   const ttl = canExpire(record) && retention !== Number.POSITIVE_INFINITY ? toWholeMs(retention) : null;
   return writeText(store, key, { expected, version, text, ttl, mustCommit, index, dueIn });

@@ -69,19 +69,24 @@ async function reserveReference(records: Records, key: string, reference: string
 async function assertNotRecorded({ store }: Records, key: string, reference: string): Promise<void> {
   // A store of one's own might not list. The reservations still keep two persons apart.
   if (typeof store.list !== 'function') return;
-  const query = { by: 'reference', value: reference, after: null, limit: 10 } as const;
+  const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit: 10 } as const;
   const { found } = parseListed(await listPage(store, query));
-  const other = found.find((item) => item.key !== key && referenceOf(item.record) === reference);
+  const other = found.find((item) => item.key !== key && isSameReference(item, reference));
   if (other) throw otherKeyError(reference, other.key);
 }
 
 async function namesReference(records: Records, key: string, reference: string): Promise<boolean> {
   const found = await records.read(key);
-  return found !== null && referenceOf(found.record) === reference;
+  return found !== null && isSameReference(found, reference);
+}
+
+/** It is not documented whether the service tells upper and lower case apart. */
+function isSameReference({ record }: VersionedRecord, reference: string): boolean {
+  return referenceOf(record)?.toLowerCase() === reference.toLowerCase();
 }
 
 /** No caller's key has a control character. */
-const reservationKey = (reference: string) => `\treference ${reference}`;
+const reservationKey = (reference: string) => `\treference ${reference.toLowerCase()}`;
 
 const reservationSchema = z.object({ format: z.literal(1), key: z.string() });
 

@@ -33,13 +33,13 @@ export interface RecordChange {
   readonly dueIn: number | null;
 }
 
-/** What a record is found by. It is a part of the record's `text`, too. */
+/** What a record is found by. It is a part of the record's `text`, too: there the reference is as the service returned it. */
 export interface RecordIndex {
   /** As in the record: `begun`, `completed`, `not_sent`, `rejected`, `unknown` or `not_charged`. */
   readonly state: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** The transaction, if the record names one. */
+  /** The transaction in lower case, if the record names one. Two that differ in case only are never told apart. */
   readonly reference: string | null;
 }
 

@@ -1,0 +1,100 @@
+import type { Transaction } from '../api/transaction.ts';
+import { ConfigurationError, JournalError, NotFoundError, PaymentsError, quoteKey } from '../errors.ts';
+import type { Journal, JournalEntry } from '../journal/journal.ts';
+import { type ValidResolution, validateResolution } from '../journal/resolution.ts';
+import { redactUnknownSecrets } from '../redact.ts';
+import { detectMode } from '../resolve-options.ts';
+import { sanitizeError } from '../sanitize-error.ts';
+import { digestService, validateIdempotencyKey } from './fingerprint.ts';
+import type { ResolveCall } from './keyed-call.ts';
+
+/**
+ * Resolves a key as a person found it out, once the service has confirmed it. A typing error, or a reference of another
+ * order, must not turn an unpaid order into a paid one.
+ */
+export async function resolveKeyAtService(journal: Journal, call: ResolveCall): Promise<JournalEntry> {
+  validateIdempotencyKey(call.idempotencyKey, 'verify');
+  const valid = validateResolution(call.resolution, call.note);
+  const before = await readEntry(journal, call);
+  await assertSameService(call, before);
+  if (valid.resolution === 'not_charged') await assertNoTransaction(call, before);
+  else await verifyFound(call, before, valid.resolution.reference);
+  await asJournalError(() => journal.resolve(call.idempotencyKey, valid.resolution, valid));
+  const after = await readEntry(journal, call);
+  if (after.resolutions.length > before.resolutions.length) reportResolved(call, after, valid);
+  return after;
+}
+
+async function readEntry(journal: Journal, { idempotencyKey, redactId }: ResolveCall): Promise<JournalEntry> {
+  const entry = await asJournalError(() => journal.read(idempotencyKey));
+  if (entry) return entry;
+  throw new JournalError(`The journal has no record of the key ${quoteKey(redactId(idempotencyKey))}.`);
+}
+
+/** The reference of one service or mode means nothing at another. */
+async function assertSameService(
+  { baseUrl, resolveApiKey }: ResolveCall,
+  entry: JournalEntry,
+): Promise<void> {
+  const mode = detectMode(await resolveApiKey());
+  if (entry.service === (await digestService(baseUrl, mode))) return;
+  throw new ConfigurationError(
+    'The key was used with another base URL, or with a key of another mode (test or live). Nothing was changed. ' +
+      'Resolve it with a client for that service and mode.',
+    { operation: 'verify' },
+  );
+}
+
+/** @throws what `verify` throws if the transaction does not exist, or has another amount or currency. */
+async function verifyFound(
+  { verify }: ResolveCall,
+  { amount, currency }: JournalEntry,
+  reference: string,
+): Promise<Transaction> {
+  return await verify(reference, { amount, currency });
+}
+
+/** A key for which the service named a transaction was charged, unless the service does not know that transaction. */
+async function assertNoTransaction({ verify, redactId }: ResolveCall, entry: JournalEntry): Promise<void> {
+  const { state, reference } = entry;
+  if (state !== 'unknown' || reference === undefined) return;
+  try {
+    await verify(reference);
+  } catch (error) {
+    if (error instanceof NotFoundError) return;
+    throw error;
+  }
+  throw new JournalError(
+    `The service has ${redactId(reference)}, which it named for this key: a charge exists. Nothing was changed. ` +
+      'Resolve the key with that reference.',
+  );
+}
+
+function reportResolved(
+  { report, redactId, idempotencyKey }: ResolveCall,
+  { operation, state, reference }: JournalEntry,
+  { by }: ValidResolution,
+): void {
+  report({
+    type: 'resolved',
+    operation,
+    idempotencyKey: redactId(idempotencyKey),
+    result: state === 'not_charged' ? 'not_charged' : 'charged',
+    ...(reference === undefined ? {} : { reference }),
+    by,
+  });
+}
+
+/** A journal can be anyone's code, and can throw anything. */
+async function asJournalError<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof PaymentsError) throw error;
+    const cause = sanitizeError(error, redactUnknownSecrets);
+    throw new JournalError('The journal failed. Nothing was changed, as far as is known.', {
+      cause,
+      retryable: true,
+    });
+  }
+}
