@@ -38,15 +38,9 @@ export function postgresSchema(table = 'payments_journal'): string {
   ) THEN
     ALTER TABLE ${records}
       ADD COLUMN due_at timestamptz,
-      ADD COLUMN state text GENERATED ALWAYS AS (record ->> 'state') STORED,
-      ADD COLUMN created_at timestamptz GENERATED ALWAYS AS (
-        CASE WHEN json_typeof(record -> 'createdAt') = 'number'
-        THEN ${toTime(`least(greatest((record ->> 'createdAt')::float8, 0), ${MAX_TIME})`)}
-        ELSE written_at END
-      ) STORED,
-      ADD COLUMN reference text GENERATED ALWAYS AS (
-        coalesce(record -> 'result' ->> 'reference', record ->> 'reference')
-      ) STORED;
+      ADD COLUMN state text GENERATED ALWAYS AS (${READABLE} ->> 'state') STORED,
+      ADD COLUMN created_at timestamptz GENERATED ALWAYS AS (${CREATED_AT}) STORED,
+      ADD COLUMN reference text GENERATED ALWAYS AS (${REFERENCE}) STORED;
     UPDATE ${records} SET due_at = clock_timestamp() WHERE state IN ('begun', 'unknown');
   END IF;
   IF (
@@ -67,11 +61,24 @@ export function postgresSchema(table = 'payments_journal'): string {
 END $$`;
 }
 
+/**
+ * The record, of which PostgreSQL can read each field. It reads none of a JSON that has a text with a NUL or with half a
+ * character. The service might send such a text, and the record must be written all the same.
+ */
+const READABLE = String.raw`regexp_replace(record::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\u003f', 'gi')::json`;
+
 /** The latest time of JavaScript's dates, in milliseconds since 1970. A later one could be none of PostgreSQL's. */
 const MAX_TIME = 8.64e15;
 
 /** From milliseconds since 1970. */
 const toTime = (milliseconds: string) => `to_timestamp(${milliseconds} / 1000)`;
+
+/** Format 1 of the record has no time. */
+const CREATED_AT = `CASE WHEN json_typeof(${READABLE} -> 'createdAt') = 'number'
+        THEN ${toTime(`least(greatest((${READABLE} ->> 'createdAt')::float8, 0), ${MAX_TIME})`)}
+        ELSE written_at END`;
+
+const REFERENCE = `lower(coalesce(${READABLE} -> 'result' ->> 'reference', ${READABLE} ->> 'reference') COLLATE "C")`;
 
 /** From a number of milliseconds, which can be `NULL`. */
 const toInterval = (milliseconds: string) => `${milliseconds}::float8 * interval '1 millisecond'`;

@@ -49,7 +49,7 @@ const VALID = 'iif(json_valid(record), record, NULL)';
 const STATE = `CASE WHEN json_valid(record) THEN json_extract(record, '$.state') WHEN unicode(key) <> 9 THEN 'unknown' END`;
 const CREATED_AT = `CASE WHEN json_type(${VALID}, '$.createdAt') IN ('integer', 'real')
   THEN json_extract(record, '$.createdAt') ELSE written_at END`;
-const REFERENCE = `coalesce(json_extract(${VALID}, '$.result.reference'), json_extract(${VALID}, '$.reference'))`;
+const REFERENCE = `lower(coalesce(json_extract(${VALID}, '$.result.reference'), json_extract(${VALID}, '$.reference')))`;
 
 function hasCurrentColumns(database: SqliteDatabase, name: string): boolean {
   const found = database.prepare(

@@ -2,8 +2,9 @@ import { Client, Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Journal } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
-import { chargeIntent, claimKey, note } from '../../helpers/claims.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 let server: DatabaseServer;

@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey, note } from '../../helpers/claims.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 
