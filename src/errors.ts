@@ -525,7 +525,7 @@ export function describeResolution(
 ): string {
   const find = reference ? `Verify ${reference}` : 'Look it up';
   const found = operation === 'initialize' ? '{ reference, checkout_url }' : '{ reference }';
-  return `${find}, then payments.resolve(${quoteKey(idempotencyKey)}, ${found} or 'not_charged', { by, reason }).`;
+  return `${find}, then payments.resolve(${quoteKey(idempotencyKey)}, ${found} or 'not_charged', …).`;
 }
 
 const MAX_QUOTED_KEY_CHARS = 40;

@@ -199,10 +199,12 @@ export class ClaimLease {
   /**
    * Records that a retry is about to be sent, with the id of its request.
    *
-   * @throws {JournalError} if it cannot be recorded: nothing is sent then.
+   * @throws {JournalError} if the lease has expired, or if it cannot be recorded: nothing is sent then.
    */
   async recordAttempt(requestId: string, context: KeyContext): Promise<void> {
-    await this.#renewal;
+    this.assertHeld(context);
+    await this.#waitForRenewal();
+    this.assertHeld(context);
     const { history } = this.#claim;
     const claim = { ...this.#claim, history: addRequest(history, requestId) };
     const requestedAt = readClocks();
@@ -236,9 +238,14 @@ export class ClaimLease {
     }
   }
 
+  /** A renewal in flight would overwrite what is recorded meanwhile. */
+  async #waitForRenewal(): Promise<void> {
+    const renewal = this.#renewal;
+    if (renewal) await withTimeout(RENEWAL_TIMEOUT, undefined, () => renewal).catch(() => {});
+  }
+
   async #record(completion: Completion): Promise<'recorded' | 'lost' | 'failed'> {
-    const renewal = this.#renewal ?? Promise.resolve();
-    await withTimeout(RENEWAL_TIMEOUT, undefined, () => renewal).catch(() => {});
+    await this.#waitForRenewal();
     for (const delay of [0, ...RETRY_DELAYS]) {
       if (delay > 0) await sleep(delay, undefined);
       try {
@@ -249,7 +256,7 @@ export class ClaimLease {
   }
 }
 
-/** How long a renewal in flight is waited for before the outcome is recorded, in milliseconds. */
+/** How long a renewal in flight is waited for, in milliseconds. */
 const RENEWAL_TIMEOUT = 5_000;
 
 /** Delays before the retries of recording an outcome, in milliseconds. */

@@ -95,7 +95,7 @@ export function resolvedMeanwhileError(
 /** The key was used with other input, and a charge of that call might exist. */
 export function conflictError({ operation, redactedKey, quotedKey }: KeyContext): IdempotencyConflictError {
   return new IdempotencyConflictError(
-    `${operation}: key ${quotedKey} was used with other input and might have charged. Nothing was sent. One key per ` +
+    `${operation}: key ${quotedKey} had other input and might have charged. Nothing was sent. One key per ` +
       `charge. ${describeResolution(operation, redactedKey, undefined)}`,
     { operation, idempotencyKey: redactedKey },
   );

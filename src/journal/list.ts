@@ -90,7 +90,9 @@ async function* mergeByAge(
   lists: AsyncGenerator<ListedRecord, void, void>[],
 ): AsyncGenerator<ListedRecord, void, void> {
   try {
-    const heads = await Promise.all(lists.map(async (list) => ({ list, next: await list.next() })));
+    // One after the other: a store might have one connection.
+    const heads: { list: (typeof lists)[number]; next: IteratorResult<ListedRecord, void> }[] = [];
+    for (const list of lists) heads.push({ list, next: await list.next() });
     for (;;) {
       let oldest: { head: (typeof heads)[number]; record: ListedRecord } | undefined;
       for (const head of heads) {

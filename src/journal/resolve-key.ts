@@ -9,7 +9,14 @@ import { JournalError, quoteKey } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { parseJson } from '../untrusted.ts';
 import { listPage } from './list.ts';
-import { newVersion, readStored, referenceOf, type VersionedRecord, writeText } from './record.ts';
+import {
+  type JournalRecord,
+  newVersion,
+  readStored,
+  referenceOf,
+  type VersionedRecord,
+  writeText,
+} from './record.ts';
 import { parseListed, type Records, retryCas } from './records.ts';
 import { applyResolution, type Resolution, type ResolutionNote, validateResolution } from './resolution.ts';
 import type { JournalStore } from './store.ts';
@@ -23,10 +30,13 @@ export async function resolveKey(
 ): Promise<void> {
   const valid = validateResolution(resolution, note);
   const reference = valid.resolution === 'not_charged' ? undefined : valid.resolution.reference;
+  let seen = valid.resolutionsSeen;
   await retryCas(async () => {
     const found = await readResolvable(records, key);
     const record = applyResolution(found.record, valid);
     if (!record) return true;
+    seen ??= found.record.resolutions.length;
+    if (found.record.resolutions.length !== seen) throw resolvedByOtherError(found.record);
     if (reference !== undefined) await reserveReference(records, key, reference);
     const version = newVersion(crypto.randomUUID());
     const dueIn = record.state === 'completed' ? 0 : null;
@@ -100,6 +110,14 @@ async function readReservation(
   if (reservation.success) return { key: reservation.data.key, version: stored.version };
   throw new JournalError(
     'The record of who resolved with this reference cannot be read. Nothing was changed.',
+  );
+}
+
+/** The person decided on what was recorded before. */
+function resolvedByOtherError({ resolutions }: JournalRecord): JournalError {
+  const by = resolutions.at(-1)?.by ?? 'another person';
+  return new JournalError(
+    `This key was resolved meanwhile by ${by.slice(0, 60)}. Nothing was changed. Read its entry again.`,
   );
 }
 

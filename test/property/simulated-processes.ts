@@ -1,6 +1,7 @@
 import { PaymentsClient, PaymentsError } from '../../src/index.ts';
 import { createJournal, type Journal, type JournalStore, type Resolution } from '../../src/journal/index.ts';
 import { sharedStore } from '../helpers/journals.ts';
+import { note } from '../helpers/resolution-note.ts';
 import { charge, successBodies } from '../helpers/service.ts';
 import type { Command, ServiceResponse } from './interleavings.ts';
 
@@ -105,7 +106,7 @@ export function simulateProcesses() {
     // It is refused while the key is in progress, or if the record contradicts it.
     const isResolved = await shared
       .journal()
-      .resolve(key, resolution)
+      .resolve(key, resolution, note)
       .then(
         () => true,
         () => false,

@@ -66,7 +66,7 @@ function checkRecord(entry: JournalEntry | null, charges: readonly Charge[]): (s
   const { state } = entry;
   const [charge] = charges;
   if (state === 'completed') {
-    const { reference, amount } = entry.result;
+    const { reference, amount } = entry;
     return [
       reference !== charge?.reference && `${reference} is recorded, the service has ${charge?.reference}`,
       amount !== charge?.amount && `${amount} is recorded, the service has ${charge?.amount}`,

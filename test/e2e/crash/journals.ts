@@ -3,6 +3,7 @@ import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import type { JournalKind } from './journal-kinds.ts';
 
 export interface OpenJournal {
@@ -75,7 +76,7 @@ function freeExpiredKeys(journal: Journal): Journal {
     async claim(key, intent) {
       const entry = await journal.read(key);
       if (entry?.state === 'unknown' && entry.reference === undefined)
-        await journal.resolve(key, 'not_charged').catch(() => {});
+        await journal.resolve(key, 'not_charged', note).catch(() => {});
       return journal.claim(key, intent);
     },
   };

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { JournalError } from '../../../src/index.ts';
 import type { Journal } from '../../../src/journal/index.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { readCallLog } from './call-log.ts';
 import { createOrder } from './orders.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -38,7 +39,7 @@ export async function resolveUnresolvedKeys(review: Review, signal: AbortSignal)
       const resolution = await decideResolution(review, unresolved, key);
       if (resolution === undefined) continue;
       try {
-        await review.journal.resolve(key, resolution);
+        await review.journal.resolve(key, resolution, note);
         unresolved.delete(key);
         if (resolution === 'not_charged') resolved.notCharged++;
         else resolved.charged++;

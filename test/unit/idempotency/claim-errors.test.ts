@@ -4,6 +4,7 @@ import { createJournal, type Journal, type JournalStore } from '../../../src/jou
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
@@ -76,7 +77,7 @@ describe('if the claim cannot be recorded', () => {
     await pass(12_000);
     expect(await again).toBeInstanceOf(OutcomeUnknownError);
     expect(service.requests).toEqual([]);
-    await shared.journal().resolve(KEY, 'not_charged');
+    await shared.journal().resolve(KEY, 'not_charged', note);
     await charged(service.client({ journal: shared.journal() }));
     expect(service.requests).toHaveLength(1);
   });

@@ -4,6 +4,7 @@ import { IdempotencyConflictError } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { KEY, refusedConnection, replayOf } from '../../helpers/keyed-calls.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import {
   catchError,
   charge,
@@ -168,7 +169,7 @@ test.each(kinds)('sends other input after not_charged (%s)', async (_kind, handl
   const journal = handles()();
   const client = service.client({ journal });
   await catchError(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
-  await journal.resolve(KEY, 'not_charged');
+  await journal.resolve(KEY, 'not_charged', note);
   const corrected = { ...charge, amount: 30 };
   const result = await client.chargeMobileMoney(corrected, { idempotencyKey: KEY });
   expect(result).toMatchObject({ amount: '30.00' });
@@ -188,7 +189,7 @@ test('explains how to resolve the key, and shows no customer data', async () => 
     'might have charged',
     'Nothing was sent',
     'One key per charge',
-    'journal.resolve(',
+    'payments.resolve(',
   ])
     expect(message).toContain(part);
   expect(failure).toHaveProperty('idempotencyKey', '17 of [REDACTED], [REDACTED]');

@@ -5,6 +5,7 @@ import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { betweenClaimAndRequest, charged, KEY } from '../../helpers/keyed-calls.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
@@ -97,7 +98,7 @@ test('sends nothing after a person resolved its key', async () => {
   await reach();
   // A person resolves it by a clock that is ahead, and the next renewal fails.
   shared.setClock(() => Date.now() + LEASE);
-  await shared.journal().resolve(KEY, 'not_charged');
+  await shared.journal().resolve(KEY, 'not_charged', note);
   vi.advanceTimersByTime(4_000);
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
   release();
@@ -133,7 +134,7 @@ test('counts the lease from the request of a renewal, not its response', async (
   response.resolve();
   await pass(5_000);
   // 14 s after the claim and 10.7 s after the one renewal, the lease has expired: a person resolves the key.
-  await shared.journal().resolve(KEY, 'not_charged');
+  await shared.journal().resolve(KEY, 'not_charged', note);
   await charged(service.client({ journal: shared.journal() }));
   release();
   await turns();
@@ -148,7 +149,7 @@ describe('a key that is resolved while its request is in flight', () => {
     const shared = sharedStore();
     const service = await startService(async (response) => {
       shared.setClock(() => Date.now() + LEASE);
-      await shared.journal().resolve(KEY, resolution);
+      await shared.journal().resolve(KEY, resolution, note);
       sendJson(
         response,
         status,

@@ -36,8 +36,20 @@ class CountingJournal implements Journal {
     return this.#inner.read(...args);
   }
 
+  list(...args: Parameters<Journal['list']>) {
+    return this.#inner.list(...args);
+  }
+
+  count() {
+    return this.#inner.count();
+  }
+
   resolve(...args: Parameters<Journal['resolve']>) {
     return this.#inner.resolve(...args);
+  }
+
+  get followUps() {
+    return this.#inner.followUps;
   }
 }
 

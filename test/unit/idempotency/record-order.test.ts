@@ -26,7 +26,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     const call = keyed[operation](service.client({ journal: handle() }));
     const other = handle();
     const seen = call.then(() => other.read(KEY));
-    expect(await seen).toMatchObject({ state: 'completed', result: { reference: REFERENCE } });
+    expect(await seen).toMatchObject({ state: 'completed', reference: REFERENCE });
   });
 
   test.each([

@@ -103,7 +103,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 });
 
-test('makes one record and one charge for a retried 429', async () => {
+test('makes one charge for a retried 429, and records each request', async () => {
   const shared = sharedStore();
   const service = await startService((response, _request, count) =>
     count < 3 ? sendJson(response, 429, {}) : sendJson(response, 201, successBodies.chargeMobileMoney()),
@@ -112,7 +112,7 @@ test('makes one record and one charge for a retried 429', async () => {
   const first = await charged(client);
   expect(await charged(client)).toEqual(replayOf(first));
   expect(service.requests).toHaveLength(3);
-  expect(shared.states(KEY)).toEqual(['begun', 'completed']);
+  expect(shared.states(KEY)).toEqual(['begun', 'begun', 'begun', 'completed']);
 });
 
 test('leaves the key unresolved after a 429 and a lost response', async () => {
@@ -124,7 +124,7 @@ test('leaves the key unresolved after a 429 and a lost response', async () => {
   expect(await catchError(charged(client))).toMatchObject({ outcome: 'unknown' });
   expect(await catchError(charged(client))).toMatchObject({ outcome: 'unknown' });
   expect(service.requests).toHaveLength(2);
-  expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
+  expect(shared.states(KEY)).toEqual(['begun', 'begun', 'unknown']);
 });
 
 test('frees the key after an abort in the pause of a 429', async () => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { JournalEvent } from '../../../src/index.ts';
-import type { ClaimResult, Journal, JournalRecord } from '../../../src/journal/index.ts';
+import type { ClaimResult, Journal, JournalState } from '../../../src/journal/index.ts';
 
 /** The compiler keeps these lists complete. */
-const states: Record<JournalRecord['state'], true> = {
+const states: Record<JournalState, true> = {
   begun: true,
   completed: true,
   not_sent: true,

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError } from '../../../src/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, replayOf } from '../../helpers/keyed-calls.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -55,7 +56,7 @@ describe('a checkout_url that', () => {
     expectNoSecrets([...shared.writes, failure], { key: API_KEY, email: EMAIL });
     expect(service.requests).toHaveLength(1);
     const checkout_url = 'https://p.example/checkout/found';
-    await shared.journal().resolve(KEY, { reference: first.reference, checkout_url });
+    await shared.journal().resolve(KEY, { reference: first.reference, checkout_url }, note);
     expect(await keyed.initialize(client)).toMatchObject({ reference: first.reference, checkout_url });
     expect(service.requests).toHaveLength(1);
   });

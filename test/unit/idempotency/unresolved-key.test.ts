@@ -5,6 +5,7 @@ import { OutcomeUnknownError } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -97,7 +98,7 @@ describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
 
   test('replays the charge as processing once resolved by its reference', async () => {
     const { service, journal, client } = await leaveUnresolved();
-    await journal.resolve(KEY, { reference: 'TXN-found' });
+    await journal.resolve(KEY, { reference: 'TXN-found' }, note);
     expect(await charged(client)).toEqual({
       reference: 'TXN-found',
       status: 'processing',
@@ -111,7 +112,7 @@ describe.each(kinds)('an unresolved key in a %s journal', (_kind, handles) => {
 
   test('sends once more after it is resolved as not_charged', async () => {
     const { service, journal, client } = await leaveUnresolved();
-    await journal.resolve(KEY, 'not_charged');
+    await journal.resolve(KEY, 'not_charged', note);
     const results = await Promise.all([charged(client), charged(client), charged(client)]);
     expect(results.map(({ reference }) => reference)).toEqual(['TXN-2', 'TXN-2', 'TXN-2']);
     expect(service.requests).toHaveLength(2);
@@ -124,7 +125,7 @@ test('replays a resolved checkout payment with its checkout_url', async () => {
   const client = service.client({ journal });
   await catchError(keyed.initialize(client));
   const checkout_url = 'https://pay.example/checkout/TXN-found';
-  await journal.resolve(KEY, { reference: 'TXN-found', checkout_url });
+  await journal.resolve(KEY, { reference: 'TXN-found', checkout_url }, note);
   expect(await keyed.initialize(client)).toEqual({
     reference: 'TXN-found',
     checkout_url,
@@ -158,7 +159,7 @@ describe('the errors and events of an unresolved key', () => {
       'might have charged',
       'Nothing was sent',
       'Verify TXN-seen',
-      'journal.resolve("order-17", { reference } or \'not_charged\')',
+      'payments.resolve("order-17", { reference } or \'not_charged\', …)',
     ])
       expect(failure).toHaveProperty('message', expect.stringContaining(part));
     expect(failure).toHaveProperty('idempotencyKey', KEY);
@@ -176,7 +177,7 @@ describe('the errors and events of an unresolved key', () => {
     expect(failure).toHaveProperty('idempotencyKey', expect.stringMatching(shown));
     expect(failure).toHaveProperty(
       'message',
-      expect.stringContaining('journal.resolve("order 17 of [REDACTED]'),
+      expect.stringContaining('payments.resolve("order 17 of [REDACTED]'),
     );
     expectNoSecrets(failure, { key: API_KEY, email: EMAIL });
     expect(JSON.parse(JSON.stringify(failure))).toHaveProperty('idempotencyKey');
@@ -187,7 +188,7 @@ describe('the errors and events of an unresolved key', () => {
     const service = await startService((response) => sendJson(response, 200, { status: true, data }));
     const failure = await catchError(charged(service.client({ journal: memoryJournal() })));
     expect(failure).toMatchObject({ reference: 'TXN-seen', idempotencyKey: KEY });
-    expect(String(failure)).toContain('Verify TXN-seen, then journal.resolve("order-17", { reference }');
+    expect(String(failure)).toContain('Verify TXN-seen, then payments.resolve("order-17", { reference }');
   });
 
   test('have no key if the call had none', async () => {

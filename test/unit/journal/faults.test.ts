@@ -8,6 +8,7 @@ import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { closedPort } from '../../helpers/raw-service.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const counting = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
@@ -64,14 +65,15 @@ describe('an unreachable database', () => {
     const service = await counting();
     for (const journal of await reached()) {
       const payments = service.client({ journal });
-      const claim = { key: 'order-17', version: 'any', intent: chargeIntent };
+      const history = { createdAt: Date.now(), attempts: 1, requestIds: [], resolutions: [] };
+      const claim = { key: 'order-17', version: 'any', intent: chargeIntent, history };
       const failures = [
         await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
         await catchError(journal.claim('order-17', chargeIntent)),
         await catchError(journal.renew(claim)),
         await catchError(journal.complete(claim, { state: 'not_sent' })),
         await catchError(journal.read('order-17')),
-        await catchError(journal.resolve('order-17', 'not_charged')),
+        await catchError(journal.resolve('order-17', 'not_charged', note)),
       ];
       for (const failure of failures) {
         expect(failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent' });
@@ -132,10 +134,10 @@ describe('a failed write', () => {
     expect(await journal.complete(renewed ?? claim, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(
       true,
     );
-    await journal.resolve('order-17', { reference: 'TXN-found' });
+    await journal.resolve('order-17', { reference: 'TXN-found' }, note);
     expect(await journal.read('order-17')).toMatchObject({
       state: 'completed',
-      result: { reference: 'TXN-found' },
+      reference: 'TXN-found',
     });
   });
 
@@ -210,19 +212,20 @@ describe('a record that cannot be read', () => {
   async function refuses(text: string, version = 'one') {
     const service = await counting();
     const store = memoryStore();
-    await store.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
+    const change = { expected: null, version, text, ttl: null, mustCommit: true, index: null, dueIn: null };
+    await store.write('order-17', change);
     const journal = createJournal(store);
     const payments = service.client({ journal });
     expect(
       await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
     ).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
     const other = memoryStore();
-    await other.write('order-17', { expected: null, version, text, ttl: null, mustCommit: true });
+    await other.write('order-17', change);
     const unread = createJournal(other);
     for (const failure of [
       await catchError(unread.claim('order-17', chargeIntent)),
       await catchError(unread.read('order-17')),
-      await catchError(unread.resolve('order-17', 'not_charged')),
+      await catchError(unread.resolve('order-17', 'not_charged', note)),
     ]) {
       expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
       expect(String(failure)).toContain('a newer version of this package might have written it');

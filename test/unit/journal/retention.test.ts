@@ -9,6 +9,7 @@ import {
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { note } from '../../helpers/resolution-note.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -64,17 +65,16 @@ describe.each(kinds)('%s', (_kind, make) => {
     });
   });
 
-  test('keeps a resolved record for the retention after its resolution', async () => {
+  test('keeps a resolved record for ever', async () => {
     fakeClock();
     const journal = make({ retention: DAY });
     await journal.complete(await claimKey(journal, 'order-17'), { state: 'unknown' });
     await pass(journal, 40 * DAY);
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
-    await journal.resolve('order-17', { reference: 'TXN-found' });
-    await pass(journal, DAY - 1);
-    expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
+    await journal.resolve('order-17', { reference: 'TXN-found' }, note);
+    await pass(journal, DAY);
     await pass(journal, MARGIN);
-    expect(await journal.read('order-17')).toBeNull();
+    expect(await journal.read('order-17')).toMatchObject({ state: 'completed', resolutions: [note] });
   });
 
   test('keeps everything without a retention', async () => {
@@ -101,7 +101,7 @@ describe.each(kinds)('%s', (_kind, make) => {
     jump(2 * DAY);
     expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'unknown' });
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
-    await journal.resolve('order-17', 'not_charged');
+    await journal.resolve('order-17', 'not_charged', note);
     expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
   });
 });

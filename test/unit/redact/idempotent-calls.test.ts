@@ -4,6 +4,7 @@ import type { PaymentsEvent } from '../../../src/index.ts';
 import { createJournal } from '../../../src/journal/index.ts';
 import { sharedStore, sqliteFile } from '../../helpers/journals.ts';
 import { KEY } from '../../helpers/keyed-calls.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -178,8 +179,8 @@ test('redacts customer and phone in the key that a journal error shows', async (
   }
   for (const call of [
     shared.journal().read(idempotencyKey),
-    shared.journal().resolve(idempotencyKey, 'not_charged'),
-    sharedStore().journal().resolve(idempotencyKey, 'not_charged'),
+    shared.journal().resolve(idempotencyKey, 'not_charged', note),
+    sharedStore().journal().resolve(idempotencyKey, 'not_charged', note),
   ])
     expectNoSecrets(await catchError(call), secrets);
 });

@@ -8,7 +8,10 @@ const layers: [string, RegExp][] = [
   ['values and time', /^(?:version|max-timeout|untrusted|loopback|timing|schedule)\./],
   ['API', /^api\//],
   ['errors and events', /^(?:errors|events|decoded-text|redact|sanitize-error|unknown-option)\./],
-  ['journal interface', /^(?:journal\/(?:journal|record|resolution|store|warnings)|idempotency\/keyed-call)\./],
+  [
+    'journal interface',
+    /^(?:journal\/(?:journal|record|resolution|store|warnings)|idempotency\/keyed-call)\./,
+  ],
   ['options', /^(?:options|resolve-options)\./],
   ['at-most-once protocol', /^idempotency\//],
   ['journal', /^journal\//],
