@@ -1,8 +1,10 @@
-import { JournalError } from '../../errors.ts';
+import { ConfigurationError, JournalError } from '../../errors.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
 import type { ResolutionNote } from '../../journal/resolution.ts';
+import type { JournalStore } from '../../journal/store.ts';
+import type { DueRecords } from './due-records.ts';
 
 /** A handle on the storage, alone or with a function that closes it. */
 export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
@@ -34,8 +36,12 @@ export class ConformanceContext {
   #keys = 0;
   #references = 0;
 
-  constructor(open: OpenJournal) {
+  /** What is due in the storage, for all cases. */
+  readonly due: DueRecords;
+
+  constructor(open: OpenJournal, due: DueRecords) {
     this.#open = open;
+    this.due = due;
   }
 
   /** Opens a handle, as another process would. Its lease decides when this handle reads a claim as expired. */
@@ -179,6 +185,20 @@ export async function expectRejection(resolving: Promise<void>, situation: strin
   assert(error !== undefined, `resolve succeeded, although ${situation}`);
   assert(error instanceof JournalError, `resolve rejected with an error that is no JournalError: ${error}`);
   return error;
+}
+
+/** Expects what needs a method that the store has not. It must say which one. */
+export async function expectMissingMethod(
+  method: keyof JournalStore,
+  use: () => Promise<unknown>,
+): Promise<void> {
+  const error = await use().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert(error !== undefined, `the journal has ${method}: remove it from "without", so that it is tested`);
+  const isNamed = error instanceof ConfigurationError && error.message.includes(method);
+  assert(isNamed, `a journal without ${method} rejected with an error that does not name it: ${error}`);
 }
 
 export function sleep(milliseconds: number): Promise<void> {

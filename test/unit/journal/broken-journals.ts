@@ -59,8 +59,7 @@ export const wrongJournals: Wrong[] = [
     open: changed(({ claim: begin, read }) => ({
       async claim(key, attempt) {
         const entry = await read(key);
-        if (entry?.state === 'rejected' && entry.fingerprint !== attempt.fingerprint)
-          return { state: 'conflict' };
+        if (entry?.state === 'rejected' && entry.amount !== attempt.amount) return { state: 'conflict' };
         return begin(key, attempt);
       },
     })),
@@ -93,10 +92,11 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'forgets the checkout_url',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) =>
+      resolve: (key, resolution, note) =>
         resolve(
           key,
           resolution === 'not_charged' ? resolution : { ...resolution, checkout_url: 'https://pay.example/' },
+          note,
         ),
     })),
     found: CHECKOUT,
@@ -105,8 +105,12 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'frees a key for no caller',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) =>
-        resolve(key, resolution === 'not_charged' ? { reference: 'TXN-none' } : resolution),
+      resolve: (key, resolution, note) =>
+        resolve(
+          key,
+          resolution === 'not_charged' ? { reference: `TXN-${crypto.randomUUID()}` } : resolution,
+          note,
+        ),
     })),
     found: FREED,
     says: '0 of 12 callers got the claim of a key that was resolved as not_charged',
@@ -114,7 +118,7 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'resolves what is in progress',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+      resolve: (...resolution) => resolve(...resolution).catch(() => {}),
     })),
     found: NOT_YET,
     says: 'resolve succeeded, although a process has the claim',
@@ -122,7 +126,7 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'resolves what is not there',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+      resolve: (...resolution) => resolve(...resolution).catch(() => {}),
     })),
     found: NOTHING,
     says: 'resolve succeeded, although the key has no record',
@@ -130,7 +134,7 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'resolves what is recorded',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+      resolve: (...resolution) => resolve(...resolution).catch(() => {}),
     })),
     found: OTHERWISE,
     says: 'resolve succeeded, although it contradicts the recorded result',
