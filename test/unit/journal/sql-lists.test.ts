@@ -58,11 +58,11 @@ describe.each(kinds)('%s', (kind, createTable) => {
     // In the order of their bytes, which a language might sort in another way.
     const keys = Array.from({ length: 250 }, (_, index) => `${['A', 'a', 'B', 'é', '_'][index % 5]}${index}`);
     const rows = keys.map((key) => `('${key}', 'version-1', '${recordText()}', ${writtenAt(kind)})`);
-    await table.run(
-      `INSERT INTO ${table.name} (key, version, record, written_at) VALUES ${rows.join(', ')}`,
-    );
+    await table.run(`INSERT INTO ${table.name} (key, version, record, written_at) VALUES ${rows.join(', ')}`);
     const listed = await listKeys(await table.open(), { state: 'unknown' });
-    expect(listed).toEqual(keys.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
+    expect(listed).toEqual(
+      keys.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))),
+    );
   });
 
   test('goes on after a time with a fraction, each key once', async () => {
@@ -72,9 +72,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
       const text = recordText({ createdAt: createdAt + Math.floor(index / 3) * 0.333 });
       return `('order-${String(index).padStart(3, '0')}', 'version-1', '${text}', ${writtenAt(kind)})`;
     });
-    await table.run(
-      `INSERT INTO ${table.name} (key, version, record, written_at) VALUES ${rows.join(', ')}`,
-    );
+    await table.run(`INSERT INTO ${table.name} (key, version, record, written_at) VALUES ${rows.join(', ')}`);
     const listed = await listKeys(await table.open(), { state: 'unknown' });
     expect(listed).toEqual(rows.map((row) => row.slice(2, 11)));
   });

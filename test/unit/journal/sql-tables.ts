@@ -26,8 +26,9 @@ export interface SqlTable {
 const TABLE = 'payments';
 
 /** Creates a SQLite file. */
-export async function createSqliteTable(): Promise<SqlTable> {
+export async function createSqliteTable(): Promise<SqlTable & { readonly path: string }> {
   const folder = createTempFolder();
+  const path = join(folder.path, 'payments.db');
   const connections: DatabaseSync[] = [];
   onTestFinished(() => {
     vi.useRealTimers();
@@ -35,7 +36,7 @@ export async function createSqliteTable(): Promise<SqlTable> {
     folder.remove();
   });
   const connect = () => {
-    const database = new DatabaseSync(join(folder.path, 'payments.db'), { timeout: 5_000 });
+    const database = new DatabaseSync(path, { timeout: 5_000 });
     connections.push(database);
     return database;
   };
@@ -54,6 +55,7 @@ export async function createSqliteTable(): Promise<SqlTable> {
   };
   return {
     name: TABLE,
+    path,
     statements,
     open,
     async migrate() {
@@ -132,15 +134,18 @@ export function recordText(fields: object = {}): string {
   });
 }
 
-/** Returns the record of a charge, as the version before wrote it. */
-export function oldRecordText(fields: object): string {
-  return JSON.stringify({
-    format: 1,
-    operation: 'chargeMobileMoney',
-    service: 'digest-of-the-service',
-    fingerprint: 'c0ffee',
-    amount: '25.50',
-    currency: 'GHS',
-    ...fields,
-  });
-}
+/** With what the version before made its tables in SQLite. */
+export const OLD_SQLITE_TABLE = `
+  CREATE TABLE ${TABLE} (
+    key TEXT PRIMARY KEY,
+    version TEXT NOT NULL,
+    record TEXT NOT NULL,
+    written_at INTEGER NOT NULL,
+    kept_until INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX ${TABLE}_kept_until ON ${TABLE} (kept_until) WHERE kept_until IS NOT NULL;
+  CREATE TABLE ${TABLE}_clock (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    counted INTEGER NOT NULL,
+    told_at INTEGER NOT NULL
+  ) STRICT`;
