@@ -85,11 +85,13 @@ export async function createPostgresTable(server: DatabaseServer): Promise<SqlTa
   const own = await connect();
   const open = async (options?: JournalOptions) => {
     const client = await connect();
-    const now = () => `(clock_timestamp() + interval '${ahead} milliseconds')`;
     const shifted = {
       query: (sql: string, values?: unknown[]) => {
         statements.add(sql);
-        return client.query(sql.replaceAll('clock_timestamp()', now()), values);
+        return client.query(
+          sql.replaceAll(/(?:clock|statement)_timestamp\(\)/g, `($& + interval '${ahead} milliseconds')`),
+          values,
+        );
       },
       getTransactionStatus: () => client.getTransactionStatus(),
     };
