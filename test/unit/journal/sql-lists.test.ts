@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
@@ -9,6 +10,13 @@ import { createPostgresTable, createSqliteTable, recordText, type SqlTable } fro
 let server: DatabaseServer;
 beforeAll(async () => {
   server = await startPostgres();
+  // It sorts text as a language does, not by its bytes.
+  const client = new Client({ connectionString: server.url });
+  await client.connect();
+  const locale = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'";
+  await client.query(`CREATE DATABASE english TEMPLATE template0 ${locale}`);
+  await client.end();
+  server = { ...server, url: server.url.replace(/postgres$/, 'english') };
 }, 120_000);
 afterAll(() => server?.stop(), 60_000);
 
