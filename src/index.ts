@@ -64,12 +64,15 @@ export {
   WaitTimeoutError,
 } from './errors.ts';
 export type {
+  AttentionReason,
+  FollowUpEvent,
   JournalEvent,
   JournalWarningEvent,
   Logger,
   PaymentsEvent,
   PollEvent,
   RequestEvent,
+  ResolvedEvent,
   ResponseEvent,
   RetryEvent,
   WaitEvent,
