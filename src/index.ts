@@ -77,7 +77,8 @@ export type {
   RetryEvent,
   WaitEvent,
 } from './events.ts';
-export type { Journal } from './journal/journal.ts';
+export type { Journal, JournalEntry } from './journal/journal.ts';
+export type { Resolution, ResolutionNote } from './journal/resolution.ts';
 export type {
   CreateOptions,
   Fetch,
@@ -90,6 +91,7 @@ export type {
   ReconcileItem,
   ReconcileOptions,
   RequestOptions,
+  ResolveOptions,
   ResponseSink,
   Transport,
   TransportRequest,
