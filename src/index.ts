@@ -64,17 +64,21 @@ export {
   WaitTimeoutError,
 } from './errors.ts';
 export type {
+  AttentionReason,
+  FollowUpEvent,
   JournalEvent,
   JournalWarningEvent,
   Logger,
   PaymentsEvent,
   PollEvent,
   RequestEvent,
+  ResolvedEvent,
   ResponseEvent,
   RetryEvent,
   WaitEvent,
 } from './events.ts';
-export type { Journal } from './journal/journal.ts';
+export type { Journal, JournalEntry } from './journal/journal.ts';
+export type { Resolution, ResolutionNote } from './journal/resolution.ts';
 export type {
   CreateOptions,
   Fetch,
@@ -87,6 +91,7 @@ export type {
   ReconcileItem,
   ReconcileOptions,
   RequestOptions,
+  ResolveOptions,
   ResponseSink,
   Transport,
   TransportRequest,
