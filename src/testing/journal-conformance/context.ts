@@ -38,10 +38,17 @@ export class ConformanceContext {
 
   /** What is due in the storage, for all cases. */
   readonly due: DueRecords;
+  /**
+   * A charge of an amount that no other case has. A key is not resolved with a reference while another one is being charged
+   * with the same amount, and other cases leave keys so.
+   */
+  readonly charge: ChargeIntent;
 
   constructor(open: OpenJournal, due: DueRecords) {
     this.#open = open;
     this.due = due;
+    const [cents = 0] = crypto.getRandomValues(new Uint32Array(1));
+    this.charge = { ...charge, amount: (1 + cents / 100).toFixed(2) };
   }
 
   /** Opens a handle, as another process would. Its lease decides when this handle reads a claim as expired. */

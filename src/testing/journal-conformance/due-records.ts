@@ -87,12 +87,10 @@ export class DueRecords {
 
   async #claimPage(journal: Journal, limit: number): Promise<readonly FollowUpRecord[]> {
     const startedAt = performance.now();
-    const records = await journal.followUps.claimDue({ limit, lease: DUE_LEASE });
+    const { records, unreadable } = await journal.followUps.claimDue({ limit, lease: DUE_LEASE });
     const endedAt = performance.now();
-    assert(
-      records.length <= limit,
-      `claimDue returned ${records.length} records, and its limit was ${limit}`,
-    );
+    const count = records.length + unreadable.length;
+    assert(count <= limit, `claimDue returned ${count} records, and its limit was ${limit}`);
     for (const record of records) {
       const claim = { record, startedAt, endedAt, position: this.#position++ };
       this.#claims.set(record.key, [...this.claimsOf(record.key), claim]);

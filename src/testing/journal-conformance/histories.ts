@@ -2,6 +2,7 @@ import type { Journal } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
 import {
   assert,
+  type ConformanceContext,
   type ConformanceTest,
   charge,
   expectClaim,
@@ -48,9 +49,9 @@ export const historyCases: readonly ConformanceTest[] = [
         { by: 'ama@shop.example', reason: 'not on the dashboard' },
         { by: 'kofi@shop.example', reason: 'not on the dashboard either' },
       ];
-      await recordUnknown(journal, key);
+      await recordUnknown(context, journal, key);
       await journal.resolve(key, 'not_charged', first);
-      await recordUnknown(journal, key);
+      await recordUnknown(context, journal, key);
       await journal.resolve(key, 'not_charged', second);
       const claim = await expectClaim(journal, key, otherInput);
       const renewed = await journal.renew(claim);
@@ -72,7 +73,7 @@ export const historyCases: readonly ConformanceTest[] = [
       const options = { lease: SHORT_LEASE, retention: SHORT_LEASE };
       const journal = await context.openHandle(options);
       const [found, freed, charged] = [context.newKey(), context.newKey(), context.newKey()];
-      for (const key of [found, freed, charged]) await recordUnknown(journal, key);
+      for (const key of [found, freed, charged]) await recordUnknown(context, journal, key);
       const reference = context.newReference();
       await journal.resolve(found, { reference }, note);
       for (const key of [freed, charged]) await journal.resolve(key, 'not_charged', note);
@@ -90,7 +91,7 @@ export const historyCases: readonly ConformanceTest[] = [
     async test(context) {
       const [journal, other] = [await context.openHandle(), await context.openHandle()];
       const key = context.newKey();
-      await recordUnknown(journal, key);
+      await recordUnknown(context, journal, key);
       const [wrong, right] = [context.newReference(), context.newReference()];
       const resolutions = [{ reference: wrong }, 'not_charged', { reference: right }] as const;
       for (const resolution of resolutions) await other.resolve(key, resolution, note);
@@ -103,7 +104,7 @@ export const historyCases: readonly ConformanceTest[] = [
       );
       // What was resolved wrongly is free for the key that it belongs to.
       const owner = context.newKey();
-      await recordUnknown(journal, owner);
+      await recordUnknown(context, journal, owner);
       await journal.resolve(owner, { reference: wrong }, note);
     },
   },
@@ -112,7 +113,7 @@ export const historyCases: readonly ConformanceTest[] = [
     async test(context) {
       const [journal, other] = [await context.openHandle(), await context.openHandle()];
       const [first, second] = [context.newKey(), context.newKey()];
-      for (const key of [first, second]) await recordUnknown(journal, key);
+      for (const key of [first, second]) await recordUnknown(context, journal, key);
       const reference = context.newReference();
       await journal.resolve(first, { reference }, note);
       for (const handle of [journal, other]) {
@@ -131,7 +132,7 @@ export const historyCases: readonly ConformanceTest[] = [
       for (let round = 0; round < 5; round++) {
         const reference = context.newReference();
         const pairs = handles.map((journal) => ({ journal, key: context.newKey() }));
-        await Promise.all(pairs.map(({ journal, key }) => recordUnknown(journal, key)));
+        await Promise.all(pairs.map(({ journal, key }) => recordUnknown(context, journal, key)));
         const results = await Promise.allSettled(
           pairs.map(({ journal, key }) => journal.resolve(key, { reference }, note)),
         );
@@ -145,8 +146,8 @@ export const historyCases: readonly ConformanceTest[] = [
   },
 ];
 
-async function recordUnknown(journal: Journal, key: string): Promise<void> {
-  await journal.complete(await expectClaim(journal, key), { state: 'unknown' });
+async function recordUnknown(context: ConformanceContext, journal: Journal, key: string): Promise<void> {
+  await journal.complete(await expectClaim(journal, key, context.charge), { state: 'unknown' });
 }
 
 interface ExpectedResolution {

@@ -4,7 +4,6 @@ import {
   assert,
   type ConformanceContext,
   type ConformanceTest,
-  charge,
   expectClaim,
   expectMissingMethod,
   expectRejection,
@@ -52,16 +51,19 @@ export const listCases: readonly ConformanceTest[] = [
         assert(found === state, `list returned a key that is ${state} as ${found || 'nothing'}`);
         assertKeys(await list(reader, { state }, [key]), [key], `in state ${state}`);
       };
-      const claim = await expectClaim(journal, key);
+      const claim = await expectClaim(journal, key, context.charge);
       await expectOnlyIn('begun');
       await journal.complete(claim, { state: 'unknown', reference: context.newReference() });
       await expectOnlyIn('unknown');
       await journal.resolve(key, 'not_charged', note);
       await expectOnlyIn('not_charged');
-      await journal.complete(await expectClaim(journal, key), { state: 'rejected' });
+      await journal.complete(await expectClaim(journal, key, context.charge), { state: 'rejected' });
       await expectOnlyIn('rejected');
       const reference = context.newReference();
-      await journal.complete(await expectClaim(journal, key), { state: 'completed', result: { reference } });
+      await journal.complete(await expectClaim(journal, key, context.charge), {
+        state: 'completed',
+        result: { reference },
+      });
       await expectOnlyIn('completed');
     },
   },
@@ -79,7 +81,7 @@ export const listCases: readonly ConformanceTest[] = [
       const keys = context.newKeys(times.length);
       await Promise.all(
         keys.map(async (key, index) => {
-          const claim = await expectClaim(writer, key);
+          const claim = await expectClaim(writer, key, context.charge);
           const history = { ...claim.history, createdAt: times[index] ?? createdAt };
           await writer.complete({ ...claim, history }, { state: 'unknown', reference });
         }),
@@ -104,7 +106,7 @@ export const listCases: readonly ConformanceTest[] = [
       const [longer, upper] = [context.newKey(), context.newKey()];
       const reference = context.newReference();
       const end = async (key: string, completion: Completion) => {
-        await writer.complete(await expectClaim(writer, key), completion);
+        await writer.complete(await expectClaim(writer, key, context.charge), completion);
       };
       await end(completed, { state: 'completed', result: { reference } });
       await end(unknown, { state: 'unknown', reference });
@@ -132,7 +134,7 @@ export const listCases: readonly ConformanceTest[] = [
       const journal = await context.openHandle({ lease: LONG_LEASE });
       const other = await context.openHandle({ lease: SHORT_LEASE });
       const key = context.newKey();
-      await expectClaim(journal, key);
+      await expectClaim(journal, key, context.charge);
       await sleep(2 * SHORT_LEASE);
       assertKeys(await list(journal, { state: 'begun' }, [key]), [key], 'in state begun, within the lease');
       assertKeys(await list(journal, { state: 'unknown' }, [key]), [], 'in state unknown, within the lease');
@@ -157,7 +159,7 @@ export const listCases: readonly ConformanceTest[] = [
     async test(context) {
       const [writer, reader] = [await context.openHandle(), await context.openHandle()];
       const key = context.newKey();
-      const claim = await expectClaim(writer, key, { ...charge, requestId: 'request-1' });
+      const claim = await expectClaim(writer, key, { ...context.charge, requestId: 'request-1' });
       const error = { code: 'unexpected_response', status: 502 };
       await writer.complete(claim, { state: 'unknown', reference: context.newReference(), error });
       const read = await reader.read(key);
@@ -208,7 +210,7 @@ export const listCases: readonly ConformanceTest[] = [
         { state: 'unknown', reference: `${reference}-perhaps` },
       ] as const) {
         const [key, other] = [context.newKey(), context.newKey()];
-        await journal.complete(await expectClaim(journal, key), completion);
+        await journal.complete(await expectClaim(journal, key, context.charge), completion);
         await createInState(context, journal, other, 'unknown');
         const recorded = (await journal.read(key))?.reference ?? '';
         for (const spelled of [recorded, recorded.toUpperCase()]) {
@@ -248,7 +250,15 @@ async function list(
 ): Promise<JournalEntry[]> {
   const own = keys && new Set(keys);
   const entries: JournalEntry[] = [];
-  for await (const entry of journal.list(query)) if (!own || own.has(entry.key)) entries.push(entry);
+  const times = new Map<string, number>();
+  for await (const entry of journal.list(query)) {
+    if (own && !own.has(entry.key)) continue;
+    entries.push(entry);
+    const count = (times.get(entry.key) ?? 0) + 1;
+    times.set(entry.key, count);
+    // One page over and over would never end.
+    assert(count < 10, 'list returned a key ten times');
+  }
   return entries;
 }
 
@@ -276,7 +286,7 @@ async function createInState(
   key: string,
   state: 'begun' | Completion['state'],
 ): Promise<void> {
-  const claim = await expectClaim(journal, key);
+  const claim = await expectClaim(journal, key, context.charge);
   if (state === 'begun') return;
   const completion =
     state === 'completed' ? { state, result: { reference: context.newReference() } } : { state };
