@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
@@ -156,6 +157,27 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(String(failure)).toContain('"order-1"');
     expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject({ outcome: 'unknown' });
     expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000 })).toEqual([]);
+  });
+
+  test('lists the unresolved keys with the documented query', async () => {
+    const table = await createTable();
+    await table.migrate();
+    await insert(table, 'order-2', recordText({ createdAt: createdAt + 1, requestIds: ['request-1'] }));
+    await insert(table, 'order-1', recordText({ state: 'begun' }));
+    await insert(table, 'order-3', recordText({ state: 'rejected' }));
+    const journal = await table.open();
+    await claimKey(journal, 'order-4');
+    await journal.complete(await claimKey(journal, 'order-5'), { state: 'unknown' });
+    const source = readFileSync(
+      kind === 'SQLite' ? 'src/journal/sqlite.ts' : 'src/journal/postgres.ts',
+      'utf8',
+    );
+    const query = /```sql\n(.*?)```/s.exec(source)?.[1]?.replace(/^ \* /gm, '') ?? '';
+    const rows = await table.run(query.replace('payments_journal', table.name));
+    expect(rows.map(({ key }) => key)).toEqual(['order-1', 'order-2', 'order-5']);
+    expect(rows[0]).toMatchObject({ amount: '25.50' });
+    const created = kind === 'SQLite' ? '2023-11-14 22:13:20' : new Date(createdAt);
+    expect(rows[0]).toHaveProperty(kind === 'SQLite' ? 'created' : 'created_at', created);
   });
 
   test('records a result with a NUL and half a character', async () => {
