@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { listKeys } from '../../helpers/listed-keys.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createPostgresTable, createSqliteTable, recordText, type SqlTable } from './sql-tables.ts';
@@ -114,7 +114,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await listKeys(journal)).toEqual(['order-1']);
     expect(Object.values(await journal.count()).reduce((sum, count) => sum + count)).toBe(1);
     expect(await journal.followUps.find('TXN-found')).toHaveLength(1);
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000 })).toHaveLength(1);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toHaveLength(1);
     expect(await table.run(`SELECT key FROM ${table.name} WHERE state IS NOT NULL`)).toEqual([
       { key: 'order-1' },
     ]);
@@ -137,7 +137,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await journal.read('order-1')).toBeNull();
     expect(await listKeys(journal)).toEqual(['order-2']);
     expect((await journal.count()).completed).toBe(0);
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000 })).toEqual([]);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toEqual([]);
   });
 
   test('lists what it can read, then names the record of a newer version', async () => {
@@ -156,7 +156,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown' });
     expect(String(failure)).toContain('"order-1"');
     expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject({ outcome: 'unknown' });
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000 })).toEqual([]);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toEqual([]);
   });
 
   test('lists the unresolved keys with the documented query', async () => {
