@@ -80,6 +80,17 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: null });
   });
 
+  test('does not return a key that is claimed with a lease of a day', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const journal = await table.open({ lease: 24 * HOUR });
+    const claim = await claimKey(journal, 'order-1');
+    expect(await claimDueKeys(journal)).toEqual([]);
+    expect(await journal.renew(claim)).not.toBeNull();
+    expect(await claimDueKeys(journal)).toEqual([]);
+    expect(await journal.followUps.countDue()).toMatchObject({ due: 0 });
+  });
+
   test('sets when a record is due at each write', async () => {
     const table = await createTable();
     await table.migrate();
