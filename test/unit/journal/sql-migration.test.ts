@@ -225,6 +225,46 @@ describe('PostgreSQL', () => {
     expect(await listKeys(await table.open({ lease: 100_000 }), { state: 'unknown' })).toEqual(['order-1']);
   });
 
+  test('migrates while processes of the version before write', async () => {
+    const table = await createPostgresTable(server);
+    const old = oldVersion('PostgreSQL', table);
+    await old.makeTable();
+    await table.run(
+      `INSERT INTO ${table.name} (key, version, record, written_at)
+      SELECT 'old-' || i, 'v', '${oldRecord(completed)}', now() FROM generate_series(1, 20000) AS i`,
+    );
+    const pool = new Pool({ connectionString: server.url, max: 8 });
+    onTestFinished(() => pool.end());
+    const tick = `WITH ticked AS (
+      UPDATE ${table.name}_clock SET counted = counted + 1, told_at = clock_timestamp()
+      WHERE id IN (SELECT id FROM ${table.name}_clock FOR UPDATE SKIP LOCKED))`;
+    let isMigrated = false;
+    const writers = Array.from({ length: 8 }, async (_, index) => {
+      const keys: string[] = [];
+      for (let count = 0; !isMigrated || count < 5; count++) {
+        const key = `new-${index}-${count}`;
+        await pool.query(
+          `${tick} INSERT INTO ${table.name} AS kept (key, version, record, written_at, kept_until)
+          SELECT $1, 'v1', $2::json, clock_timestamp(), NULL`,
+          [key, oldRecord({ state: 'begun' })],
+        );
+        await pool.query(
+          `${tick} UPDATE ${table.name} AS kept SET version = 'v2', record = $2::json,
+            (written_at, kept_until) = ROW(clock_timestamp(), (SELECT counted FROM ${table.name}_clock))
+          FROM (SELECT 1) AS durable WHERE kept.key = $1 AND kept.version = 'v1'`,
+          [key, oldRecord({ state: 'rejected' })],
+        );
+        keys.push(key);
+      }
+      return keys;
+    });
+    await table.migrate();
+    isMigrated = true;
+    const keys = (await Promise.all(writers)).flat();
+    const listed = await listKeys(await table.open(), { state: 'rejected' });
+    expect(listed.toSorted()).toEqual(keys.toSorted());
+  });
+
   test('does not wait for an open transaction if nothing is to be changed', async () => {
     const table = await createPostgresTable(server);
     await table.migrate();
