@@ -12,5 +12,6 @@ export async function claimDueKeys(
   journal: Journal,
   { limit = 1_000, lease = 60_000 } = {},
 ): Promise<string[]> {
-  return (await journal.followUps.claimDue({ limit, lease })).map(({ key }) => key);
+  const { records } = await journal.followUps.claimDue({ limit, lease });
+  return records.map(({ key }) => key);
 }
