@@ -40,7 +40,7 @@ export function formatFacts(entry: JournalEntry, { show, style }: Screen): strin
     ['Request ids', requestIds.length === 0 ? ['none recorded'] : requestIds.map(show)],
     ['Error', describeError(entry, show)],
     ['Follow-up', describeFollowUp(entry, show)],
-    ['Service', [`${show(service)} (digest)`]],
+    ['Service', [show(service)]],
   ];
   return facts.flatMap(([label, values]) =>
     values.map((value, at) => `${style.dim(padTo(at === 0 ? label : '', LABEL_WIDTH))}${value}`),
@@ -67,7 +67,7 @@ function describeFollowUp({ followUp }: JournalEntry, show: Screen['show']): str
     `${checks} ${checks === 1 ? 'check' : 'checks'}`,
     checkedAt === undefined ? '' : `last check ${formatMoment(checkedAt)}`,
     overdueChecks === undefined ? '' : `${overdueChecks} of them after the deadline`,
-    notFoundSince === undefined ? '' : `the service has not found it since ${formatMoment(notFoundSince)}`,
+    notFoundSince === undefined ? '' : `not found since ${formatMoment(notFoundSince)}`,
     reported.length === 0 ? '' : `reported: ${reported.join(', ')}`,
     final ? `final status ${final.status}${final.paid_at === null ? '' : `, paid at ${final.paid_at}`}` : '',
     failures === undefined ? '' : `${failures} failed calls of onFinal or onAttention in a row`,

@@ -1,7 +1,7 @@
 import type { Journal, JournalEntry, JournalState } from '../journal/journal.ts';
 import type { ListCommand } from './arguments.ts';
 import { limitTime } from './limit-time.ts';
-import { toJsonLine, wrapText } from './printable-text.ts';
+import { toJsonLine } from './printable-text.ts';
 import type { Screen } from './screen.ts';
 import { type Column, Table } from './table.ts';
 import { formatAge } from './time.ts';
@@ -32,9 +32,8 @@ export async function listKeys(journal: Journal, command: ListCommand, screen: S
     // If some records cannot be read, the error comes after all others.
     await printPage();
   }
-  await printer.end(
-    describeEnd(listed, unresolved, state) + (hasMore ? ` There are more than ${limit}.` : ''),
-  );
+  const more = hasMore ? [`There are more keys than --limit ${limit}.`] : [];
+  await printer.end([describeEnd(listed, unresolved, state), ...more]);
   return unresolved > 0;
 }
 
@@ -59,7 +58,7 @@ async function* readInTime(
 interface Printer {
   /** Returns `false` if nothing reads the output any more. */
   print(entries: readonly JournalEntry[]): Promise<boolean>;
-  end(summary: string): Promise<unknown>;
+  end(summary: readonly string[]): Promise<unknown>;
 }
 
 function createJsonPrinter({ print, redact }: Screen): Printer {
@@ -77,8 +76,8 @@ function createTablePrinter(state: JournalState | 'all', screen: Screen): Printe
       return screen.print(...table.format(entries));
     },
     end(summary) {
-      const whole = table?.isShortened ? ' --json prints the shortened ones whole.' : '';
-      return screen.print(...(table ? [''] : []), ...wrapText(summary + whole, screen.width));
+      const whole = table?.isShortened ? ['What has … in it is shortened: --json prints it whole.'] : [];
+      return screen.print(...(table ? [''] : []), ...summary, ...whole);
     },
   };
 }
@@ -108,7 +107,7 @@ function pickColumns(
       minWidth: 22,
       cell: ({ amount, currency }) => show(`${amount} ${currency}`),
     },
-    { title: 'STARTED', minWidth: 9, cell: ({ createdAt }) => formatAge(createdAt, now) },
+    { title: 'STARTED', minWidth: 11, cell: ({ createdAt }) => formatAge(createdAt, now) },
   ];
   if (state === 'all') columns.push({ title: 'STATE', minWidth: 11, cell: (entry) => entry.state });
   if (state === 'all' || entries.some(({ reference }) => reference !== undefined))

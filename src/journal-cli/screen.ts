@@ -36,16 +36,15 @@ export interface Screen {
   ask(question: string): Promise<string | null>;
 }
 
-/** A table must fit here, if the output is not a terminal. */
-const DEFAULT_WIDTH = 80;
-const MIN_WIDTH = 60;
+/** A table fits here, if the output is no terminal, or a narrower one. */
+const MIN_WIDTH = 80;
 
 export function createScreen({ stdin, stdout, stderr, env, folder }: Terminal): Screen {
   const redact = createOutputRedaction(env, folder);
-  const { columns = DEFAULT_WIDTH } = stdout;
+  const { columns = MIN_WIDTH } = stdout;
   return {
     style: createStyle(hasColours(stdout, env)),
-    width: stdout.isTTY === true ? Math.max(MIN_WIDTH, columns) : DEFAULT_WIDTH,
+    width: stdout.isTTY === true ? Math.max(MIN_WIDTH, columns) : MIN_WIDTH,
     redact,
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
     show: (text) => escapeUnprintable(redact.recorded(text)),

@@ -9,7 +9,7 @@ const UNITS = [
 /** Returns how long ago a time was: `3 h ago`. */
 export function formatAge(time: number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - time) / 1000));
-  if (!Number.isFinite(seconds)) return 'unknown';
+  if (!Number.isFinite(seconds)) return '?';
   const [unit, length] = UNITS.find(([, size, from]) => seconds >= size * from) ?? ['s', 1];
   return `${Math.floor(seconds / length)} ${unit} ago`;
 }
