@@ -273,12 +273,12 @@ export class PaymentsClient {
     const { journal, baseUrl, report, redactReference } = this.#options;
     if (!journal)
       throw new ConfigurationError('resolve needs a journal: give the client one.', { operation: 'verify' });
-    const { by, reason, ...request } = asRead(() => validateCallOptions(options));
+    const { by, reason, resolutionsSeen, ...request } = asRead(() => validateCallOptions(options));
     const { signal, timeout } = resolveRequestOptions(request, this.#options, 'verify');
     return await journal.protocol.resolve(journal, {
       idempotencyKey,
       resolution,
-      note: { by, reason },
+      note: { by, reason, resolutionsSeen },
       baseUrl,
       report,
       redactId: redactReference,

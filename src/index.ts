@@ -70,11 +70,13 @@ export type {
   PaymentsEvent,
   PollEvent,
   RequestEvent,
+  ResolvedEvent,
   ResponseEvent,
   RetryEvent,
   WaitEvent,
 } from './events.ts';
-export type { Journal } from './journal/journal.ts';
+export type { Journal, JournalEntry } from './journal/journal.ts';
+export type { Resolution, ResolutionNote } from './journal/resolution.ts';
 export type {
   CreateOptions,
   Fetch,
@@ -87,6 +89,7 @@ export type {
   ReconcileItem,
   ReconcileOptions,
   RequestOptions,
+  ResolveOptions,
   ResponseSink,
   Transport,
   TransportRequest,

@@ -3,7 +3,7 @@ import { ConfigurationError, JournalError, NotFoundError, PaymentsError, quoteKe
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { type ValidResolution, validateResolution } from '../journal/resolution.ts';
 import { redactUnknownSecrets } from '../redact.ts';
-import { detectMode } from '../resolve-options.ts';
+import { asRead, detectMode } from '../resolve-options.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import { digestService, validateIdempotencyKey } from './fingerprint.ts';
 import type { ResolveCall } from './keyed-call.ts';
@@ -14,12 +14,14 @@ import type { ResolveCall } from './keyed-call.ts';
  */
 export async function resolveKeyAtService(journal: Journal, call: ResolveCall): Promise<JournalEntry> {
   validateIdempotencyKey(call.idempotencyKey, 'verify');
-  const valid = validateResolution(call.resolution, call.note);
+  const valid = asRead(() => validateResolution(call.resolution, call.note));
   const before = await readEntry(journal, call);
   await assertSameService(call, before);
   if (valid.resolution === 'not_charged') await assertNoTransaction(call, before);
   else await verifyFound(call, before, valid.resolution.reference);
-  await asJournalError(() => journal.resolve(call.idempotencyKey, valid.resolution, valid));
+  const { by, reason, resolutionsSeen = before.resolutions.length } = valid;
+  const note = { by, reason, resolutionsSeen };
+  await asJournalError(() => journal.resolve(call.idempotencyKey, valid.resolution, note));
   const after = await readEntry(journal, call);
   if (after.resolutions.length > before.resolutions.length) reportResolved(call, after, valid);
   return after;

@@ -53,7 +53,8 @@ function listStored(
   return mergeByAge(states.map((value) => readPages(store, 'state', value)));
 }
 
-async function* readPages(
+/** Yields the records with one value of a field, oldest first. */
+export async function* readPages(
   store: JournalStore,
   by: ListQuery['by'],
   value: string,
@@ -90,7 +91,9 @@ async function* mergeByAge(
   lists: AsyncGenerator<ListedRecord, void, void>[],
 ): AsyncGenerator<ListedRecord, void, void> {
   try {
-    const heads = await Promise.all(lists.map(async (list) => ({ list, next: await list.next() })));
+    // One after the other: a store might have one connection.
+    const heads: { list: (typeof lists)[number]; next: IteratorResult<ListedRecord, void> }[] = [];
+    for (const list of lists) heads.push({ list, next: await list.next() });
     for (;;) {
       let oldest: { head: (typeof heads)[number]; record: ListedRecord } | undefined;
       for (const head of heads) {

@@ -17,6 +17,13 @@ export interface ResolutionNote {
   by: string;
   /** What they found, 1 to 1,000 characters. It is stored without phone numbers, emails and keys. */
   reason: string;
+  /**
+   * How many `resolutions` the entry had when the person decided. If another person has resolved the key since, the
+   * resolution is refused. Give it in a page that shows an entry and resolves it later.
+   *
+   * @default as many as there are when the call begins
+   */
+  resolutionsSeen?: number | undefined;
 }
 
 /** A resolution whose fields were checked, as it is applied. */
@@ -24,6 +31,7 @@ export interface ValidResolution {
   readonly resolution: Resolution;
   readonly by: string;
   readonly reason: string;
+  readonly resolutionsSeen: number | undefined;
 }
 
 /** @throws {ConfigurationError} if the resolution or its note is not valid. */
@@ -32,6 +40,7 @@ export function validateResolution(resolution: Resolution, note: ResolutionNote)
     resolution: resolution === 'not_charged' ? resolution : validateFound(resolution),
     by: redactKeys(validateText(note, 'by', 200)),
     reason: redactUnknownSecrets(validateText(note, 'reason', 1_000)),
+    resolutionsSeen: validateSeen(note.resolutionsSeen),
   };
 }
 
@@ -54,6 +63,13 @@ function validateText(note: ResolutionNote, name: 'by' | 'reason', maxLength: nu
   const meaning = name === 'by' ? 'who resolves the key' : 'what was found out';
   throw new ConfigurationError(
     `A resolution needs { by, reason }. ${name} must be text of 1 to ${maxLength} characters in one line: ${meaning}.`,
+  );
+}
+
+function validateSeen(seen: number | undefined): number | undefined {
+  if (seen === undefined || (Number.isInteger(seen) && seen >= 0)) return seen;
+  throw new ConfigurationError(
+    'resolutionsSeen must be the number of resolutions of the entry that was shown.',
   );
 }
 

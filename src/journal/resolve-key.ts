@@ -8,8 +8,16 @@ import * as z from 'zod/mini';
 import { JournalError, quoteKey } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { parseJson } from '../untrusted.ts';
-import { listPage } from './list.ts';
-import { newVersion, readStored, referenceOf, type VersionedRecord, writeText } from './record.ts';
+import { listPage, readPages } from './list.ts';
+import {
+  type JournalRecord,
+  newVersion,
+  parseStored,
+  readStored,
+  referenceOf,
+  type VersionedRecord,
+  writeText,
+} from './record.ts';
 import { parseListed, type Records, retryCas } from './records.ts';
 import { applyResolution, type Resolution, type ResolutionNote, validateResolution } from './resolution.ts';
 import type { JournalStore } from './store.ts';
@@ -23,11 +31,17 @@ export async function resolveKey(
 ): Promise<void> {
   const valid = validateResolution(resolution, note);
   const reference = valid.resolution === 'not_charged' ? undefined : valid.resolution.reference;
+  let seen = valid.resolutionsSeen;
   await retryCas(async () => {
     const found = await readResolvable(records, key);
     const record = applyResolution(found.record, valid);
     if (!record) return true;
-    if (reference !== undefined) await reserveReference(records, key, reference);
+    seen ??= found.record.resolutions.length;
+    if (found.record.resolutions.length !== seen) throw resolvedByOtherError(found.record);
+    if (reference !== undefined) {
+      await assertNotBeingCharged(records, key, found.record);
+      await reserveReference(records, key, reference);
+    }
     const version = newVersion(crypto.randomUUID());
     const dueIn = record.state === 'completed' ? 0 : null;
     const write = { expected: found.version, version, mustCommit: false, dueIn };
@@ -48,6 +62,34 @@ async function readResolvable(records: Records, key: string): Promise<VersionedR
   throw new JournalError('A process is charging under this key now: resolve it once that has ended.', {
     retryable: true,
   });
+}
+
+/** No person can have found a charge sooner after its call began, in milliseconds. */
+const MIN_HUMAN_DELAY = 5_000;
+
+/**
+ * The transaction that a person found might be that of a call whose response is still on its way.
+ *
+ * @throws {JournalError} if a charge of the same amount has been in progress for long.
+ */
+async function assertNotBeingCharged(
+  records: Records,
+  key: string,
+  { amount, currency }: JournalRecord,
+): Promise<void> {
+  if (typeof records.store.list !== 'function') return;
+  const since = Date.now() - MIN_HUMAN_DELAY;
+  for await (const stored of readPages(records.store, 'state', 'begun')) {
+    const found = parseStored(stored);
+    if (!found || stored.key === key || !records.isInProgress(found)) continue;
+    const { record } = found;
+    if (record.createdAt > since || record.amount !== amount || record.currency !== currency) continue;
+    throw new JournalError(
+      `${quoteKey(redactReference(stored.key))} is being charged with the same amount: the transaction might be its own. ` +
+        'Nothing was changed. Resolve again in a minute.',
+      { retryable: true },
+    );
+  }
 }
 
 /** @throws {JournalError} if the reference is recorded under another key. */
@@ -100,6 +142,14 @@ async function readReservation(
   if (reservation.success) return { key: reservation.data.key, version: stored.version };
   throw new JournalError(
     'The record of who resolved with this reference cannot be read. Nothing was changed.',
+  );
+}
+
+/** The person decided on what was recorded before. */
+function resolvedByOtherError({ resolutions }: JournalRecord): JournalError {
+  const by = resolutions.at(-1)?.by ?? 'another person';
+  return new JournalError(
+    `This key was resolved meanwhile by ${by.slice(0, 60)}. Nothing was changed. Read its entry again.`,
   );
 }
 

@@ -7,20 +7,19 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
-import { MAX_CLOCK_STEP, MIN_CLOCK_STEP, RETENTION_MARGIN } from './retention.ts';
-import type { JournalStore, StoredRecord } from './store.ts';
+import { RETENTION_MARGIN } from './retention.ts';
+import {
+  enableDurability,
+  retryWhileBusy,
+  runInTransaction,
+  type SqliteDatabase,
+} from './sqlite-connection.ts';
+import { prepareStatements, prepareTables, type SqliteStatements } from './sqlite-table.ts';
+import type { JournalStore, ListedRecord, StoredRecord } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
-
-/** What is used of `DatabaseSync` of `node:sqlite`. */
-export interface SqliteDatabase {
-  exec(sql: string): unknown;
-  prepare(sql: string): {
-    get(...values: (string | number | null)[]): unknown;
-    run(...values: (string | number | null)[]): { changes: number | bigint };
-  };
-}
+export type { SqliteDatabase } from './sqlite-connection.ts';
 
 /** What {@link sqliteJournal} takes besides the database. */
 export interface SqliteJournalOptions extends JournalOptions {
@@ -59,10 +58,11 @@ export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOp
 }
 
 function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
-  let cached: Statements | undefined;
+  let cached: SqliteStatements | undefined;
   const prepare = () => {
     if (cached) return cached;
     const isDurable = enableDurability(database);
+    prepareTables(database, table);
     const statements = prepareStatements(database, table);
     // Inside a transaction of the merchant the settings have to wait, and the table might be rolled back.
     if (isDurable) cached = statements;
@@ -71,15 +71,19 @@ function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
 
   return {
     read(key) {
-      return retryWhileBusy(() => toStoredRecord(prepare().read.get(key), Date.now()));
+      return retryWhileBusy(() => {
+        const row = prepare().read.get(key);
+        return row === undefined || row === null ? null : toStoredRecord(row, Date.now());
+      });
     },
 
-    write(key, { expected, version, text, ttl, mustCommit }) {
+    write(key, { expected, version, text, ttl, mustCommit, dueIn }) {
       return retryWhileBusy(() => {
         const { countTime, deleteExpired, insert, update } = prepare();
         return runInTransaction(database, mustCommit, () => {
           const now = Date.now();
-          const values = [now, key, version, text, ttl === null ? null : ttl + RETENTION_MARGIN];
+          const keptFor = ttl === null ? null : ttl + RETENTION_MARGIN;
+          const values = [now, key, version, text, keptFor, dueIn === null ? null : Math.ceil(dueIn)];
           countTime.run(now);
           deleteExpired.run(now, key);
           const { changes } = expected === null ? insert.run(...values) : update.run(...values, expected);
@@ -87,124 +91,59 @@ function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
         });
       });
     },
+
+    list({ by, value, after, limit }) {
+      return retryWhileBusy(() => {
+        const position = [after?.createdAt ?? -Number.MAX_VALUE, after?.key ?? ''];
+        const rows = prepare().list[by].all(value, ...position, limit);
+        const now = Date.now();
+        return rows.map((row) => toListedRecord(row, now));
+      });
+    },
+
+    count() {
+      return retryWhileBusy(() => {
+        const rows = prepare().count.all().map(toFields);
+        return Object.fromEntries(rows.map(({ state, records }) => [String(state), Number(records)]));
+      });
+    },
+
+    claimDue({ limit, lease }) {
+      return retryWhileBusy(() => {
+        const { due, dueTooLate, postpone } = prepare();
+        return runInTransaction(database, true, () => {
+          const now = Date.now();
+          const rows = due.all(now, limit);
+          if (rows.length < limit) rows.push(...dueTooLate.all(now, limit - rows.length));
+          const claimed = rows.map((row) => toListedRecord(row, now));
+          for (const { key } of claimed) postpone.run(now, Math.ceil(lease), key);
+          return claimed;
+        });
+      });
+    },
+
+    countDue() {
+      return retryWhileBusy(() => {
+        const { due, next_in } = toFields(prepare().countDue.get(Date.now()));
+        return { due: Number(due), nextIn: next_in === null ? null : Number(next_in) };
+      });
+    },
   };
 }
 
-type Statements = ReturnType<typeof prepareStatements>;
-
-/** Makes the tables if they do not exist. */
-function prepareStatements(database: SqliteDatabase, name: string) {
-  const [table, clock] = [`"${name}"`, `"${name}_clock"`];
-  database.exec(`
-    CREATE TABLE IF NOT EXISTS ${table} (
-      key TEXT PRIMARY KEY,
-      version TEXT NOT NULL,
-      record TEXT NOT NULL,
-      written_at INTEGER NOT NULL,
-      kept_until INTEGER
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS "${name}_kept_until" ON ${table} (kept_until) WHERE kept_until IS NOT NULL;
-    CREATE TABLE IF NOT EXISTS ${clock} (
-      id INTEGER PRIMARY KEY CHECK (id = 1),
-      counted INTEGER NOT NULL,
-      told_at INTEGER NOT NULL
-    ) STRICT;
-  `);
-  const counted = `(SELECT counted + min(?1 - told_at, ${MAX_CLOCK_STEP}) FROM ${clock})`;
-  return {
-    read: database.prepare(`SELECT version, record, written_at FROM ${table} WHERE key = ?`),
-    // The first write starts the clock.
-    countTime: database.prepare(
-      `INSERT INTO ${clock} (id, counted, told_at) VALUES (1, 0, ?1)
-      ON CONFLICT (id) DO UPDATE SET counted = counted + min(?1 - told_at, ${MAX_CLOCK_STEP}), told_at = ?1
-      WHERE abs(?1 - told_at) >= ${MIN_CLOCK_STEP}`,
-    ),
-    insert: database.prepare(
-      `INSERT INTO ${table} (key, version, record, written_at, kept_until)
-      VALUES (?2, ?3, ?4, ?1, ${counted} + ?5)
-      ON CONFLICT (key) DO UPDATE SET version = excluded.version, record = excluded.record,
-        written_at = excluded.written_at, kept_until = excluded.kept_until
-      WHERE kept_until <= ${counted}`,
-    ),
-    update: database.prepare(
-      `UPDATE ${table} SET version = ?3, record = ?4, written_at = ?1, kept_until = ${counted} + ?5
-      WHERE key = ?2 AND version = ?6`,
-    ),
-    // Each write deletes more than it adds, and never so much that it takes long.
-    deleteExpired: database.prepare(
-      `DELETE FROM ${table} WHERE key IN (SELECT key FROM ${table} WHERE kept_until <= ${counted} AND key <> ?2 LIMIT 10)`,
-    ),
-  };
-}
-
-function toStoredRecord(row: unknown, now: number): StoredRecord | null {
-  if (row === undefined || row === null) return null;
-  if (Array.isArray(row)) {
-    const message =
-      'The database returns rows as arrays, so no record can be read: open it without returnArrays.';
-    throw new JournalError(message, { outcome: 'unknown' });
-  }
-  const { version, record, written_at } = Object(row);
+function toStoredRecord(row: unknown, now: number): StoredRecord {
+  const { version, record, written_at } = toFields(row);
   return { version: String(version), text: String(record), age: now - Number(written_at) };
 }
 
-/** Returns `false` if a transaction is open: it cannot be set then. */
-function enableDurability(database: SqliteDatabase): boolean {
-  return runUnlessInTransaction(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
+function toListedRecord(row: unknown, now: number): ListedRecord {
+  const { key, created_at } = toFields(row);
+  return { ...toStoredRecord(row, now), key: String(key), createdAt: Number(created_at) };
 }
 
-/** Runs work in a transaction of its own: what is written in one that is open already could still be rolled back. */
-function runInTransaction<T>(database: SqliteDatabase, mustCommit: boolean, work: () => T): T {
-  if (!runUnlessInTransaction(() => database.exec('BEGIN IMMEDIATE'))) {
-    if (!mustCommit) return work();
-    throw new JournalError(
-      'The connection of the journal is inside a transaction, which could be rolled back after the charge: give the ' +
-        'journal a connection of its own.',
-      { retryable: true },
-    );
-  }
-  try {
-    const result = work();
-    database.exec('COMMIT');
-    return result;
-  } catch (error) {
-    try {
-      database.exec('ROLLBACK');
-    } catch {}
-    throw error;
-  }
-}
-
-/** Returns `false` if SQLite refuses the work because a transaction is open. */
-function runUnlessInTransaction(work: () => void): boolean {
-  try {
-    work();
-    return true;
-  } catch (error) {
-    if (/(?:within|inside) a transaction/i.test(String(error))) return false;
-    throw error;
-  }
-}
-
-/** How long a lock of another process on the file is waited for, in milliseconds. */
-const BUSY_TIMEOUT = 5_000;
-
-/** Retries while another process has locked the file. SQLite's own wait would block this whole process. */
-async function retryWhileBusy<T>(work: () => T): Promise<T> {
-  const startedAt = performance.now();
-  for (let delay = 1; ; delay = Math.min(2 * delay, 50)) {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() - startedAt > BUSY_TIMEOUT) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, delay));
-  }
-}
-
-/** SQLITE_BUSY and SQLITE_LOCKED, in the lowest byte of an extended code. */
-function isBusy(error: unknown): boolean {
-  const { errcode, message } = Object(error);
-  if (typeof errcode === 'number') return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
-  return /database(?: table)? is locked/.test(String(message));
+function toFields(row: unknown): Record<string, unknown> {
+  if (!Array.isArray(row)) return Object(row);
+  const message =
+    'The database returns rows as arrays, so no record can be read: open it without returnArrays.';
+  throw new JournalError(message, { outcome: 'unknown' });
 }

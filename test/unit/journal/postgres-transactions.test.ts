@@ -4,6 +4,7 @@ import type { Journal } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 let server: DatabaseServer;
@@ -116,7 +117,7 @@ describe('through the Pool', () => {
     const key = newKey();
     const current = postgresJournal(pool);
     await current.complete(await claimKey(current, key), { state: 'unknown' });
-    await journal.resolve(key, { reference: 'TXN-found' });
+    await journal.resolve(key, { reference: 'TXN-found' }, note);
     expect(await current.read(key)).toMatchObject({ state: 'completed' });
   });
 
@@ -240,14 +241,14 @@ describe('through a Client', () => {
     await journal.complete(await claimKey(journal, key), { state: 'unknown' });
 
     await client.query('BEGIN');
-    await journal.resolve(key, 'not_charged');
+    await journal.resolve(key, 'not_charged', note);
     expect(await journal.read(key)).toMatchObject({ state: 'not_charged' });
     expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'unknown' });
     await client.query('ROLLBACK');
     expect(await journal.read(key)).toMatchObject({ state: 'unknown' });
 
     await client.query('BEGIN');
-    await journal.resolve(key, { reference: 'TXN-found' });
+    await journal.resolve(key, { reference: 'TXN-found' }, note);
     await client.query('COMMIT');
     expect(await postgresJournal(pool).read(key)).toMatchObject({ state: 'completed' });
   });
@@ -259,7 +260,7 @@ describe('through a Client', () => {
     const key = newKey();
     await journal.complete(await claimKey(journal, key), { state: 'unknown' });
     await client.query('BEGIN');
-    await resolving.resolve(key, 'not_charged');
+    await resolving.resolve(key, 'not_charged', note);
     const claiming = journal.claim(key, chargeIntent);
     await waitingForLock(client);
     await client.query('COMMIT');

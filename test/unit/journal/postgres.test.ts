@@ -4,6 +4,7 @@ import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.t
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 
@@ -93,7 +94,8 @@ describe('migrate', () => {
     const { rows } = await own.query(
       "SELECT indexname FROM pg_indexes WHERE tablename = 'made_at_once' ORDER BY 1",
     );
-    expect(rows).toEqual([{ indexname: 'made_at_once_kept_until' }, { indexname: 'made_at_once_pkey' }]);
+    const indexes = ['due_at', 'kept_until', 'pkey', 'reference', 'state'];
+    expect(rows).toEqual(indexes.map((index) => ({ indexname: `made_at_once_${index}` })));
   });
 
   test('keeps the records', async () => {
@@ -168,7 +170,11 @@ test('runs one statement for each step', async () => {
   expect(await taken(() => journal.read('counted'))).toBe(1);
   // A record that prevents the claim is read, and one that is resolved too.
   expect(await taken(() => journal.claim('counted', chargeIntent))).toBe(2);
-  expect(await taken(() => journal.resolve('counted too', { reference: 'TXN-found' }))).toBe(2);
+  expect(await taken(() => journal.resolve('counted too', 'not_charged', note))).toBe(2);
+  expect(await taken(() => journal.count())).toBe(2);
+  expect(await taken(() => journal.followUps.countDue())).toBe(1);
+  expect(await taken(() => journal.followUps.claimDue({ limit: 10, lease: 10_000 }))).toBe(1);
+  expect(await taken(() => Array.fromAsync(journal.list({ state: 'rejected' })))).toBe(1);
 });
 
 test('overrides synchronous_commit = off for its own writes only', async () => {
@@ -184,8 +190,9 @@ test('overrides synchronous_commit = off for its own writes only', async () => {
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();`);
   const claim = await claimKey(journal, 'order-17');
   await journal.complete(claim, { state: 'unknown' });
-  await journal.resolve('order-17', { reference: 'TXN-found' });
-  expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(3).fill({ how: 'on' }));
+  await journal.resolve('order-17', { reference: 'TXN-found' }, note);
+  // The last two are the reservation of the reference, and the resolution.
+  expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(4).fill({ how: 'on' }));
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: 'off' }]);
 });
 

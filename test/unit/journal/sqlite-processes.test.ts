@@ -45,7 +45,7 @@ test('lets one of several processes on one file claim each key', async () => {
     const owner = names[states.indexOf('claimed')];
     expect(await journal.read(`order-${index}`)).toMatchObject({
       state: 'completed',
-      result: { reference: `TXN-${owner}-${index}` },
+      reference: `TXN-${owner}-${index}`,
     });
   }
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 
@@ -102,13 +103,13 @@ test.each(['a journal in use', 'a new journal'])(
     const journal = which === 'a new journal' ? sqliteJournal(database) : first;
 
     database.exec('BEGIN');
-    await journal.resolve('order-17', 'not_charged');
+    await journal.resolve('order-17', 'not_charged', note);
     expect(await journal.read('order-17')).toMatchObject({ state: 'not_charged' });
     database.exec('ROLLBACK');
     expect(await journal.read('order-17')).toMatchObject({ state: 'unknown' });
 
     database.exec('BEGIN');
-    await journal.resolve('order-17', { reference: 'TXN-found' });
+    await journal.resolve('order-17', { reference: 'TXN-found' }, note);
     database.exec('COMMIT');
     expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
   },
@@ -154,7 +155,7 @@ test('fails with unknown if the database returns rows as arrays', async () => {
   for (const failure of [
     await catchError(journal.claim('order-17', chargeIntent)),
     await catchError(journal.read('order-17')),
-    await catchError(journal.resolve('order-17', 'not_charged')),
+    await catchError(journal.resolve('order-17', 'not_charged', note)),
   ]) {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
     expect(String(failure)).toContain('open it without returnArrays');

@@ -1,0 +1,175 @@
+/**
+ * Runs the statements of a journal through `pg`, so that what is written is committed, and that a connection which breaks
+ * does not end the process.
+ */
+
+import { JournalError } from '../errors.ts';
+
+/** What is used of a `Client` of `pg`, or of one that a pool lends. */
+export interface PostgresClient {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  /** Of pg 8.21 or later. Without it no charge is recorded. */
+  getTransactionStatus?(): string | null;
+  on?(event: 'error', listener: () => void): unknown;
+}
+
+/** What is used of a `Pool` of `pg`. */
+export interface PostgresPool {
+  readonly idleCount: number;
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  connect(callback: (error: unknown, client: PooledPostgresClient | undefined) => void): void;
+  on?(event: 'error', listener: () => void): unknown;
+}
+
+/** What is used of a client that a `Pool` of `pg` lends. */
+export interface PooledPostgresClient extends PostgresClient {
+  on(event: 'error', listener: () => void): unknown;
+  removeListener(event: 'error', listener: () => void): unknown;
+  release(destroy?: boolean): void;
+}
+
+const ignore = () => {};
+const withListener = new WeakSet<PostgresPool | PostgresClient>();
+
+/**
+ * Listens for `error`. pg emits it for a connection that breaks while it is idle, and it ends a process without a listener.
+ * A restart of the server must not do that. The next query on the connection fails anyway, so nothing is hidden.
+ */
+export function surviveBrokenConnections(client: PostgresPool | PostgresClient): void {
+  if (withListener.has(client) || typeof client.on !== 'function') return;
+  withListener.add(client);
+  client.on('error', ignore);
+}
+
+/** Writes so that it is committed; without `mustCommit`, as a part of any transaction that is open. */
+export async function executeWrite(
+  client: PostgresPool | PostgresClient,
+  mustCommit: boolean,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  if (!mustCommit && !isPool(client)) return client.query(sql, values);
+  try {
+    return await execute(client, mustCommit, sql, values);
+  } catch (error) {
+    // No write was made.
+    if (isOvertaken(error)) return { rows: [] };
+    throw error;
+  }
+}
+
+/** Often enough for processes that all claim at once. */
+const MAX_CLAIM_ATTEMPTS = 20;
+
+/** Writes what is committed once it returns. A write that a concurrent one has overtaken is made again. */
+export async function executeClaim(
+  client: PostgresPool | PostgresClient,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await execute(client, true, sql, values);
+    } catch (error) {
+      if (!isOvertaken(error) || attempt === MAX_CLAIM_ATTEMPTS) throw error;
+    }
+  }
+}
+
+const isPool = (client: PostgresPool | PostgresClient): client is PostgresPool => 'idleCount' in client;
+
+/** Without `mustCommit`, only a pool is given. */
+async function execute(
+  client: PostgresPool | PostgresClient,
+  mustCommit: boolean,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  if (isPool(client)) return writeOnPool(client, mustCommit, sql, values);
+  // The queries of other callers on this connection might end in the same piece of data as the journal's own.
+  if ('pipeline' in client && client.pipeline === true) {
+    throw new JournalError(
+      'The Client of the journal is in pipeline mode, so it cannot show whether it is inside a transaction. Nothing was ' +
+        'sent. Give the journal the Pool.',
+    );
+  }
+  return queryCommitted(client, sql, values);
+}
+
+/** With a strict isolation level, the database refuses a write that a concurrent one has overtaken: none was made. */
+const isOvertaken = (error: unknown) => Object(error).code === '40001';
+
+/** The merchant's code might have released a connection inside a transaction that is never committed. */
+async function writeOnPool(
+  pool: PostgresPool,
+  mustCommit: boolean,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  const client = await connectWithListener(pool);
+  let isHealthy = false;
+  try {
+    // What `resolve` writes starts no request, so an older pg can do it.
+    const result = await (mustCommit || hasTransactionStatus(client)
+      ? queryCommitted(client, sql, values)
+      : client.query(sql, values));
+    isHealthy = true;
+    return result;
+  } finally {
+    // The pool listens from here on.
+    client.release(!isHealthy);
+    client.removeListener('error', ignore);
+  }
+}
+
+/**
+ * Takes a client from the pool, with a listener for `error` from the start. After `await pool.connect()` a listener would
+ * be too late: the server can end the connection in the same piece of data that makes it ready.
+ */
+function connectWithListener(pool: PostgresPool): Promise<PooledPostgresClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      client?.on('error', ignore);
+      if (client) resolve(client);
+      else reject(error);
+    });
+  });
+}
+
+/** Queries outside any transaction, so that what is written is committed once it returns. */
+async function queryCommitted(
+  client: PostgresClient,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  if (!hasTransactionStatus(client)) {
+    throw new JournalError(
+      'This pg cannot show whether a connection is inside a transaction, which could be rolled back after the charge. ' +
+        'Nothing was sent. Upgrade pg to 8.21 or later.',
+    );
+  }
+  // A connection that has not run a query yet can have no status.
+  assertNoTransaction(client.getTransactionStatus() ?? IDLE);
+  const result = await client.query(sql, values);
+  // A BEGIN might have been before it in the client's queue.
+  assertNoTransaction(client.getTransactionStatus());
+  return result;
+}
+
+function hasTransactionStatus(
+  client: PostgresClient,
+): client is PostgresClient & { getTransactionStatus(): string | null } {
+  return typeof client.getTransactionStatus === 'function';
+}
+
+const IDLE = 'I';
+
+/** What is recorded inside a transaction could be rolled back after the charge. */
+function assertNoTransaction(status: string | null): void {
+  if (status === IDLE) return;
+  throw new JournalError(
+    "The journal's connection is inside a transaction, which could be rolled back after the charge: give the journal " +
+      'the Pool, and release no connection before COMMIT or ROLLBACK.',
+    { retryable: true },
+  );
+}

@@ -1,0 +1,177 @@
+/**
+ * The two tables of a journal in PostgreSQL, and its statements. What a record is found by is generated from the record
+ * itself. So it cannot differ from it, also if an older version of this package writes to the table.
+ */
+
+import { ConfigurationError } from '../errors.ts';
+import { MAX_CLOCK_STEP, MIN_CLOCK_STEP, RETENTION_MARGIN } from './retention.ts';
+import { MAX_DUE_IN } from './store.ts';
+
+/**
+ * Returns the statement that makes the two tables, for a merchant's own migrations. It can run any number of times. The
+ * second table holds one row: the time that `retention` is measured with.
+ *
+ * It also changes a table that an older version of this package made: run it before you deploy a newer version. It then
+ * rewrites the table once, and charges wait for that. Processes of the older version keep working.
+ *
+ * @throws {ConfigurationError} if `table` is not a plain name in lower case.
+ */
+export function postgresSchema(table = 'payments_journal'): string {
+  if (typeof table !== 'string' || !/^(?:[a-z_][a-z\d_]{0,62}\.)?[a-z_][a-z\d_]{0,50}$/.test(table))
+    throw new ConfigurationError('table must be a plain name in lower case, such as payments_journal.');
+  const { records, clock } = quoteTables(table);
+  const name = table.replace(/^.*\./, '');
+  const indexes = ['kept_until', 'state', 'reference', 'due_at'].map((suffix) => `${name}_${suffix}`);
+  // Without the lock, one of two processes that make a table at once would fail. What exists already is not touched: to
+  // add it again would wait for each transaction that is open, and every charge would wait behind that.
+  return `DO $$ BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext('${table}'));
+  CREATE TABLE IF NOT EXISTS ${records} (
+    key text PRIMARY KEY,
+    version text NOT NULL,
+    record json NOT NULL,
+    written_at timestamptz NOT NULL,
+    kept_until float8
+  );
+  IF NOT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = '${records}'::regclass AND attname = 'due_at' AND NOT attisdropped
+  ) THEN
+    ALTER TABLE ${records}
+      ADD COLUMN due_at timestamptz,
+      ADD COLUMN state text GENERATED ALWAYS AS (${READABLE} ->> 'state') STORED,
+      ADD COLUMN created_at timestamptz GENERATED ALWAYS AS (${CREATED_AT}) STORED,
+      ADD COLUMN reference text GENERATED ALWAYS AS (${REFERENCE}) STORED;
+    UPDATE ${records} SET due_at = clock_timestamp() WHERE state IN ('begun', 'unknown');
+  END IF;
+  IF (
+    SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+    WHERE indrelid = '${records}'::regclass AND relname IN (${indexes.map((index) => `'${index}'`).join(', ')})
+  ) < ${indexes.length} THEN
+    CREATE INDEX IF NOT EXISTS "${name}_kept_until" ON ${records} (kept_until) WHERE kept_until IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS "${name}_state" ON ${records} (state, created_at, key COLLATE "C");
+    CREATE INDEX IF NOT EXISTS "${name}_reference" ON ${records} (reference) WHERE reference IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS "${name}_due_at" ON ${records} (due_at) WHERE due_at IS NOT NULL;
+  END IF;
+  CREATE TABLE IF NOT EXISTS ${clock} (
+    id int PRIMARY KEY CHECK (id = 1),
+    counted float8 NOT NULL,
+    told_at timestamptz NOT NULL
+  );
+  INSERT INTO ${clock} VALUES (1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
+END $$`;
+}
+
+/**
+ * The record, of which PostgreSQL can read each field. It reads none of a JSON that has a text with a NUL or with half a
+ * character. The service might send such a text, and the record must be written all the same.
+ */
+const READABLE = String.raw`regexp_replace(record::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\u003f', 'gi')::json`;
+
+/** The latest time of JavaScript's dates, in milliseconds since 1970. A later one could be none of PostgreSQL's. */
+const MAX_TIME = 8.64e15;
+
+/** From milliseconds since 1970. */
+const toTime = (milliseconds: string) => `to_timestamp(${milliseconds} / 1000)`;
+
+/** Format 1 of the record has no time. */
+const CREATED_AT = `CASE WHEN json_typeof(${READABLE} -> 'createdAt') = 'number'
+        THEN ${toTime(`least(greatest((${READABLE} ->> 'createdAt')::float8, 0), ${MAX_TIME})`)}
+        ELSE written_at END`;
+
+const REFERENCE = `lower(coalesce(${READABLE} -> 'result' ->> 'reference', ${READABLE} ->> 'reference') COLLATE "C")`;
+
+/** From a number of milliseconds, which can be `NULL`. */
+const toInterval = (milliseconds: string) => `${milliseconds}::float8 * interval '1 millisecond'`;
+
+/** A plain name can still be a word of SQL, such as `order`. */
+function quoteTables(table: string): { records: string; clock: string } {
+  const quote = (name: string) => name.replace(/[^.]+/g, '"$&"');
+  return { records: quote(table), clock: quote(`${table}_clock`) };
+}
+
+/** Each step of the journal is one statement. */
+export interface PostgresStatements {
+  /** `$1` is the key. */
+  readonly read: string;
+  /** `$1` is the key, and the others are those of `JournalStore.write`. */
+  readonly insert: string;
+  /** As `insert`, and `$6` is the version that the record must have. */
+  readonly update: string;
+  /** `$1` is the value, `$2` and `$3` are the last time and key before, and `$4` is the limit. */
+  readonly list: { readonly state: string; readonly reference: string };
+  readonly count: string;
+  /** `$1` is the limit, and `$2` the lease. */
+  readonly claimDue: string;
+  readonly countDue: string;
+}
+
+/** With `synchronous_commit` off, a crash of the server would lose the record of a charge. */
+const DURABLE = `(SELECT CASE current_setting('synchronous_commit') WHEN 'off'
+  THEN set_config('synchronous_commit', 'on', true) END) AS durable`;
+
+/** The time since the counted time was recorded, in milliseconds. */
+const CLOCK_STEP = '(extract(epoch FROM clock_timestamp() - told_at) * 1000)::float8';
+
+/** The columns of a record that was read. */
+const READ_COLUMNS =
+  'version, record::text AS record, extract(epoch FROM clock_timestamp() - written_at) * 1000 AS age';
+
+/** Those of one that was listed. Rounded to what is stored, `created_at` comes back as it was. */
+const LISTED_COLUMNS = `key, ${READ_COLUMNS}, round((extract(epoch FROM created_at) * 1000)::numeric, 3) AS created_at`;
+
+export function buildPostgresStatements(table: string): PostgresStatements {
+  const { records, clock } = quoteTables(table);
+  const counted = `(SELECT counted + least(${CLOCK_STEP}, ${MAX_CLOCK_STEP}) FROM ${clock})`;
+  // What the clock went back is taken away once it is recorded. Until then it must not make a new record look old.
+  const stamped = `(SELECT counted + greatest(least(${CLOCK_STEP}, ${MAX_CLOCK_STEP}), 0) FROM ${clock})`;
+  const keptUntil = `${stamped} + $4::float8 + ${RETENTION_MARGIN}`;
+  const written = `clock_timestamp(), ${keptUntil}, clock_timestamp() + ${toInterval('$5')}`;
+  // No process waits for another one that records it.
+  const tick = `ticked AS (
+        UPDATE ${clock} SET counted = counted + least(${CLOCK_STEP}, ${MAX_CLOCK_STEP}), told_at = clock_timestamp()
+        WHERE id IN (SELECT id FROM ${clock} WHERE abs(${CLOCK_STEP}) >= ${MIN_CLOCK_STEP} FOR UPDATE SKIP LOCKED))`;
+  const list = (column: string) => `SELECT ${LISTED_COLUMNS} FROM ${records}
+      WHERE ${column} = $1 AND (created_at, key COLLATE "C") > (${toTime('$2::float8')}, $3)
+      ORDER BY created_at, key COLLATE "C" LIMIT $4::int`;
+  // A subquery is run once, so its time can be looked up in the index. A clock that went back leaves later times.
+  const isDue = 'due_at <= (SELECT clock_timestamp())';
+  const isTooLate = `due_at > (SELECT clock_timestamp() + ${toInterval(String(MAX_DUE_IN))})`;
+  const isLater = `due_at > (SELECT clock_timestamp()) AND NOT ${isTooLate}`;
+  const lockDue = (condition: string, limit: string) => `(
+        SELECT key, due_at FROM ${records} WHERE ${condition}
+        ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)`;
+
+  return {
+    read: `SELECT ${READ_COLUMNS} FROM ${records} WHERE key = $1`,
+    // Each write deletes more than it adds, and never so much that it takes long.
+    insert: `WITH ${tick}, dropped AS (
+        DELETE FROM ${records} WHERE key IN (
+          SELECT key FROM ${records} WHERE kept_until <= ${counted} AND key <> $1
+          LIMIT 10 FOR UPDATE SKIP LOCKED))
+      INSERT INTO ${records} AS kept (key, version, record, written_at, kept_until, due_at)
+      SELECT $1, $2, $3::json, ${written} FROM ${DURABLE}
+      ON CONFLICT (key) DO UPDATE SET version = excluded.version, record = excluded.record,
+        written_at = excluded.written_at, kept_until = excluded.kept_until, due_at = excluded.due_at
+      WHERE kept.kept_until <= ${counted}
+      RETURNING 1`,
+    update: `WITH ${tick}
+      UPDATE ${records} AS kept
+      SET version = $2, record = $3::json, (written_at, kept_until, due_at) = ROW(${written})
+      FROM ${DURABLE} WHERE kept.key = $1 AND kept.version = $6 RETURNING 1`,
+    list: { state: list('state'), reference: list('reference') },
+    count: `SELECT state, count(*) AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state`,
+    // MATERIALIZED: a subquery that is run again, in a join, would lock more than the limit.
+    claimDue: `WITH due AS MATERIALIZED ${lockDue(isDue, '$1::int')},
+      late AS MATERIALIZED ${lockDue(isTooLate, '$1::int - (SELECT count(*) FROM due)')},
+      claimed AS (
+        UPDATE ${records} AS kept SET due_at = clock_timestamp() + ${toInterval('$2')}
+        FROM (SELECT * FROM due UNION ALL SELECT * FROM late) AS found (found_key, found_due_at)
+        WHERE key = found_key RETURNING kept.*, found_due_at)
+      SELECT ${LISTED_COLUMNS} FROM claimed ORDER BY found_due_at`,
+    countDue: `SELECT
+        (SELECT count(*) FROM ${records} WHERE ${isDue}) +
+        (SELECT count(*) FROM ${records} WHERE ${isTooLate}) AS due,
+        (SELECT extract(epoch FROM min(due_at) - clock_timestamp()) * 1000 FROM ${records}
+          WHERE ${isLater}) AS next_in`,
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * Sets up a connection of SQLite for a journal, and runs its work in transactions of its own, also while another process has
+ * locked the file.
+ */
+
+import { JournalError } from '../errors.ts';
+
+/** What is used of `DatabaseSync` of `node:sqlite`. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown;
+  prepare(sql: string): {
+    get(...values: (string | number | null)[]): unknown;
+    all(...values: (string | number | null)[]): unknown[];
+    run(...values: (string | number | null)[]): { changes: number | bigint };
+  };
+}
+
+/** Returns `false` if a transaction is open: it cannot be set then. */
+export function enableDurability(database: SqliteDatabase): boolean {
+  return runUnlessInTransaction(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
+}
+
+/** Runs work in a transaction of its own: what is written in one that is open already could still be rolled back. */
+export function runInTransaction<T>(database: SqliteDatabase, mustCommit: boolean, work: () => T): T {
+  if (!runUnlessInTransaction(() => database.exec('BEGIN IMMEDIATE'))) {
+    if (!mustCommit) return work();
+    throw new JournalError(
+      'The connection of the journal is inside a transaction, which could be rolled back after the charge: give the ' +
+        'journal a connection of its own.',
+      { retryable: true },
+    );
+  }
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    try {
+      database.exec('ROLLBACK');
+    } catch {}
+    throw error;
+  }
+}
+
+/** Returns `false` if SQLite refuses the work because a transaction is open. */
+function runUnlessInTransaction(work: () => void): boolean {
+  try {
+    work();
+    return true;
+  } catch (error) {
+    if (/(?:within|inside) a transaction/i.test(String(error))) return false;
+    throw error;
+  }
+}
+
+/** How long a lock of another process on the file is waited for, in milliseconds. */
+const BUSY_TIMEOUT = 5_000;
+
+/** Retries while another process has locked the file. SQLite's own wait would block this whole process. */
+export async function retryWhileBusy<T>(work: () => T): Promise<T> {
+  const startedAt = performance.now();
+  for (let delay = 1; ; delay = Math.min(2 * delay, 50)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - startedAt > BUSY_TIMEOUT) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, delay));
+  }
+}
+
+/** SQLITE_BUSY and SQLITE_LOCKED, in the lowest byte of an extended code. */
+function isBusy(error: unknown): boolean {
+  const { errcode, message } = Object(error);
+  if (typeof errcode === 'number') return (errcode & 0xff) === 5 || (errcode & 0xff) === 6;
+  return /database(?: table)? is locked/.test(String(message));
+}

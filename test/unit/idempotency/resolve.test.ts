@@ -1,0 +1,394 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { PaymentsEvent, Resolution } from '../../../src/index.ts';
+import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
+import { charged, KEY } from '../../helpers/keyed-calls.ts';
+import { note } from '../../helpers/resolution-note.ts';
+import {
+  API_KEY,
+  catchError,
+  charge,
+  PHONE,
+  payment,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
+
+const LIVE_KEY = 'live_9fKq27LmXz';
+
+/** A service that charges, loses its responses while `isLossy`, and knows the transactions that it made. */
+async function startLossyService() {
+  const state = { isLossy: true, isDown: false };
+  const transactions = new Map<string, object>();
+  const service = await startService((response, { method, path }) => {
+    if (state.isDown) return response.destroy();
+    if (method === 'POST') {
+      const reference = `TXN-${transactions.size + 1}`;
+      transactions.set(reference, { status: 'success' });
+      if (state.isLossy) return response.destroy();
+      const operation = path.endsWith('initialize') ? 'initialize' : 'chargeMobileMoney';
+      return sendJson(response, 200, successBodies[operation]({ reference }));
+    }
+    const reference = decodeURIComponent(path.split('/').at(-1) ?? '');
+    const found = transactions.get(reference);
+    if (!found) return sendJson(response, 404, { status: false, message: 'no such transaction' });
+    return sendJson(response, 200, successBodies.verify({ reference, ...found }));
+  });
+  return { service, state, transactions };
+}
+
+/** Two keys whose responses were lost: `order-17` is TXN-1, `order-18` is TXN-2. */
+async function startUnresolved(journal: Journal = memoryJournal()) {
+  const { service, state, transactions } = await startLossyService();
+  const events: PaymentsEvent[] = [];
+  const payments = service.client({ journal, onEvent: (event) => events.push(event) });
+  await catchError(charged(payments));
+  await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' }));
+  state.isLossy = false;
+  return { service, state, transactions, payments, journal, events };
+}
+
+const chargesOf = ({ requests }: { requests: readonly { method: string }[] }) =>
+  requests.filter(({ method }) => method === 'POST').length;
+
+describe.each(kinds)('an unresolved key in %s', (_kind, handles) => {
+  test('is resolved with a reference that the service confirms', async () => {
+    const { service, payments, journal } = await startUnresolved(handles()());
+    expect(await payments.resolve(KEY, { reference: 'TXN-1' }, note)).toMatchObject({
+      key: KEY,
+      state: 'completed',
+      reference: 'TXN-1',
+      resolutions: [{ ...note, resolution: { reference: 'TXN-1' }, at: expect.any(Number) }],
+    });
+    expect(await charged(payments)).toMatchObject({ reference: 'TXN-1', replayed: true, message: '' });
+    expect(chargesOf(service)).toBe(2);
+    expect(await journal.read('order-18')).toMatchObject({ state: 'unknown' });
+  });
+
+  test('is freed with not_charged, and keeps its history', async () => {
+    const { service, payments, journal } = await startUnresolved(handles()());
+    expect(await payments.resolve(KEY, 'not_charged', note)).toMatchObject({ state: 'not_charged' });
+    expect(await charged(payments)).toMatchObject({ reference: 'TXN-3' });
+    expect(chargesOf(service)).toBe(3);
+    expect(await journal.read(KEY)).toMatchObject({
+      state: 'completed',
+      reference: 'TXN-3',
+      attempts: 2,
+      requestIds: [expect.any(String), expect.any(String)],
+      resolutions: [{ ...note, resolution: 'not_charged' }],
+    });
+  });
+
+  test('is listed and counted until it is resolved', async () => {
+    const { payments, journal } = await startUnresolved(handles()());
+    const unresolved = async () => {
+      const keys: string[] = [];
+      for await (const { key } of journal.list({ state: 'unknown' })) keys.push(key);
+      return keys;
+    };
+    expect(await unresolved()).toEqual([KEY, 'order-18']);
+    expect(await journal.count()).toMatchObject({ unknown: 2, completed: 0 });
+    await payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    expect(await unresolved()).toEqual(['order-18']);
+    expect(await journal.count()).toMatchObject({ unknown: 1, completed: 1 });
+  });
+});
+
+describe('an attempt to resolve a key wrongly', () => {
+  const wrong: [string, Resolution, object][] = [
+    ['a reference that does not exist', { reference: 'TXN-404' }, { name: 'NotFoundError' }],
+    ['a reference in lower case', { reference: 'txn-1' }, { name: 'ConfigurationError' }],
+    ['a reference with a path', { reference: 'TXN-1/../2' }, { name: 'ConfigurationError' }],
+    ['a boolean', JSON.parse('true'), { name: 'ConfigurationError' }],
+    ['another word', JSON.parse('"charged"'), { name: 'ConfigurationError' }],
+  ];
+  test.each(wrong)('changes nothing with %s', async (_what, resolution, error) => {
+    const { payments, journal } = await startUnresolved();
+    const before = await journal.read(KEY);
+    expect(await catchError(payments.resolve(KEY, resolution, note))).toMatchObject(error);
+    expect({ ...(await journal.read(KEY)), updatedAt: 0 }).toEqual({ ...before, updatedAt: 0 });
+  });
+
+  test.each([{ amount: '25.49' }, { currency: 'NGN' }])('refuses a transaction with %o', async (facts) => {
+    const { transactions, payments, journal } = await startUnresolved();
+    transactions.set('TXN-1', facts);
+    const resolving = payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    expect(await catchError(resolving)).toMatchObject({ name: 'TransactionMismatchError' });
+    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
+  });
+
+  test("refuses another key's reference, whether charged or resolved", async () => {
+    const { payments, journal } = await startUnresolved();
+    await payments.resolve('order-18', { reference: 'TXN-2' }, note);
+    const made = await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-19' });
+    for (const reference of ['TXN-2', made.reference]) {
+      const failure = await catchError(payments.resolve(KEY, { reference }, note));
+      expect(failure).toMatchObject({ name: 'JournalError', retryable: false });
+      expect(String(failure)).toContain('one payment cannot pay for two orders');
+    }
+    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
+  });
+
+  test("refuses another key's reference in other case", async () => {
+    const { transactions, payments } = await startUnresolved();
+    transactions.set('TXN-aB', {}).set('TXN-Ab', {});
+    await payments.resolve('order-18', { reference: 'TXN-aB' }, note);
+    expect(await catchError(payments.resolve(KEY, { reference: 'TXN-Ab' }, note))).toMatchObject({
+      name: 'JournalError',
+    });
+  });
+
+  test("refuses another key's reference without a list in the store", async () => {
+    const { read, write } = memoryStore();
+    const { payments } = await startUnresolved(createJournal({ read, write }));
+    await payments.resolve('order-18', { reference: 'TXN-2' }, note);
+    expect(await catchError(payments.resolve(KEY, { reference: 'TXN-2' }, note))).toMatchObject({
+      name: 'JournalError',
+    });
+  });
+
+  test('refuses a client of the other mode, before it asks the service', async () => {
+    const { service, journal } = await startUnresolved();
+    const live = service.client({ journal, apiKey: LIVE_KEY });
+    const asked = service.requests.length;
+    for (const resolution of [{ reference: 'TXN-1' }, 'not_charged'] as const)
+      expect(await catchError(live.resolve(KEY, resolution, note))).toMatchObject({
+        name: 'ConfigurationError',
+      });
+    expect(service.requests).toHaveLength(asked);
+    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
+  });
+
+  test('changes nothing while the service is down', async () => {
+    const { state, payments, journal } = await startUnresolved();
+    state.isDown = true;
+    const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-1' }, note));
+    expect(failure).toMatchObject({ name: 'ConnectionError', outcome: null });
+    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
+  });
+
+  test('refuses a key without a record', async () => {
+    const { payments } = await startUnresolved();
+    expect(await catchError(payments.resolve('order-99', { reference: 'TXN-1' }, note))).toMatchObject({
+      name: 'JournalError',
+    });
+  });
+
+  test('overrules nothing that the service returned', async () => {
+    const { payments, journal } = await startUnresolved();
+    const { reference } = await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-19' });
+    for (const resolution of [{ reference: 'TXN-1' }, 'not_charged'] as const) {
+      const failure = await catchError(payments.resolve('order-19', resolution, note));
+      expect(String(failure)).toContain('The service itself returned it');
+    }
+    expect(await journal.read('order-19')).toMatchObject({ state: 'completed', reference, resolutions: [] });
+  });
+
+  test('refuses not_charged if the service has the transaction that it named', async () => {
+    const journal = memoryJournal();
+    const service = await startService((response, { method }) =>
+      method === 'POST'
+        ? sendJson(response, 502, { error: 'TXN-7 was accepted' })
+        : sendJson(response, 200, successBodies.verify({ reference: 'TXN-7' })),
+    );
+    const payments = service.client({ journal });
+    await catchError(charged(payments));
+    expect(await journal.read(KEY)).toMatchObject({
+      reference: 'TXN-7',
+      error: { code: 'server_error', status: 502 },
+    });
+    const failure = await catchError(payments.resolve(KEY, 'not_charged', note));
+    expect(String(failure)).toContain('The service has TXN-7');
+    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
+  });
+});
+
+describe('several persons', () => {
+  test('resolve one key at once: one counts', async () => {
+    const { transactions, payments, journal } = await startUnresolved();
+    transactions.set('TXN-11', {}).set('TXN-12', {});
+    const results = await Promise.allSettled(
+      ['TXN-1', 'TXN-11', 'TXN-12'].map((reference) => payments.resolve(KEY, { reference }, note)),
+    );
+    const entry = await journal.read(KEY);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(entry?.resolutions).toMatchObject([{ resolution: { reference: entry?.reference } }]);
+  });
+
+  test('are refused if they decided on what was shown before', async () => {
+    const { transactions, payments, journal } = await startUnresolved();
+    transactions.set('TXN-11', {});
+    const shown = await journal.read(KEY);
+    await payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    const late = { ...note, resolutionsSeen: shown?.resolutions.length };
+    const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-11' }, late));
+    expect(String(failure)).toContain(`resolved meanwhile by ${note.by}`);
+    expect(await journal.read(KEY)).toMatchObject({ reference: 'TXN-1' });
+    // The same resolution twice is harmless.
+    await payments.resolve(KEY, { reference: 'TXN-1' }, late);
+  });
+
+  test('never give one reference to two keys at once', async () => {
+    for (let round = 0; round < 20; round++) {
+      const shared = sharedStore();
+      const { payments, journal } = await startUnresolved(shared.journal());
+      const reference = 'TXN-1';
+      await Promise.allSettled([
+        payments.resolve(KEY, { reference }, note),
+        payments.resolve('order-18', { reference }, note),
+      ]);
+      const entries = [await journal.read(KEY), await journal.read('order-18')];
+      expect(entries.filter((entry) => entry?.reference === reference).length).toBe(1);
+    }
+  });
+
+  test('resolve a mistake again, and both stay in the history', async () => {
+    const { transactions, payments } = await startUnresolved();
+    transactions.set('TXN-11', {});
+    await payments.resolve(KEY, { reference: 'TXN-11' }, note);
+    await payments.resolve(KEY, 'not_charged', note);
+    const correction = { by: 'ama@shop.example', reason: 'the other order had no charge' };
+    const entry = await payments.resolve(KEY, { reference: 'TXN-1' }, correction);
+    expect(entry.resolutions).toMatchObject([
+      { resolution: { reference: 'TXN-11' } },
+      { resolution: 'not_charged' },
+      { resolution: { reference: 'TXN-1' }, ...correction },
+    ]);
+    // The wrong reference is free again.
+    await payments.resolve('order-18', { reference: 'TXN-11' }, note);
+  });
+});
+
+test('refuses a resolution while the process that began the key sends', async () => {
+  const arrived = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const service = await startService(async (response, { method }) => {
+    if (method !== 'POST') return sendJson(response, 200, successBodies.verify());
+    arrived.resolve();
+    await release.promise;
+    return sendJson(response, 200, successBodies.chargeMobileMoney());
+  });
+  const journal = memoryJournal();
+  const payments = service.client({ journal });
+  const call = charged(payments);
+  await arrived.promise;
+  for (const resolution of [{ reference: 'TXN-8f2c61d0' }, 'not_charged'] as const) {
+    const failure = await catchError(payments.resolve(KEY, resolution, note));
+    expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
+  }
+  release.resolve();
+  expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [] });
+});
+
+test('refuses a reference while another key of the amount waits for long', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const arrived = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const service = await startService(async (response, { method }, count) => {
+    if (method !== 'POST') return sendJson(response, 200, successBodies.verify());
+    if (count === 1) return response.destroy();
+    arrived.resolve();
+    await release.promise;
+    return sendJson(response, 200, successBodies.chargeMobileMoney());
+  });
+  const journal = memoryJournal({ lease: 60_000 });
+  const payments = service.client({ journal });
+  await catchError(charged(payments));
+  const slow = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
+  await arrived.promise;
+  vi.setSystemTime(Date.now() + 6_000);
+  // The person found the charge of order-18, whose response is on its way.
+  const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-8f2c61d0' }, note));
+  expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
+  expect(String(failure)).toContain('"order-18" is being charged with the same amount');
+  release.resolve();
+  await slow;
+  expect(await journal.read('order-18')).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(String(await catchError(payments.resolve(KEY, { reference: 'TXN-8f2c61d0' }, note)))).toContain(
+    'one payment cannot pay for two orders',
+  );
+});
+
+describe('a resolution', () => {
+  test.each([
+    [{ by: '', reason: 'x' }, 'by must be text'],
+    [{ by: 'kofi' }, 'reason must be text'],
+    [{ by: 'kofi', reason: 'two\nlines' }, 'reason must be text'],
+    [{ by: 'k'.repeat(201), reason: 'x' }, 'by must be text of 1 to 200'],
+    [undefined, 'must be a plain object'],
+    [{ ...note, becuase: 1 }, 'becuase'],
+  ])('needs by and reason: %o', async (given, message) => {
+    const { payments, journal } = await startUnresolved();
+    const options: typeof note = JSON.parse(JSON.stringify(given ?? null));
+    const failure = await catchError(payments.resolve(KEY, 'not_charged', options));
+    expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: null });
+    expect(String(failure)).toContain(message);
+    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown' });
+  });
+
+  test('needs a journal', async () => {
+    const service = await startService((response) => response.destroy());
+    expect(await catchError(service.client().resolve(KEY, 'not_charged', note))).toMatchObject({
+      name: 'ConfigurationError',
+    });
+  });
+
+  test('stores no phone number, email of a customer or API key', async () => {
+    const { payments, journal } = await startUnresolved();
+    const reason = `called ${PHONE} and ama.serwaa@example.com with ${API_KEY}`;
+    await payments.resolve(KEY, 'not_charged', { by: `kofi ${API_KEY}`, reason });
+    const text = JSON.stringify(await journal.read(KEY));
+    for (const secret of [PHONE, 'ama.serwaa@example.com', API_KEY]) expect(text).not.toContain(secret);
+  });
+
+  test('is reported once as an event', async () => {
+    const { payments, events } = await startUnresolved();
+    await payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    await payments.resolve(KEY, { reference: 'TXN-1' }, note);
+    expect(events.filter(({ type }) => type === 'resolved')).toEqual([
+      {
+        type: 'resolved',
+        operation: 'chargeMobileMoney',
+        idempotencyKey: KEY,
+        result: 'charged',
+        reference: 'TXN-1',
+        by: note.by,
+      },
+    ]);
+  });
+
+  test('of a checkout payment needs its checkout_url', async () => {
+    const { service, state } = await startLossyService();
+    const journal = memoryJournal();
+    const payments = service.client({ journal });
+    await catchError(payments.initialize(payment, { idempotencyKey: KEY }));
+    state.isLossy = false;
+    const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-1' }, note));
+    expect(String(failure)).toContain('give its checkout_url too');
+    const checkout_url = 'https://pay.example/checkout/TXN-1';
+    await payments.resolve(KEY, { reference: 'TXN-1', checkout_url }, note);
+    expect(await payments.initialize(payment, { idempotencyKey: KEY })).toMatchObject({ checkout_url });
+  });
+
+  test('rejects with a JournalError whatever a journal throws', async () => {
+    const broken = changed(memoryJournal(), {
+      read: async () => {
+        throw new Error(`postgres://user:secret-9@db is gone`);
+      },
+    });
+    const { service } = await startLossyService();
+    const failure = await catchError(service.client({ journal: broken }).resolve(KEY, 'not_charged', note));
+    expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
+  });
+
+  test('fails after close', async () => {
+    const { payments } = await startUnresolved();
+    payments.close();
+    expect(await catchError(payments.resolve(KEY, 'not_charged', note))).toMatchObject({
+      name: 'ClosedError',
+    });
+  });
+});
