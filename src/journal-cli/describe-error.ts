@@ -10,14 +10,14 @@ export interface ErrorText {
   readonly advice: string | undefined;
 }
 
-/** Returns what to print of an error that ended a command about `key`. */
-export function describeError(error: unknown, redact: OutputRedaction, key?: string): ErrorText {
+/** Returns what to print of an error that ended a command: `isResolving` if it might have changed the journal. */
+export function describeError(error: unknown, redact: OutputRedaction, isResolving = false): ErrorText {
   if (error instanceof CommandError) {
     const { message, advice } = error;
     return { message: toLine(redact.own(message)), advice };
   }
   if (error instanceof PaymentsError) {
-    return { message: toLine(redact.own(error.message)), advice: adviseAbout(error, key) };
+    return { message: toLine(redact.own(error.message)), advice: adviseAbout(error, isResolving) };
   }
   return { message: describeForeignError(error, redact), advice: undefined };
 }
@@ -42,14 +42,13 @@ function toLine(text: string): string {
   return escapeUnprintable(text.replace(/\s*\n\s*/g, ' ').trim());
 }
 
-/** Returns what to do about an error of this package. */
-function adviseAbout(error: PaymentsError, key: string | undefined): string | undefined {
-  const isResolving = error.operation === 'verify';
+/** Returns what to do about an error of this package. The service is asked before anything is changed. */
+function adviseAbout(error: PaymentsError, isResolving: boolean): string | undefined {
   switch (error.code) {
     case 'not_found':
       return 'Nothing was changed. Compare the reference with the records of the service.';
     case 'transaction_mismatch':
-      return 'Nothing was changed. This reference is of another payment than the key.';
+      return 'Nothing was changed. The reference is of another payment than the key.';
     case 'authentication_error':
     case 'permission_denied':
       return 'Nothing was changed. Check the API key that the config uses.';
@@ -60,15 +59,19 @@ function adviseAbout(error: PaymentsError, key: string | undefined): string | un
     case 'unexpected_response':
       return 'The service could not be asked, and nothing was changed. Run the command again later.';
     case 'configuration_error':
-    case 'invalid_input':
-      return isResolving ? 'Nothing was changed.' : undefined;
-    case 'journal_error':
-      if (key !== undefined && error.retryable)
-        return 'Run payment-journal show with this key to see what is recorded, then run the command again.';
-      return error.retryable
-        ? 'Check that the database of the journal is up, and run the command again.'
+      return isResolving && !error.message.includes('Nothing was changed')
+        ? 'Nothing was changed.'
         : undefined;
+    case 'journal_error':
+      return adviseAboutJournal(error, isResolving);
     default:
       return undefined;
   }
+}
+
+function adviseAboutJournal({ retryable }: PaymentsError, isResolving: boolean): string | undefined {
+  if (!retryable) return undefined;
+  return isResolving
+    ? 'Run payment-journal show with this key to see what is recorded. Then run the command again.'
+    : 'Check that the database of the journal is up. Then run the command again.';
 }

@@ -23,7 +23,7 @@ export function formatEntry(entry: JournalEntry, options: CommonOptions, screen:
 }
 
 /** Returns what is recorded of a key, but for its history. */
-export function formatFacts(entry: JournalEntry, { show, style }: Screen): string[] {
+export function formatFacts(entry: JournalEntry, { show, style }: Pick<Screen, 'show' | 'style'>): string[] {
   const { key, state, operation, amount, currency, network, createdAt, updatedAt, attempts } = entry;
   const { requestIds, reference, service } = entry;
   const stateText = `${state} (${MEANINGS[state]})`;

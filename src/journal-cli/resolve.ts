@@ -31,7 +31,9 @@ export async function resolveKey(
   }
   const before = await readEntry(journal, key);
   if (resolution === 'not_charged' && !command.yes) await confirmNotCharged(before, screen);
-  const entry = await limitTime('The resolution', () => payments.resolve(key, resolution, { by, reason }), {
+  // What another person resolved meanwhile is not overruled by a decision that was made before.
+  const note = { by, reason, resolutionsSeen: before.resolutions.length };
+  const entry = await limitTime('The resolution', () => payments.resolve(key, resolution, note), {
     timeout: RESOLVE_TIMEOUT,
     advice: 'It might have been recorded. Run payment-journal show with this key.',
   });
@@ -42,12 +44,12 @@ export async function resolveKey(
 
 async function confirmNotCharged(entry: JournalEntry, screen: Screen): Promise<void> {
   const { amount, currency, operation } = entry;
-  const { note, show, style } = screen;
+  const { note, show, noteStyle } = screen;
   const what = operation === 'chargeMobileMoney' ? 'charge' : 'payment';
   await note(
-    ...formatFacts(entry, screen),
+    ...formatFacts(entry, { show, style: noteStyle }),
     '',
-    style.yellow(`Do not go on if such a ${what} might exist: the customer could then pay twice.`),
+    noteStyle.yellow(`Do not go on if such a ${what} might exist: the customer could then pay twice.`),
   );
   const typed = await screen.ask(
     `To confirm that no ${what} exists, type its amount (${show(`${amount} ${currency}`)}): `,

@@ -26,8 +26,7 @@ export async function runJournalCommand(args: readonly string[], terminal: Termi
     command = parseCommand(args);
     return await runCommand(command, terminal, screen);
   } catch (error) {
-    const key = command && 'key' in command ? command.key : undefined;
-    await printError(describeError(error, screen.redact, key), screen);
+    await printError(describeError(error, screen.redact, command?.name === 'resolve'), screen);
     return FAILED;
   }
 }
@@ -75,6 +74,6 @@ async function closeConfig(config: Config, screen: Screen): Promise<void> {
   }
 }
 
-async function printError({ message, advice }: ErrorText, { note, style }: Screen): Promise<void> {
-  await note(`${style.red('payment-journal:')} ${message}`, ...(advice === undefined ? [] : [advice]));
+async function printError({ message, advice }: ErrorText, { note, noteStyle }: Screen): Promise<void> {
+  await note(`${noteStyle.red('payment-journal:')} ${message}`, ...(advice === undefined ? [] : [advice]));
 }

@@ -18,9 +18,12 @@ type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: nu
 /** Changes how a text looks, where colours are shown. */
 export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>>;
 
-/** Where the command prints. Every text of others goes through {@link Screen.show} or {@link Screen.showForeign}. */
+/** Where the command prints. All recorded text goes through {@link Screen.show}. */
 export interface Screen {
+  /** Of what {@link Screen.print} prints. */
   readonly style: Style;
+  /** Of what {@link Screen.note} prints: the one can be a file, and the other a terminal. */
+  readonly noteStyle: Style;
   /** How many columns a table can have. */
   readonly width: number;
   readonly redact: OutputRedaction;
@@ -44,6 +47,7 @@ export function createScreen({ stdin, stdout, stderr, env, folder }: Terminal): 
   const { columns = MIN_WIDTH } = stdout;
   return {
     style: createStyle(hasColours(stdout, env)),
+    noteStyle: createStyle(hasColours(stderr, env)),
     width: stdout.isTTY === true ? Math.max(MIN_WIDTH, columns) : MIN_WIDTH,
     redact,
     canAsk: stdin.isTTY === true && stderr.isTTY === true,
