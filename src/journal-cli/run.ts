@@ -21,12 +21,10 @@ const CLOSE_TIMEOUT = 5_000;
 /** Runs `payment-journal` with these arguments, and returns its exit code. It never rejects. */
 export async function runJournalCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const screen = createScreen(terminal);
-  let command: Command | undefined;
   try {
-    command = parseCommand(args);
-    return await runCommand(command, terminal, screen);
+    return await runCommand(parseCommand(args), terminal, screen);
   } catch (error) {
-    await printError(describeError(error, screen.redact, command?.name === 'resolve'), screen);
+    await printError(describeError(error, screen.redact), screen);
     return FAILED;
   }
 }
@@ -55,6 +53,9 @@ async function runCommand(command: Command, { folder }: Terminal, screen: Screen
         await resolveKey(config, command, screen);
         return DONE;
     }
+  } catch (error) {
+    await printError(describeError(error, screen.redact, command.name === 'resolve'), screen);
+    return FAILED;
   } finally {
     await closeConfig(config, screen);
   }
