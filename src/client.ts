@@ -8,7 +8,7 @@ import { prepareCall } from './http/call.ts';
 import { REQUEST_ID, RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
 import type { CreateRequest } from './idempotency/keyed-call.ts';
-import type { Journal, JournalEntry } from './journal/journal.ts';
+import type { JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import type {
   CreateOptions,
@@ -286,11 +286,6 @@ export class PaymentsClient {
       resolveApiKey: () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
       verify: async (reference, expect) => (await this.#read({ reference, expect }, request)).result,
     });
-  }
-
-  /** @internal Returns whether a journal is that of this client, or a wrapper of it. */
-  usesJournal({ followUps }: Pick<Journal, 'followUps'>): boolean {
-    return followUps !== undefined && this.#options.journal?.followUps === followUps;
   }
 
   /** Ends every wait with `ClosedError`. Every later call fails with it too. */

@@ -3,6 +3,7 @@ import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { PaymentsClient } from '../client.ts';
 import type { Journal } from '../journal/journal.ts';
+import { FOLLOW_UP_ACCESS, type FollowUpAccess } from '../polling/follow-up-access.ts';
 import { isObject, orUndefined } from '../untrusted.ts';
 import { CommandError } from './command-error.ts';
 import { describeForeignError } from './describe-error.ts';
@@ -102,11 +103,16 @@ function readExports(loaded: object, name: string): Config {
   const close = read('close');
   for (const [what, value] of Object.entries({ payments, journal }))
     if (value === undefined) throw new CommandError(`The config ${name} exports no ${what}.`, EXAMPLE);
-  if (!isClient(payments))
-    throw new CommandError(`The payments that ${name} exports is no PaymentsClient.`, EXAMPLE);
+  const access = readProperty(payments, FOLLOW_UP_ACCESS);
+  if (!isClient(payments) || !isAccess(access))
+    throw new CommandError(
+      `The payments that ${name} exports is no PaymentsClient of this version.`,
+      EXAMPLE,
+    );
   if (!isJournal(journal))
     throw new CommandError(`The journal that ${name} exports is no journal of this package.`, EXAMPLE);
-  if (!payments.usesJournal(journal)) {
+  // A wrapper of a journal has its followUps.
+  if (access.journal?.followUps !== journal.followUps) {
     throw new CommandError(
       `The journal that ${name} exports is not the one that its payments use.`,
       'Give the client this journal, new PaymentsClient({ journal }), and export both.',
@@ -121,11 +127,13 @@ function readExports(loaded: object, name: string): Config {
   };
 }
 
-type Client = Pick<PaymentsClient, 'resolve' | 'usesJournal'>;
+/** By what it has: the module can load another copy of this package. */
+function isClient(value: unknown): value is Pick<PaymentsClient, 'resolve'> {
+  return typeof readProperty(value, 'resolve') === 'function';
+}
 
-/** By its methods: the module can load another copy of this package. */
-function isClient(value: unknown): value is Client {
-  return ['resolve', 'usesJournal'].every((name) => typeof readProperty(value, name) === 'function');
+function isAccess(value: unknown): value is FollowUpAccess {
+  return readProperty(value, 'version') === 1;
 }
 
 function isJournal(value: unknown): value is Journal {
@@ -133,6 +141,6 @@ function isJournal(value: unknown): value is Journal {
 }
 
 /** Returns a property of what others made. A getter can throw. */
-function readProperty(owner: unknown, name: string): unknown {
+function readProperty(owner: unknown, name: string | symbol): unknown {
   return isObject(owner) ? orUndefined((): unknown => Reflect.get(owner, name)) : undefined;
 }

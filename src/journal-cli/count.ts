@@ -9,6 +9,8 @@ const COUNT_TIMEOUT = 5 * 60_000;
 
 /** Counts the keys in each state. Returns whether one of them is unresolved. */
 export async function countKeys(journal: Journal, { json }: CountCommand, screen: Screen): Promise<boolean> {
+  // Any read shows soon whether the database is up.
+  await limitTime('The journal', () => journal.read('payment-journal'));
   const counts = await limitTime('The journal', () => journal.count(), { timeout: COUNT_TIMEOUT });
   const { unknown } = counts;
   if (json) {

@@ -119,12 +119,14 @@ export const fullEntry: JournalEntry = {
   followUp: {
     checks: 7,
     checkedAt: Date.parse('2026-11-22T05:20:00.000Z'),
-    overdueChecks: 2,
+    slowChecks: 2,
     notFoundSince: Date.parse('2026-11-22T05:19:00.000Z'),
+    notifiedAt: Date.parse('2026-11-22T05:18:00.000Z'),
     reported: ['overdue', 'gone'],
     final: { status: 'success', paid_at: '2026-11-22T05:13:00+00:00' },
     failures: 3,
     ended: 'given_up',
+    leaseExpired: true,
   },
 };
 
