@@ -8,6 +8,7 @@ import {
   type PaymentsClientOptions,
   PaymentsError,
 } from '../../../src/index.ts';
+import { API_KEY } from './api-key.ts';
 import { type LoggedCall, openCallLog, readCallLog } from './call-log.ts';
 import { ChargeKillSwitch } from './charge-kill-switch.ts';
 import { isRaced } from './journal-kinds.ts';
@@ -126,7 +127,7 @@ async function charge(
 /** Creates a client for one call, so that each event belongs to a call. */
 function createClient(call: string): PaymentsClient {
   const options: PaymentsClientOptions = {
-    apiKey: 'sk_test_crashproof',
+    apiKey: API_KEY,
     baseUrl: settings.baseUrl,
     timeout: settings.timeout,
     maxRetries: 1,
