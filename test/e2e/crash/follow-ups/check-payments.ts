@@ -111,9 +111,11 @@ function checkEntry(entry: JournalEntry, payment: PaymentEvidence, counts: Follo
   if (entry.state === 'unknown') {
     counts.unresolved++;
     if (!reasons.includes('unresolved')) found.push('unresolved, and onAttention was not called');
-    if (!entry.followUp?.reported.includes('unresolved')) found.push('unresolved, and not recorded as reported');
+    if (!entry.followUp?.reported.includes('unresolved'))
+      found.push('unresolved, and not recorded as reported');
   } else if (reasons.length > 0) found.push(`${entry.state}, and onAttention was called`);
-  if (reasons.some((reason) => reason !== 'unresolved')) found.push(`${entry.state}, and reported as ${reasons}`);
+  if (reasons.some((reason) => reason !== 'unresolved'))
+    found.push(`${entry.state}, and reported as ${reasons}`);
   return found;
 }
 
@@ -141,11 +143,10 @@ function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: F
   const found = [...gets.violations, ...checkReasons(entry, payment)];
   if (followUp.ended !== 'delivered' && called.every((reason) => reason === 'unresolved'))
     found.push('forgotten: neither is onFinal recorded as done, nor was onAttention called');
-  if (isFinal && followUp.ended !== 'delivered') found.push('the service said that it is final, and it is not delivered');
+  if (isFinal && followUp.ended !== 'delivered')
+    found.push('the service said that it is final, and it is not delivered');
   if (followUp.ended === 'delivered' && listCalls(ownEvents, 'onFinal').length === 0)
     found.push('recorded as delivered, and onFinal was not called');
-  for (const reason of new Set(called))
-    if (!followUp.reported.includes(reason)) found.push(`reported as ${reason}, and that is not recorded`);
   return [...found, ...checkFinalCalls(entry, payment)];
 }
 
@@ -159,7 +160,10 @@ function addGets(counts: FollowUpCounts, { extra, extraByKill, unexplained, earl
 const isFinalReading = (told: Get['told']) => told !== undefined && told !== 'not found' && told.isFinal;
 
 /** Each call of `onFinal` must say what the service has said before. */
-function checkFinalCalls({ reference }: JournalEntry, { ownEvents, ownGets, service }: PaymentEvidence): string[] {
+function checkFinalCalls(
+  { reference }: JournalEntry,
+  { ownEvents, ownGets, service }: PaymentEvidence,
+): string[] {
   const first = ownGets.find(({ told }) => isFinalReading(told));
   const told = first?.told;
   const life = reference === undefined ? undefined : service.lifeOf(reference);
@@ -232,9 +236,14 @@ function checkHandlerCalls(
       const isRecorded = after.some((logged) => logged.event === 'recorded' && logged.step === step);
       return isRecorded || !killed.has(call.generation);
     });
+    const last = group.at(-1);
+    if (last && !killed.has(last.generation) && !isFollowedBy(last, ownEvents, [step, 'failure']))
+      found.push(`${handler} (${reason}) was called, and that is not recorded`);
     counts.repeatedWithoutCause += withoutCause.length;
     if (withoutCause.length > 0)
-      found.push(`${handler} (${reason}) was called ${group.length} times, ${withoutCause.length} without a cause`);
+      found.push(
+        `${handler} (${reason}) was called ${group.length} times, ${withoutCause.length} without a cause`,
+      );
   }
   return found;
 }
@@ -254,4 +263,15 @@ function formatTimeline(entry: JournalEntry, { key, ownEvents, ownGets, service 
     .sort((one, other) => one.at - other.at)
     .map(({ at, text }) => `${at - entry.createdAt} ${text}`);
   return `  ${key}, ${life?.fate ?? entry.state}: ${steps.join('; ')}`;
+}
+
+/** Whether the process that made a call has recorded one of these steps since. */
+function isFollowedBy(call: LoggedEvent, events: readonly LoggedEvent[], steps: readonly string[]): boolean {
+  return events.some(
+    (logged) =>
+      logged.event === 'recorded' &&
+      steps.includes(logged.step) &&
+      logged.generation === call.generation &&
+      logged.at >= call.at,
+  );
 }

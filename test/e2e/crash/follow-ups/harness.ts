@@ -104,11 +104,15 @@ export async function runFollowUpProof(options: FollowUpRunOptions): Promise<Fol
     onRequest: (point, generation) => sweepers.onRequest(point, generation),
     onWebhook: (reference, at) => sweepers.send({ notify: reference }, at),
   });
-  const service = await startCrashService(seed, (point, generation) => chargers.onRequest(point, generation), {
-    weights: chargeWeights,
-    onCharge: verify.onCharge,
-    onVerify: verify.onVerify,
-  });
+  const service = await startCrashService(
+    seed,
+    (point, generation) => chargers.onRequest(point, generation),
+    {
+      weights: chargeWeights,
+      onCharge: verify.onCharge,
+      onVerify: verify.onVerify,
+    },
+  );
   try {
     await prepareJournal(kind, place);
     const context = { ...options, folder, place, baseUrl: service.baseUrl };
@@ -161,10 +165,7 @@ function createSweeperPool(
 }
 
 /** Runs until every payment has ended. Returns when the last sweepers were told to stop, in milliseconds since 1970. */
-async function runProcesses(
-  context: RunContext,
-  { chargers, sweepers, verify }: Processes,
-): Promise<number> {
+async function runProcesses(context: RunContext, { chargers, sweepers, verify }: Processes): Promise<number> {
   const { seed, kind, place, baseUrl, folder, keys, workers, timeout, polling, signal } = context;
   const common = { seed, kind, place, baseUrl, folder, lease: LEASE, timeout, polling };
   let isStopping = false;
@@ -210,11 +211,18 @@ const aroundCommit = (commit: () => void) => commit();
 
 async function hasEnded(journal: Journal, verify: VerifyService): Promise<boolean> {
   const final = new Set(
-    verify.gets.flatMap(({ reference, told }) => (told && told !== 'not found' && told.isFinal ? [reference] : [])),
+    verify.gets.flatMap(({ reference, told }) =>
+      told && told !== 'not found' && told.isFinal ? [reference] : [],
+    ),
   );
   for await (const { state, reference = '', followUp } of journal.list()) {
     if (state === 'not_sent' || state === 'rejected' || followUp?.ended) continue;
-    if (!followUp || followUp.failures !== undefined || followUp.reported.length === 0 || final.has(reference))
+    if (
+      !followUp ||
+      followUp.failures !== undefined ||
+      followUp.reported.length === 0 ||
+      final.has(reference)
+    )
       return false;
   }
   return true;

@@ -16,8 +16,8 @@ const sweepEventSchema = z.discriminatedUnion('event', [
     event: z.enum(['recorded', 'lost']),
     key: z.string(),
     step: z.enum(['check', 'final', 'end', 'attention', 'failure', 'heartbeat']),
-    /** How many checks the record counts now. */
-    checks: z.number(),
+    /** When the next step is due, in milliseconds. */
+    dueIn: z.nullable(z.number()),
   }),
   z.object({
     event: z.literal('onFinal'),
@@ -58,7 +58,11 @@ export function openSweepLog(folder: string, generation: number): (event: SweepE
 /** Returns all events in the order in which they were logged. */
 export function readSweepLog(folder: string): LoggedEvent[] {
   return readdirSync(folderOf(folder))
-    .flatMap((name) => readFileSync(join(folderOf(folder), name), 'utf8').split('\n').slice(0, -1))
+    .flatMap((name) =>
+      readFileSync(join(folderOf(folder), name), 'utf8')
+        .split('\n')
+        .slice(0, -1),
+    )
     .map((line) => loggedSchema.parse(JSON.parse(line)))
     .sort((one, other) => one.at - other.at);
 }

@@ -185,7 +185,13 @@ export class VerifyService {
   }
 }
 
-async function dribble(response: ServerResponse, status: number, text: string, time: number, tell: () => void) {
+async function dribble(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  time: number,
+  tell: () => void,
+) {
   response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
   const parts = 4;
   const size = Math.ceil(text.length / parts);

@@ -32,12 +32,12 @@ export function watchFollowUps(journal: Journal, { killSwitch, log, control }: W
         records.update(record, followUp, dueIn),
       );
       const event = updated ? 'recorded' : 'lost';
-      log({ event, key: record.key, step, checks: followUp.checks });
+      log({ event, key: record.key, step, dueIn });
       killSwitch.reach(`after ${step}`);
       return updated;
     },
-    async notify(record, notifiedAt, dueIn) {
-      const isNotified = await records.notify(record, notifiedAt, dueIn);
+    async notify(record, dueIn) {
+      const isNotified = await records.notify(record, dueIn);
       if (isNotified) log({ event: 'notified', key: record.key });
       return isNotified;
     },
@@ -58,7 +58,10 @@ function nameStep(before: FollowUp | undefined, after: FollowUp): Step {
 /** Takes the claim away: a payment that is claimed stays due, and a step is recorded over another process's. */
 function breakClaims(records: FollowUpRecords, control: Watch['control']): FollowUpRecords {
   if (control === undefined) return records;
-  const withoutLease = { ...records, claimDue: ({ limit }: { limit: number }) => records.claimDue({ limit, lease: 0 }) };
+  const withoutLease = {
+    ...records,
+    claimDue: ({ limit }: { limit: number }) => records.claimDue({ limit, lease: 0 }),
+  };
   if (control === 'no lease') return withoutLease;
   return {
     ...withoutLease,
