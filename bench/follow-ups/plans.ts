@@ -77,7 +77,7 @@ export function explainSqlite({ url, name }: StoreAddress): Plan[] {
     const rows = prepared.flatMap((each) => database.prepare(`EXPLAIN QUERY PLAN ${texts.get(each)}`).all());
     const scans = rows
       .map(({ detail }) => String(detail))
-      .filter((detail) => /^(?:SCAN|SEARCH) \w/.test(detail));
+      .filter((detail) => /^(?:SCAN|SEARCH) (?!CONSTANT)/.test(detail));
     const names = scans.map((detail) => / INDEX (?<index>\w+)/.exec(detail)?.groups?.index ?? detail);
     return { statement: `SQLite: ${statement}`, scans: listOnce(names) };
   };

@@ -1,3 +1,4 @@
+import { printTable, ratio } from '../table.ts';
 import { Child } from './child.ts';
 import { printProgress } from './progress.ts';
 import { FINAL_EVERY } from './schedule.ts';
@@ -104,3 +105,23 @@ export function takeBest(one: Rate | undefined, other: Rate): Rate {
     most: Math.max(one.most, other.most),
   };
 }
+
+type MeasuredRate = Contender & { rate: Rate | undefined };
+
+export function printRates(rows: readonly MeasuredRate[]): void {
+  const findByHand = (row: MeasuredRate) =>
+    rows.find(({ way, processes }) => way === 'by-hand' && processes === row.processes)?.rate;
+  const title = `All payments are due, and 1 of ${FINAL_EVERY} is final: checks a second, and CPU for each check`;
+  printTable(title, rows, [
+    ['', ({ name }) => name],
+    ['processes', ({ processes }) => String(processes)],
+    ['checks/s', ({ rate }) => rate?.checksPerSecond],
+    ['to by hand', (row) => ratio(row.rate?.checksPerSecond, findByHand(row)?.checksPerSecond)],
+    ['CPU us', ({ rate }) => rate?.cpu],
+    ['database CPU us', ({ rate }) => rate?.databaseCpu],
+    ['both, to by hand', (row) => ratio(sumCpu(row.rate), sumCpu(findByHand(row)))],
+    ['most for one payment', ({ rate }) => rate && String(rate.most)],
+  ]);
+}
+
+const sumCpu = (rate: Rate | undefined) => rate && rate.cpu + (rate.databaseCpu ?? 0);

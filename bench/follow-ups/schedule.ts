@@ -13,4 +13,4 @@ export const polling = {
 } as const satisfies PollingOptions;
 
 /** One payment in so many is final at its check: as many as the checks of the default schedule until the final status. */
-export const FINAL_EVERY = 7;
+export const FINAL_EVERY = 10;

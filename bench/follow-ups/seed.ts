@@ -9,10 +9,12 @@ import { sqliteJournal } from '../../src/journal/sqlite.ts';
 import { printProgress } from './progress.ts';
 import type { StoreAddress } from './stores.ts';
 
-/** Open payments: the first `due` of them are due now, and the others in half an hour. */
+/** Open payments: the first `due` of them are due now, and the others later. */
 export interface OpenPayments {
   count: number;
   due: number;
+  /** How many of the others become due in each second. @default none for half an hour */
+  duePerSecond?: number | undefined;
   baseUrl: string;
 }
 
@@ -58,7 +60,10 @@ async function readTemplate(baseUrl: string): Promise<string> {
 
 const TEMPLATE = 'TXN-TEMPLATE';
 
-function* createRecords(template: string, { count, due }: OpenPayments): Generator<SeedRecord[]> {
+function* createRecords(
+  template: string,
+  { count, due, duePerSecond }: OpenPayments,
+): Generator<SeedRecord[]> {
   const now = Date.now();
   const { createdAt: recordedAt } = JSON.parse(template);
   for (let first = 0; first < count; first += BATCH) {
@@ -71,7 +76,8 @@ function* createRecords(template: string, { count, due }: OpenPayments): Generat
         .replaceAll(TEMPLATE, reference)
         .replace(`"createdAt":${recordedAt}`, `"createdAt":${createdAt}`);
       const version = `${crypto.randomUUID()}.${crypto.randomUUID()}`;
-      const dueIn = number < due ? 0 : LATER + Math.round((LATER * number) / count);
+      const later = duePerSecond ? ((number - due) * 1_000) / duePerSecond : LATER + (LATER * number) / count;
+      const dueIn = number < due ? 0 : Math.round(later);
       return { key: `order-${number}/1`, version, text, createdAt, reference, dueIn };
     });
   }

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { serveParent } from './child.ts';
 
 /**
- * A service that returns the status of each payment at once, in a process of its own. It is on bare sockets, so that it takes
+ * A service that returns the status of each payment, in a process of its own. It is on bare sockets, so that it takes
  * little of the CPU that the measured processes share with it.
  */
 
@@ -10,6 +10,7 @@ import { serveParent } from './child.ts';
 let checks = new Uint8Array();
 let total = 0;
 let finalEvery = 0;
+let latency = 0;
 let watch = { total: Number.POSITIVE_INFINITY, resolve: () => {} };
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ';
@@ -24,7 +25,9 @@ const service = createServer((socket) => {
     if (!received.endsWith('\r\n\r\n')) return;
     const [, digits = ''] = REQUEST.exec(received) ?? [];
     received = '';
-    socket.write(respond(digits));
+    const response = respond(digits);
+    if (latency === 0) socket.write(response);
+    else setTimeout(() => socket.write(response), latency);
   });
 });
 
@@ -45,10 +48,11 @@ service.listen(0, '127.0.0.1', () => {
   serveParent({
     getPort: () => Object(service.address()).port,
     reset(value) {
-      const { payments, finalEvery: every } = Object(value);
+      const { payments, finalEvery: every, latency: milliseconds = 0 } = Object(value);
       checks = new Uint8Array(payments);
       total = 0;
       finalEvery = every;
+      latency = milliseconds;
     },
     /** Resolves once as many checks were made. */
     waitFor: (count) =>

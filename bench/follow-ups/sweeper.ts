@@ -27,6 +27,15 @@ export interface SweepMemory {
   checked: number;
 }
 
+/** What `run` needed while payments became due one by one. */
+export interface RunCost {
+  checks: number;
+  statements: Statements;
+  /** Microseconds of the process. */
+  cpu: number;
+  milliseconds: number;
+}
+
 /** Microseconds that each takes, as medians. */
 export interface StepTimes {
   /** Of a sweep in which nothing is due. */
@@ -65,6 +74,32 @@ serveParent({
     const { checked } = await followUps.sweep();
     clearInterval(sampler);
     return { heap: heap - before.heap, rss: rss - before.rss, checked };
+  },
+
+  async measureRun(value): Promise<RunCost> {
+    const { warmUp, duration } = Object(value);
+    await using store = await openStore(readStore(value), true);
+    let checks = 0;
+    const { followUps } = createSweeper(store, () => {
+      checks += 1;
+    });
+    const stop = new AbortController();
+    const ended = followUps.run({ signal: stop.signal });
+    await sleep(warmUp);
+    const before = { checks, ...store.statements, at: performance.now() };
+    const cpuBefore = process.cpuUsage();
+    await sleep(duration);
+    const { user, system } = process.cpuUsage(cpuBefore);
+    const { all, commits } = store.statements;
+    const cost = {
+      checks: checks - before.checks,
+      statements: { all: all - before.all, commits: commits - before.commits },
+      cpu: user + system,
+      milliseconds: performance.now() - before.at,
+    };
+    stop.abort();
+    await ended;
+    return cost;
   },
 
   async measureSteps(value): Promise<StepTimes> {
