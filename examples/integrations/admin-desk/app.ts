@@ -16,9 +16,11 @@ export function createApp(
   const login = createLogin({ ...options, secure: app.get('env') === 'production' });
   app.use(paths.admin, setSecurityHeaders, refuseOtherOrigins, login.readCookie);
   for (const path of [paths.style, paths.icon]) {
-    app.get(path, (_request, response) =>
-      response.sendFile(join(import.meta.dirname, path.slice(paths.admin.length))),
-    );
+    app.get(path, (_request, response) => {
+      // The browser keeps it, and asks whether it has changed.
+      response.set('cache-control', 'no-cache');
+      response.sendFile(join(import.meta.dirname, path.slice(paths.admin.length)));
+    });
   }
   app.use(login.router);
   app.use(createDesk({ ...options, findSession: login.findSession }));

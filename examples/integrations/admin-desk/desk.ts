@@ -8,8 +8,8 @@ import type { Session } from './login.ts';
 import { messagePage } from './message-page.ts';
 import { paths, pathToEntry } from './paths.ts';
 import { readText } from './read-text.ts';
+import { resolve } from './resolve.ts';
 import { readForm } from './resolve-form.ts';
-import { createResolve } from './resolver.ts';
 
 export interface DeskOptions {
   readonly payments: PaymentsClient;
@@ -27,7 +27,6 @@ const MAX_LISTED = 1_000;
 
 /** The admin pages on which a person finds and resolves unresolved keys. */
 export function createDesk({ payments, journal, findSession, findOrder }: DeskOptions): Router {
-  const resolve = createResolve(payments, journal);
   const router = Router();
 
   const send = (response: Response, status: number, page: { toString(): string }) => {
@@ -82,7 +81,9 @@ export function createDesk({ payments, journal, findSession, findOrder }: DeskOp
           messagePage('Not found', 'The journal has no such key or reference.', session.person),
         );
       }
-      await showEntry(response, session, 200, { entry, isJustResolved: readText(query, 'resolved') === '1' });
+      const isOwn = entry.resolutions.at(-1)?.by === session.person;
+      const isJustResolved = isOwn && readText(query, 'resolved') === '1';
+      await showEntry(response, session, 200, { entry, isJustResolved });
     }),
   );
 
@@ -99,7 +100,7 @@ export function createDesk({ payments, journal, findSession, findOrder }: DeskOp
         );
       }
       const form = readForm(body);
-      const result = await resolve(form, person);
+      const result = await resolve({ payments, journal }, form, person);
       if (result.state === 'not_found') {
         return send(
           response,

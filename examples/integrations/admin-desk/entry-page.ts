@@ -35,7 +35,7 @@ export interface EntryPage {
 
 export function entryPage(page: EntryPage, session: Session): Html {
   const { entry, refused, isJustResolved = false } = page;
-  const body = html`<h1>${renderCode(entry.key)}</h1>
+  const body = html`<h1 class="key">${renderCode(entry.key)}</h1>
 <p class="lead"><span class="badge ${entry.state}">${entry.state.replace('_', ' ')}</span> ${describeState(entry)}</p>
 ${isJustResolved ? html`<p class="done" role="status">The key is resolved. The history shows it, with your name.</p>` : ''}
 ${refused ? renderRefusal(refused) : ''}

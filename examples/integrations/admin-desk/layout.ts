@@ -47,7 +47,7 @@ export function renderTime(time: number): Html {
   const age = Date.now() - time;
   const [unit, length] = UNITS.find(([, milliseconds]) => age >= milliseconds) ?? ['second', 1_000];
   const ago = relative.format(-Math.max(0, Math.floor(age / length)), unit);
-  return html`<time datetime="${new Date(time).toISOString()}">${ago} <small>${exact.format(time)} UTC</small></time>`;
+  return html`<time datetime="${new Date(time).toISOString()}">${ago} <small>· ${exact.format(time)} UTC</small></time>`;
 }
 
 /** Renders text of unknown origin as code: it can be long, and cannot change the direction of the text around it. */

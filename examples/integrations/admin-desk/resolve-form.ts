@@ -33,6 +33,7 @@ export function readForm(body: unknown): ResolveForm {
 
 /** Returns the resolution, or what the person has to correct. */
 export function parseForm(form: ResolveForm, entry: JournalEntry): Resolution | { problem: string } {
+  if (!/^\d+$/.test(form.seen)) return { problem: 'The form is not complete. Open the page again.' };
   if (form.reason === '') return { problem: 'Write what you found, and where. It is kept for ever.' };
   if (form.reason.length > 1_000) return { problem: 'The reason can have 1,000 characters.' };
   return form.resolution === 'not_charged' ? parseNotCharged(form, entry) : parseCharged(form, entry);
