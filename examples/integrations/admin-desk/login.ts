@@ -79,8 +79,9 @@ function findNext(fields: unknown): string {
   const next = readText(fields, 'next');
   const base = 'http://admin.invalid';
   if (!URL.canParse(next, base)) return paths.keys;
-  const { origin, pathname, search } = new URL(next, base);
-  return origin === base && `${pathname}/`.startsWith(`${paths.keys}/`) ? pathname + search : paths.keys;
+  // Whatever the host is, only the path counts.
+  const { pathname, search } = new URL(next, base);
+  return `${pathname}/`.startsWith(`${paths.keys}/`) ? pathname + search : paths.keys;
 }
 
 const derive = promisify<string, string, number, Buffer>(scrypt);

@@ -333,15 +333,18 @@ describe('The admin desk', () => {
   it('pages a long list, oldest first', async () => {
     const { kofi, leaveUnresolved } = await start();
     for (let count = 1; count <= 42; count++) await leaveUnresolved(`order-${count}/1`);
-    const keysOn = async (page: number) => {
+    const read = async (page: number, pattern: RegExp) => {
       const text = await (await kofi.get(`/admin/keys?page=${page}`)).text();
-      return [...text.matchAll(/<bdi>([^<]+)<\/bdi>/g)].map(([, key]) => key);
+      return [...text.matchAll(pattern)].map(([, found]) => found);
     };
+    const keysOn = (page: number) => read(page, /<bdi>([^<]+)<\/bdi>/g);
+    const linksOn = (page: number) => read(page, /href="\/admin\/keys\?page=(\d+)"/g);
     expect(await keysOn(1)).toEqual([KEY, 'order-1042/1', 'order-1043/1', ...range(1, 17)]);
     expect(await keysOn(2)).toEqual(range(18, 37));
     expect(await keysOn(3)).toEqual(range(38, 42));
     expect(await keysOn(4)).toEqual([]);
     expect(await keysOn(-1)).toEqual(await keysOn(1));
+    expect([await linksOn(1), await linksOn(2), await linksOn(3)]).toEqual([['2'], ['1', '3'], ['2']]);
   });
 });
 
