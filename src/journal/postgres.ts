@@ -146,8 +146,8 @@ function toStoredRecord(row: unknown): StoredRecord {
 }
 
 function toListedRecord(row: unknown): ListedRecord {
-  const { key, created_at } = Object(row);
-  return { ...toStoredRecord(row), key: String(key), createdAt: Number(created_at) };
+  const { key, created } = Object(row);
+  return { ...toStoredRecord(row), key: String(key), createdAt: Number(created) };
 }
 
 /** PostgreSQL's codes for a column and for a table that does not exist. */

@@ -95,7 +95,7 @@ redis.call('PERSIST', KEYS[1])
 return 1`;
 
 /** How many keys of Redis one step of the search looks at. */
-const SEARCH_STEP = 500;
+const SEARCH_STEP = 100;
 
 /** The shortest and the longest time between two searches, in milliseconds: a minute, and a day. */
 const MIN_SEARCH_PAUSE = 60_000;

@@ -137,8 +137,8 @@ function toStoredRecord(row: unknown, now: number): StoredRecord {
 }
 
 function toListedRecord(row: unknown, now: number): ListedRecord {
-  const { key, created_at } = toFields(row);
-  return { ...toStoredRecord(row, now), key: String(key), createdAt: Number(created_at) };
+  const { key, created } = toFields(row);
+  return { ...toStoredRecord(row, now), key: String(key), createdAt: Number(created) };
 }
 
 function toFields(row: unknown): Record<string, unknown> {

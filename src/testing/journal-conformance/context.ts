@@ -2,6 +2,7 @@ import { JournalError } from '../../errors.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
+import type { ResolutionNote } from '../../journal/resolution.ts';
 
 /** A handle on the storage, alone or with a function that closes it. */
 export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
@@ -31,6 +32,7 @@ export class ConformanceContext {
   readonly #id = crypto.randomUUID();
   readonly #closers: (() => unknown)[] = [];
   #keys = 0;
+  #references = 0;
 
   constructor(open: OpenJournal) {
     this.#open = open;
@@ -57,6 +59,12 @@ export class ConformanceContext {
     return Array.from({ length: count }, () => this.newKey());
   }
 
+  /** Returns a reference that no key has. A reference belongs to one key for ever. */
+  newReference(): string {
+    this.#references++;
+    return `TXN-${this.#id}-${this.#references}`;
+  }
+
   async closeAll(): Promise<void> {
     for (const close of this.#closers.splice(0)) await close();
   }
@@ -68,12 +76,16 @@ export const charge: ChargeIntent = {
   fingerprint: 'fingerprint-of-the-charge',
   amount: '25.50',
   currency: 'GHS',
+  network: 'MTN',
 };
 export const otherInput: ChargeIntent = {
   ...charge,
   fingerprint: 'fingerprint-of-other-input',
   amount: '40.00',
 };
+
+/** Who resolves a key, and why. */
+export const note: ResolutionNote = { by: 'kofi@shop.example', reason: 'found on the dashboard' };
 
 export function assert(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message);

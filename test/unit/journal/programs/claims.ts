@@ -3,8 +3,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 
-const [, , file = '', name = '', count = '0'] = process.argv;
-const journal = sqliteJournal(new DatabaseSync(file), { lease: 600_000 });
+const [, , file = '', name = '', count = '0', table] = process.argv;
+const journal = sqliteJournal(new DatabaseSync(file), { lease: 600_000, table });
 const intent = {
   operation: 'chargeMobileMoney',
   service: 'digest-of-the-service',
