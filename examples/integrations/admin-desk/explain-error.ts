@@ -52,10 +52,10 @@ function explainJournalError(error: JournalError, { inProgress }: JournalEntry):
   if (inProgress) {
     return { status: 409, text: 'A process is charging under this key now. Wait some seconds, then reload.' };
   }
-  if (error.retryable) {
+  if (error.cause !== undefined) {
     return { status: 503, text: "The shop's database could not be reached. Try again in a minute." };
   }
-  // Another key has the reference, or the service itself returned a result: the message says which.
+  // What is recorded speaks against it, such as another key with the reference: the message says what.
   return { status: 409, text: error.message };
 }
 

@@ -19,7 +19,7 @@ export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
 }
 
 function toMarkup(value: Value): string {
-  if (typeof value === 'string') return value || escapeHtml(value);
+  if (typeof value === 'string') return escapeHtml(value);
   return typeof value === 'object' && !(value instanceof Html) ? value.join('') : String(value);
 }
 

@@ -1,5 +1,5 @@
 import { type JournalStore, memoryJournal, memoryStore } from 'payment-collection-client/journal';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AMA, KOFI, Member, NOTE, PASSWORD, SECRET, startDesk } from './admin-desk-scene.ts';
 
 const KEY = 'order-1041/1';
@@ -88,6 +88,47 @@ describe('The admin desk', () => {
     expect(response.status).toBe(503);
     expect(await response.text()).toContain(text);
     expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
+  });
+
+  it('changes nothing if the database is down', async () => {
+    const store = memoryStore();
+    let isDown = false;
+    const write: JournalStore['write'] = (key, change) =>
+      isDown ? Promise.reject(new Error('ECONNREFUSED 10.0.0.7')) : store.write(key, change);
+    const { journal, kofi } = await start({ store: { ...store, write } });
+    isDown = true;
+    const response = await kofi.resolve(KEY, notCharged);
+    expect(response.status).toBe(503);
+    const text = await response.text();
+    expect(text).toContain('database could not be reached');
+    expect(text).not.toContain('10.0.0.7');
+    expect(await journal.read(KEY)).toMatchObject({ state: 'unknown', resolutions: [] });
+  });
+
+  it('tells which other charge might own the transaction', async () => {
+    const store = memoryStore();
+    const { journal, kofi, findReference } = await start({ store });
+    const found = await journal.read(KEY);
+    if (!found) throw new Error('There is no such key.');
+    const { service, operation, amount, currency } = found;
+    const other = memoryJournal({ store, lease: 60_000 });
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 10_000);
+    const claimed = await other.claim('order-98/1', {
+      operation,
+      service,
+      amount,
+      currency,
+      fingerprint: 'x',
+    });
+    clock.mockRestore();
+    if (claimed.state !== 'claimed') throw new Error('The key could not be claimed.');
+    await other.renew(claimed.claim);
+    const desk = await kofi.resolve(KEY, {
+      resolution: 'charged',
+      reference: findReference('ama@example.com'),
+    });
+    expect(desk.status).toBe(409);
+    expect(await desk.text()).toContain('is being charged with the same amount');
   });
 
   it('tells the second of two persons who resolved the key', async () => {
