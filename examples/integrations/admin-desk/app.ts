@@ -27,9 +27,15 @@ export function createApp(
   app.get('/', (_request, response) => response.redirect(303, paths.keys));
 
   const onError: ErrorRequestHandler = (error, _request, response, next) => {
-    if (!(error instanceof JournalError)) return next(error);
-    const text = "The shop's database could not be read. Try again in a minute.";
-    response.status(503).send(String(messagePage('Not available', text)));
+    if (response.headersSent) return next(error);
+    if (error instanceof JournalError) {
+      const text = "The shop's database could not be read. Try again in a minute.";
+      return response.status(503).send(String(messagePage('Not available', text)));
+    }
+    // The staff sees no details: they are for an engineer.
+    console.error(error);
+    const text = 'Something failed. Open the key again to see what is recorded.';
+    response.status(500).send(String(messagePage('Error', text)));
   };
   app.use(onError);
   return app;

@@ -48,6 +48,7 @@ describe.skipIf(isChromiumMissing)('The admin desk in Chromium', () => {
     await page.getByText('The key is resolved').waitFor();
     await page.getByText(/^paid at \d{4}-/).waitFor();
     await page.getByText('By the amount and the phone <b>at 03:10</b>').waitFor();
+    expect(await form.isVisible()).toBe(false);
     expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [{ by: KOFI }] });
     await page.getByRole('link', { name: 'Unresolved keys' }).click();
     await page.getByRole('heading', { name: 'Unresolved keys 2' }).waitFor();

@@ -365,6 +365,16 @@ describe('The admin desk', () => {
     expect(await entry.text()).not.toContain('database is down');
   });
 
+  it('shows no details of an error that nobody expected', async () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue();
+    const { journal, kofi } = await start();
+    vi.spyOn(journal, 'read').mockRejectedValue(new TypeError('secret detail'));
+    const response = await kofi.get('/admin/keys/entry?key=order-1041%2F1');
+    expect(response.status).toBe(500);
+    expect(await response.text()).not.toContain('detail');
+    expect(log).toHaveBeenCalledOnce();
+  });
+
   it('says that all is resolved once it is', async () => {
     const { journal, kofi } = await start();
     for (const key of [KEY, 'order-1042/1', 'order-1043/1']) await journal.resolve(key, 'not_charged', NOTE);
