@@ -35,6 +35,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['unexpected_response', 'The response could not be read'],
   ['transaction_mismatch', 'The response was about another amount or currency'],
   ['outcome_unknown', 'The call was ended before the response came'],
+  ['closed', 'The shop was shut down before the response came'],
 ]);
 
 export type EntryResolution = JournalEntry['resolutions'][number];

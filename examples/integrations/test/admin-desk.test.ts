@@ -1,5 +1,5 @@
 import { type JournalStore, memoryJournal, memoryStore } from 'payment-collection-client/journal';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AMA, KOFI, Member, NOTE, PASSWORD, SECRET, startDesk } from './admin-desk-scene.ts';
 
 const KEY = 'order-1041/1';
@@ -169,6 +169,21 @@ describe('The admin desk', () => {
     expect((await journal.read(KEY))?.resolutions).toHaveLength(2);
   });
 
+  it('asks for the checkout page of a payment that has one', async () => {
+    const { sandbox, journal, payments, kofi } = await start();
+    sandbox.fault('initialize', { kind: 'responseLost' });
+    const input = { amount: '5.00', customer_email: 'esi@example.com' };
+    await payments.initialize(input, { idempotencyKey: 'basket-7' }).catch(() => undefined);
+    const { reference } = sandbox.transactions.find(({ amount }) => amount === '5.00') ?? { reference: '' };
+    const found = { resolution: 'charged', reference };
+    const refused = await kofi.resolve('basket-7', found);
+    expect(refused.status).toBe(422);
+    expect(await refused.text()).toContain('name="checkout_url"');
+    const checkout_url = `${sandbox.url}/checkout/${reference}`;
+    expect((await kofi.resolve('basket-7', { ...found, checkout_url })).status).toBe(303);
+    expect(await journal.read('basket-7')).toMatchObject({ state: 'completed', reference });
+  });
+
   it('offers no form for a charge that the service itself returned', async () => {
     const { kofi } = await start();
     const page = await (await kofi.get('/admin/keys/entry?key=order-1040%2F1')).text();
@@ -278,6 +293,13 @@ describe('The admin desk', () => {
     const [cookie = ''] = response.headers.getSetCookie();
     expect(cookie).toMatch(/^admin_session=s%3A[\w-]{43}\.[\w%]+; /);
     for (const part of ['HttpOnly', 'SameSite=Lax', 'Path=/admin']) expect(cookie).toContain(part);
+  });
+
+  it('sends its cookie over https only, in production', async () => {
+    vi.stubEnv('NODE_ENV', 'production');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { url } = await startDesk();
+    expect((await new Member(url).logIn(KOFI)).headers.getSetCookie().join()).toContain('; Secure');
   });
 
   it('permits no script, no frame and no cache', async () => {
