@@ -122,18 +122,16 @@ function updateOwned(
 ): Promise<string | null> {
   const owner = ownerOf(claimed);
   let expected = claimed;
-  let written = record;
   return retryCas(async () => {
     const version = newVersion(owner);
-    if (await records.write(key, written, { expected, version, mustCommit: true, dueIn })) return version;
+    if (await records.write(key, record, { expected, version, mustCommit: true, dueIn })) return version;
     const found = await records.read(key);
     if (!found || ownerOf(found.version) !== owner) return null;
-    const { state, followUp } = found.record;
+    const { state } = found.record;
     if (found.version === version || (state !== 'begun' && state === record.state)) return found.version;
     if (state !== 'begun') return null;
-    expected = found.version;
     // A follow-up has reported that the lease had expired. This process is still there.
-    if (followUp) written = { ...record, followUp: { ...followUp, leaseExpired: undefined } };
+    expected = found.version;
     return undefined;
   });
 }

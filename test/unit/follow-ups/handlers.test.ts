@@ -191,7 +191,7 @@ describe('a slow handler', () => {
     vi.spyOn(dying.journal.followUps, 'claimDue').mockImplementation(async (claim) =>
       isAlive ? claimDue(claim) : new Promise(() => {}),
     );
-    dying.sweep();
+    dying.sweep().catch(() => {});
     await pass(SECOND);
     isAlive = false;
     const next = shop.start({ onFinal: () => calls.push('next') });

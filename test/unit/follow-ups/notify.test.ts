@@ -166,7 +166,11 @@ test('does not call onFinal again', async () => {
   await pass(8 * SECOND);
   const sweeping = followUps.sweep();
   await pass(SECOND);
-  const other = shop.start({ onFinal: () => void (calls += 1) });
+  const other = shop.start({
+    onFinal() {
+      calls += 1;
+    },
+  });
   await finish(other.notify(reference));
   await sweepFor(10 * SECOND, other);
   expect(calls).toBe(1);
