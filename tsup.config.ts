@@ -10,6 +10,7 @@ const sandbox = { entry: { sandbox: 'src/sandbox/index.ts' } };
 const others = {
   entry: {
     index: 'src/index.ts',
+    'follow-ups': 'src/follow-ups/index.ts',
     journal: 'src/journal/index.ts',
     'journal-sqlite': 'src/journal/sqlite.ts',
     'journal-postgres': 'src/journal/postgres.ts',

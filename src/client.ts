@@ -24,6 +24,7 @@ import type {
   WaitOptions,
 } from './options.ts';
 import { type CheckResult, toCheckResult } from './polling/check.ts';
+import { createFollowUpAccess, FOLLOW_UP_ACCESS } from './polling/follow-up-access.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { resolveWait } from './polling/resolve-wait.ts';
@@ -306,7 +307,14 @@ export class PaymentsClient {
     const inspect = function (this: PaymentsClient) {
       return `PaymentsClient ${JSON.stringify(this)}`;
     };
-    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspect });
+    const getAccess = function (this: PaymentsClient) {
+      return createFollowUpAccess(this.#options, this.#poller, this.#closing.signal);
+    };
+    // By a symbol that is not part of the types: it is for `./follow-ups` alone.
+    Object.defineProperties(this.prototype, {
+      [Symbol.for('nodejs.util.inspect.custom')]: { value: inspect },
+      [FOLLOW_UP_ACCESS]: { get: getAccess },
+    });
   }
 
   async #create<Input, Request extends CreateRequest, Result extends AnyTransaction>(

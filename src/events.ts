@@ -119,6 +119,45 @@ export interface JournalWarningEvent {
   message: string;
 }
 
+/** Why a payment needs a person: see `onAttention` of `payment-collection-client/follow-ups`. */
+export type AttentionReason = 'unresolved' | 'overdue' | 'mismatch' | 'gone';
+
+/** A step of the follow-up of a payment, by `payment-collection-client/follow-ups`. */
+export interface FollowUpEvent {
+  type: 'follow_up';
+  /**
+   * - `final`: a check returned the final status.
+   * - `delivered`: `onFinal` succeeded, and that is recorded.
+   * - `attention`: a person is needed, and `onAttention` is about to be called.
+   * - `handler_failed`: `onFinal` or `onAttention` threw `error`. It is called again.
+   * - `given_up`: nothing was final for 7 days after the deadline. There are no more checks.
+   * - `failed`: a step failed with `error`. It is tried again.
+   * - `unreadable`: the record of the key cannot be read. A newer version of this package might have written it.
+   * - `paused`: `run` failed with `error`, and goes on after `delay`.
+   */
+  result:
+    | 'final'
+    | 'delivered'
+    | 'attention'
+    | 'handler_failed'
+    | 'given_up'
+    | 'failed'
+    | 'unreadable'
+    | 'paused';
+  /** As it was given, with phone numbers and emails redacted. */
+  idempotencyKey?: string;
+  /** The transaction, if it is known. */
+  reference?: string;
+  /** The final status. */
+  status?: string;
+  /** Why a person is needed. */
+  reason?: AttentionReason;
+  /** Name and message of the error, without secrets. */
+  error?: string;
+  /** The pause in milliseconds. */
+  delay?: number;
+}
+
 /** What `onEvent` gets: enough for logs, metrics or spans. It never holds an API key, a phone number or an email. */
 export type PaymentsEvent =
   | RequestEvent
@@ -128,19 +167,23 @@ export type PaymentsEvent =
   | WaitEvent
   | JournalEvent
   | ResolvedEvent
+  | FollowUpEvent
   | JournalWarningEvent;
 
 /** Where log lines go: `console` or a pino logger, for example. Each line is one string. */
 export interface Logger {
   /** Takes requests, responses and polls without an error. */
   debug(line: string): void;
-  /** Takes waits that ended with a final status, replays of an `idempotencyKey`, and resolved keys. */
+  /**
+   * Takes waits and follow-ups that ended with a final status, replays of an `idempotencyKey`, and resolved keys.
+   */
   info(line: string): void;
   /**
-   * Takes errors, retries, waits that ended without a final status, unresolved keys, and a journal that can lose records.
+   * Takes errors, retries, waits that ended without a final status, unresolved keys, follow-ups that need a person, and a
+   * journal that can lose records.
    */
   warn(line: string): void;
-  /** Takes charges whose result could not be recorded. */
+  /** Takes charges whose result could not be recorded, handlers of follow-ups that failed, and follow-ups that paused. */
   error(line: string): void;
 }
 
@@ -172,6 +215,7 @@ function pickLevel(event: PaymentsEvent): keyof Logger {
   if (event.type === 'wait') return event.result === 'final' ? 'info' : 'warn';
   if (event.type === 'resolved') return 'info';
   if (event.type === 'journal') return JOURNAL_LEVELS[event.result];
+  if (event.type === 'follow_up') return FOLLOW_UP_LEVELS[event.result];
   if (event.type === 'retry' || event.type === 'journal_warning') return 'warn';
   return 'error' in event ? 'warn' : 'debug';
 }
@@ -184,12 +228,23 @@ const JOURNAL_LEVELS = {
   not_recorded: 'error',
 } as const satisfies Record<JournalEvent['result'], keyof Logger>;
 
+const FOLLOW_UP_LEVELS = {
+  final: 'debug',
+  delivered: 'info',
+  attention: 'warn',
+  handler_failed: 'error',
+  given_up: 'warn',
+  failed: 'warn',
+  unreadable: 'warn',
+  paused: 'error',
+} as const satisfies Record<FollowUpEvent['result'], keyof Logger>;
+
 /** `payments: verify TXN-8f2c61d0, attempt 1: response 200 after 87 ms, request id …` */
 function formatLine(event: PaymentsEvent): string {
   if (event.type === 'journal_warning') return `payments: ${event.message}`;
   const { reference } = event;
-  const subject =
-    'operation' in event ? [event.operation, reference].filter(Boolean).join(' ') : `wait ${reference}`;
+  const action = 'operation' in event ? event.operation : event.type === 'follow_up' ? 'follow-up' : 'wait';
+  const subject = [action, reference].filter(Boolean).join(' ');
   return `payments: ${subject}, ${describeEvent(event)}`;
 }
 
@@ -216,7 +271,20 @@ function describeEvent(event: Exclude<PaymentsEvent, JournalWarningEvent>): stri
       return `resolved as ${event.result.replace('_', ' ')} by ${event.by}, key ${JSON.stringify(event.idempotencyKey)}`;
     case 'journal':
       return `journal: ${event.result.replace('_', ' ')}, key ${JSON.stringify(event.idempotencyKey)}`;
+    case 'follow_up':
+      return describeFollowUp(event);
   }
+}
+
+function describeFollowUp({ result, reason, status, error, delay, idempotencyKey }: FollowUpEvent): string {
+  const facts = reason ?? status;
+  const parts = [
+    facts === undefined ? result.replace('_', ' ') : `${result.replace('_', ' ')} (${facts})`,
+    error,
+    delay === undefined ? undefined : `next in ${delay} ms`,
+    idempotencyKey === undefined ? undefined : `key ${JSON.stringify(idempotencyKey)}`,
+  ];
+  return parts.filter((part) => part !== undefined).join(', ');
 }
 
 function formatError(error: string | undefined): string {

@@ -64,6 +64,8 @@ export {
   WaitTimeoutError,
 } from './errors.ts';
 export type {
+  AttentionReason,
+  FollowUpEvent,
   JournalEvent,
   JournalWarningEvent,
   Logger,

@@ -34,7 +34,7 @@ export interface KeyedCall<Input, Request extends CreateRequest, Result extends 
   resolveApiKey(signal: AbortSignal): Promise<string>;
   /** Returns the `X-Request-Id` of the first attempt. */
   createRequestId(): string;
-  /** After how many milliseconds a follow-up checks the payment for the first time. */
+  /** How long after the claim a follow-up checks the payment for the first time, in milliseconds. */
   readonly firstCheckIn: number;
   /** Sends the request, with the client's retries. */
   send(given: SendOptions): Promise<{ result: Result; redact: () => Redact }>;

@@ -18,7 +18,7 @@ import {
 import { createRecords, type Records, retryCas } from './records.ts';
 import { resolveKey } from './resolve-key.ts';
 import { createServiceGuard } from './service-guard.ts';
-import type { JournalStore } from './store.ts';
+import { type JournalStore, MAX_DUE_IN } from './store.ts';
 
 /** What every journal takes. */
 export interface JournalOptions {
@@ -132,8 +132,8 @@ function updateOwned(
     if (found.version === version || (state !== 'begun' && state === record.state)) return found.version;
     if (state !== 'begun') return null;
     expected = found.version;
-    // A follow-up has reported that the lease had expired.
-    if (followUp) written = { ...record, followUp };
+    // A follow-up has reported that the lease had expired. This process is still there.
+    if (followUp) written = { ...record, followUp: { ...followUp, leaseExpired: undefined } };
     return undefined;
   });
 }
@@ -165,7 +165,10 @@ function completedRecord(
   switch (completion.state) {
     case 'completed': {
       const { state, result, firstCheckIn = 0 } = completion;
-      return { record: { ...base, state, result }, dueIn: firstCheckIn };
+      const delay = base.createdAt + firstCheckIn - Date.now();
+      // A clock that was set back must not make it later.
+      const dueIn = Math.max(0, Math.min(delay, firstCheckIn, MAX_DUE_IN));
+      return { record: { ...base, state, result }, dueIn };
     }
     case 'unknown': {
       const { state, reference, error } = completion;

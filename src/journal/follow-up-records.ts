@@ -1,7 +1,17 @@
 import type { FollowUpRecord, FollowUpRecords } from './journal.ts';
 import { listPage, missingMethodError, toEntry } from './list.ts';
-import { type JournalRecord, newVersion, ownerOf, referenceOf, toStoreError } from './record.ts';
-import { type KeyedRecord, parseListed, type Records } from './records.ts';
+import {
+  type FollowUp,
+  type JournalRecord,
+  newVersion,
+  ownerOf,
+  referenceOf,
+  toStoreError,
+} from './record.ts';
+import { type KeyedRecord, parseListed, type Records, retryCas } from './records.ts';
+
+/** The follow-up before its first step. */
+export const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
 
 /** How many keys of one transaction are looked at: more than one is wrong already. */
 const MAX_KEYS_OF_REFERENCE = 10;
@@ -22,7 +32,8 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
       const listed = await store.claimDue(claim).catch((error: unknown) => {
         throw toStoreError('read', error);
       });
-      return parseListed(listed).found.map(toFollowUpRecord);
+      const { found, unreadable } = parseListed(listed);
+      return { records: found.map(toFollowUpRecord), unreadable };
     },
 
     async countDue() {
@@ -36,15 +47,37 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
       const limit = MAX_KEYS_OF_REFERENCE;
       const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit } as const;
       const { found } = parseListed(await listPage(store, query));
-      return found.filter(({ record }) => referenceOf(record) === reference).map(toFollowUpRecord);
+      const isNamed = ({ record }: KeyedRecord) =>
+        referenceOf(record)?.toLowerCase() === reference.toLowerCase();
+      return found.filter(isNamed).map(toFollowUpRecord);
     },
 
-    async update({ key, version: expected, record, entry }, followUp, dueIn) {
-      const changed: JournalRecord = { ...record, followUp };
-      // The process of a claim recognises its own writes by their owner: this one must not end its claim.
-      const version = newVersion(record.state === 'begun' ? ownerOf(expected) : crypto.randomUUID());
-      if (!(await records.write(key, changed, { expected, version, mustCommit: false, dueIn }))) return null;
-      return { key, version, record: changed, entry: { ...entry, followUp, updatedAt: Date.now() } };
+    async update({ key, version: claimed, record, entry }, given, dueIn) {
+      const isBegun = record.state === 'begun';
+      let followUp = isBegun ? { ...given, leaseExpired: true as const } : given;
+      let expected = claimed;
+      return await retryCas(async () => {
+        const changed: JournalRecord = { ...record, followUp };
+        // The process of a claim recognises its own writes by their owner: this one must not end its claim.
+        const version = newVersion(isBegun ? ownerOf(expected) : crypto.randomUUID());
+        if (await records.write(key, changed, { expected, version, mustCommit: false, dueIn }))
+          return { key, version, record: changed, entry: { ...entry, followUp, updatedAt: Date.now() } };
+        const found = await records.read(key);
+        // Only a notification keeps the owner of a completed record.
+        const isNotified =
+          found?.record.state === 'completed' && ownerOf(found.version) === ownerOf(expected);
+        if (!isNotified || record.state !== 'completed' || found.version === expected) return null;
+        expected = found.version;
+        followUp = { ...followUp, notifiedAt: found.record.followUp?.notifiedAt };
+        return undefined;
+      });
+    },
+
+    async notify({ key, version: expected, record }, notifiedAt, dueIn) {
+      const followUp = { ...(record.followUp ?? NO_FOLLOW_UP), notifiedAt };
+      const version = newVersion(ownerOf(expected));
+      const write = { expected, version, mustCommit: false, dueIn };
+      return await records.write(key, { ...record, followUp }, write);
     },
   };
 }

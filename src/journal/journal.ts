@@ -138,17 +138,23 @@ export interface JournalEntry {
 /** The records that are due for a follow-up. It is opaque: `createFollowUps` uses it. */
 export interface FollowUpRecords {
   readonly version: 1;
-  /** @internal Returns due records, and makes each due again after `lease` milliseconds. Unreadable ones are left out. */
-  claimDue(claim: { limit: number; lease: number }): Promise<FollowUpRecord[]>;
+  /** @internal Returns due records, and the keys of those that cannot be read. Each is due again after `lease` ms. */
+  claimDue(claim: {
+    limit: number;
+    lease: number;
+  }): Promise<{ records: FollowUpRecord[]; unreadable: string[] }>;
   /** @internal */
   countDue(): Promise<{ due: number; nextIn: number | null }>;
-  /** @internal Returns the records that name a transaction. */
+  /** @internal Returns the records that name a transaction, in upper or lower case. */
   find(reference: string): Promise<FollowUpRecord[]>;
   /**
    * @internal Records a step, and when the next one is due (`null`: never). Returns the record as it is now, or `null` if
-   * it was changed meanwhile: it has another state or result, or another process recorded a step.
+   * it was changed meanwhile: it has another state or result, or another process recorded a step. A notification is no
+   * step: it is kept.
    */
   update(record: FollowUpRecord, followUp: FollowUp, dueIn: number | null): Promise<FollowUpRecord | null>;
+  /** @internal Makes a completed record due in `dueIn` milliseconds, once `notifiedAt`. `false` if it was changed meanwhile. */
+  notify(record: FollowUpRecord, notifiedAt: number, dueIn: number): Promise<boolean>;
 }
 
 /** @internal A record that a follow-up is about. */

@@ -53,7 +53,8 @@ function listStored(
   return mergeByAge(states.map((value) => readPages(store, 'state', value)));
 }
 
-async function* readPages(
+/** Yields the records with one value of a field, oldest first. */
+export async function* readPages(
   store: JournalStore,
   by: ListQuery['by'],
   value: string,

@@ -24,10 +24,12 @@ const followUpSchema = z.object({
   checks: z.number(),
   /** When the last one was made, in milliseconds since 1970. */
   checkedAt: z.optional(z.number()),
-  /** How many of them were made after the deadline. */
-  overdueChecks: z.optional(z.number()),
+  /** How many of the latest ones were planned at the slow pauses: after the deadline, or after a mismatch or a 404. */
+  slowChecks: z.optional(z.number()),
   /** Since when every check was a 404, in milliseconds since 1970. */
   notFoundSince: z.optional(z.number()),
+  /** When the latest check that a notification asked for is due, in milliseconds since 1970. */
+  notifiedAt: z.optional(z.number()),
   /** The reasons that `onAttention` was called for. */
   reported: z.array(z.string()),
   /** The final status, once a check has returned it. */
@@ -36,6 +38,8 @@ const followUpSchema = z.object({
   failures: z.optional(z.number()),
   /** Why there is no further step: `onFinal` succeeded, or nothing was final for a week after the deadline. */
   ended: z.optional(z.enum(['delivered', 'given_up'])),
+  /** Whether the lease of the key's claim had expired when this was written. The write is no heartbeat then. */
+  leaseExpired: z.optional(z.literal(true)),
 });
 
 /** What every record of a key holds. No API key, phone number or email of a customer is in it. */
@@ -124,7 +128,7 @@ export type Completion =
   | {
       state: 'completed';
       result: { reference: string };
-      /** After how many milliseconds a follow-up checks the payment for the first time. @default 0 */
+      /** How long after `createdAt` a follow-up checks the payment for the first time, in milliseconds. @default 0 */
       firstCheckIn?: number | undefined;
     }
   | { state: 'not_sent' | 'rejected'; error?: RecordedError | undefined }
@@ -213,9 +217,10 @@ export async function writeRecord(
   return writeText(store, key, { expected, version, text, ttl, mustCommit, index, dueIn });
 }
 
-/** What a person resolved is kept for ever, and so is a key that nobody has resolved. */
-function canExpire({ state, resolutions }: JournalRecord): boolean {
-  return state !== 'begun' && state !== 'unknown' && resolutions.length === 0;
+/** What a person resolved is kept for ever, and so is a key that nobody has resolved, and an unfinished follow-up. */
+function canExpire({ state, resolutions, followUp }: JournalRecord): boolean {
+  const isFollowedUp = followUp !== undefined && followUp.ended === undefined;
+  return state !== 'begun' && state !== 'unknown' && resolutions.length === 0 && !isFollowedUp;
 }
 
 /** Returns the transaction that a record names. */

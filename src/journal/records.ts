@@ -26,7 +26,8 @@ export function createRecords(
     store,
     read: (key) => readRecord(store, key),
     write: (key, record, write) => writeRecord(store, key, record, { ...write, retention }),
-    isInProgress: ({ record, age }) => record.state === 'begun' && age < lease,
+    isInProgress: ({ record, age }) =>
+      record.state === 'begun' && age < lease && record.followUp?.leaseExpired !== true,
   };
 }
 

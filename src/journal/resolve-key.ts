@@ -8,10 +8,11 @@ import * as z from 'zod/mini';
 import { JournalError, quoteKey } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { parseJson } from '../untrusted.ts';
-import { listPage } from './list.ts';
+import { listPage, readPages } from './list.ts';
 import {
   type JournalRecord,
   newVersion,
+  parseStored,
   readStored,
   referenceOf,
   type VersionedRecord,
@@ -37,7 +38,10 @@ export async function resolveKey(
     if (!record) return true;
     seen ??= found.record.resolutions.length;
     if (found.record.resolutions.length !== seen) throw resolvedByOtherError(found.record);
-    if (reference !== undefined) await reserveReference(records, key, reference);
+    if (reference !== undefined) {
+      await assertNotBeingCharged(records, key, found.record);
+      await reserveReference(records, key, reference);
+    }
     const version = newVersion(crypto.randomUUID());
     const dueIn = record.state === 'completed' ? 0 : null;
     const write = { expected: found.version, version, mustCommit: false, dueIn };
@@ -58,6 +62,34 @@ async function readResolvable(records: Records, key: string): Promise<VersionedR
   throw new JournalError('A process is charging under this key now: resolve it once that has ended.', {
     retryable: true,
   });
+}
+
+/** No person can have found a charge sooner after its call began, in milliseconds. */
+const MIN_HUMAN_DELAY = 5_000;
+
+/**
+ * The transaction that a person found might be that of a call whose response is still on its way.
+ *
+ * @throws {JournalError} if a charge of the same amount has been in progress for long.
+ */
+async function assertNotBeingCharged(
+  records: Records,
+  key: string,
+  { amount, currency }: JournalRecord,
+): Promise<void> {
+  if (typeof records.store.list !== 'function') return;
+  const since = Date.now() - MIN_HUMAN_DELAY;
+  for await (const stored of readPages(records.store, 'state', 'begun')) {
+    const found = parseStored(stored);
+    if (!found || stored.key === key || !records.isInProgress(found)) continue;
+    const { record } = found;
+    if (record.createdAt > since || record.amount !== amount || record.currency !== currency) continue;
+    throw new JournalError(
+      `${quoteKey(redactReference(stored.key))} is being charged with the same amount: the transaction might be its own. ` +
+        'Nothing was changed. Resolve again in a minute.',
+      { retryable: true },
+    );
+  }
 }
 
 /** @throws {JournalError} if the reference is recorded under another key. */

@@ -333,8 +333,8 @@ export class Poller {
     if (waitResult.result === 'timeout' && waitResult.transaction)
       waiter.onTransaction?.(waitResult.transaction);
     if (waitResult.result === 'final') {
-      waiter.resolve(waitResult.transaction);
-      this.#client.report(createWaitEvent(waiter, 'final', now));
+      waiter.resolve(waitResult.transaction, waitResult.retryAfter);
+      this.#reportEnd(waiter, 'final', now);
     } else {
       const isFailed = waitResult.result === 'failed';
       const reason = isFailed ? waitResult.reason : this.#createTimeoutError(waiter, now);
@@ -353,7 +353,12 @@ export class Poller {
     now = this.#clock.now(),
   ): void {
     waiter.resolve(rejection);
-    this.#client.report(createWaitEvent(waiter, result, now));
+    this.#reportEnd(waiter, result, now);
+  }
+
+  /** A single check is no wait. Its poll has an event of its own. */
+  #reportEnd(waiter: Waiter, result: WaitEvent['result'], now: number): void {
+    if (waiter.until !== 'response') this.#client.report(createWaitEvent(waiter, result, now));
   }
 
   #createTimeoutError(waiter: Waiter, now: number) {

@@ -81,7 +81,7 @@ function resolveItem(
   const request = resolveWait(reference, { ...options, expect, startedAt }, defaults);
   // The timeout counts from now: yesterday's order gets as much time for its check as a new one.
   const elapsed = startedAt === undefined ? 0 : Math.max(0, Date.now() - startedAt);
-  return { ...request, timeout: request.timeout + elapsed, isSingleCheck: true };
+  return { ...request, timeout: request.timeout + elapsed, until: 'transaction' };
 }
 
 /** How many checks are pending at once, however many references there are: enough to keep the polls busy. */

@@ -25,9 +25,14 @@ export interface ResolvedWait {
   onPoll: ((poll: Poll) => void) | undefined;
   /** Called for each transaction that does not end the wait. */
   onTransaction: ((transaction: Transaction) => void) | undefined;
-  /** Whether the first transaction ends the wait, whatever its status. */
-  isSingleCheck: boolean;
+  until: WaitEnd;
 }
+
+/**
+ * What ends a wait: a final status, the first transaction whatever its status, or the end of the first poll, also with a
+ * temporary error.
+ */
+export type WaitEnd = 'final' | 'transaction' | 'response';
 
 /**
  * Validates the options of one wait and fills in the client's. Nothing of it is validated again at a poll.
@@ -67,6 +72,6 @@ function resolveWaitOptions(reference: string, options: WaitOptions, defaults: P
     expect: request.expect,
     onPoll,
     onTransaction: undefined,
-    isSingleCheck: false,
+    until: 'final',
   };
 }

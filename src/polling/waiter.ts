@@ -14,7 +14,7 @@ import type { ResolvedWait } from './resolve-wait.ts';
 export interface Waiter
   extends HeapItem,
     Abortable<Waiter>,
-    Readonly<Pick<ResolvedWait, 'rules' | 'expect' | 'onPoll' | 'onTransaction' | 'isSingleCheck'>> {
+    Readonly<Pick<ResolvedWait, 'rules' | 'expect' | 'onPoll' | 'onTransaction' | 'until'>> {
   readonly group: PollGroup;
   /** Its index among the waiters of its group, -1 after it has left. */
   index: number;
@@ -52,9 +52,12 @@ export interface PollGroup extends HeapItem {
 
 /**
  * Resolves the caller's promise. It rejects that promise if it is given a rejected one: a second function for that would
- * take 64 bytes more for each wait.
+ * take 64 bytes more for each wait. `retryAfter` is that of the response, in milliseconds.
  */
-export type ResolveWaiter = (transaction: Transaction | Promise<never>) => void;
+export type ResolveWaiter = (
+  transaction: Transaction | Promise<never>,
+  retryAfter?: number | undefined,
+) => void;
 
 /** When a wait started: on the monotonic clock, and in milliseconds since 1970. */
 export type WaitStart = Pick<Waiter, 'startedMono' | 'startedAt'>;
@@ -66,7 +69,7 @@ export function createWaiter(
   { startedMono, startedAt }: WaitStart,
   resolve: ResolveWaiter,
 ): Waiter {
-  const { rules, timeout, expect, onPoll, onTransaction, isSingleCheck } = request;
+  const { rules, timeout, expect, onPoll, onTransaction, until } = request;
   // Each property by its name: an object made with a spread takes 32 bytes more.
   return {
     group,
@@ -75,7 +78,7 @@ export function createWaiter(
     expect,
     onPoll,
     onTransaction,
-    isSingleCheck,
+    until,
     startedMono,
     startedAt,
     deadline: Math.ceil(startedMono + timeout),
@@ -114,7 +117,7 @@ export function getElapsed({ startedMono }: Waiter, now: number): number {
 
 /** How a wait ends after a poll: with its own copy of the transaction, with an error, or at its deadline. */
 export type WaitResult =
-  | { result: 'final'; transaction: Transaction }
+  | { result: 'final'; transaction: Transaction; retryAfter: number | undefined }
   | { result: 'failed'; reason: unknown }
   | { result: 'timeout'; transaction: Transaction | undefined };
 
@@ -128,19 +131,20 @@ export function getWaitResult(
   isTemporary: boolean,
   redactReference: (reference: string) => string,
 ): WaitResult | undefined {
-  if (!callResult && !isTemporary) return { result: 'failed', reason: error };
+  if (!callResult && (!isTemporary || waiter.until === 'response'))
+    return { result: 'failed', reason: error };
   if (callResult && isFinalFor(waiter, callResult.result)) {
-    const { requestId } = callResult;
+    const { requestId, retryAfter } = callResult;
     const transaction = cloneTransaction(callResult.result);
     const mismatch = findMismatch(waiter, transaction, requestId, redactReference);
-    return mismatch ? { result: 'failed', reason: mismatch } : { result: 'final', transaction };
+    return mismatch ? { result: 'failed', reason: mismatch } : { result: 'final', transaction, retryAfter };
   }
   if (!isOverdue(waiter)) return undefined;
   return { result: 'timeout', transaction: callResult && cloneTransaction(callResult.result) };
 }
 
-function isFinalFor({ isSingleCheck, rules }: Waiter, { status }: Transaction): boolean {
-  return isSingleCheck || isFinal(status, rules.finalStatuses);
+function isFinalFor({ until, rules }: Waiter, { status }: Transaction): boolean {
+  return until !== 'final' || isFinal(status, rules.finalStatuses);
 }
 
 function findMismatch(

@@ -20,6 +20,7 @@ async function listFiles(folder: string): Promise<string[]> {
 const readText = (file: string) => readFile(join(installed, file), 'utf8');
 
 const entryNames = [
+  'follow-ups',
   'index',
   'journal',
   'journal-postgres',

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import * as followUps from '../../../src/follow-ups/index.ts';
 import * as main from '../../../src/index.ts';
 import * as journal from '../../../src/journal/index.ts';
 import * as journalPostgres from '../../../src/journal/postgres.ts';
@@ -18,6 +19,7 @@ export const entries: Record<string, object> = {
   './journal/sqlite': journalSqlite,
   './journal/postgres': journalPostgres,
   './journal/redis': journalRedis,
+  './follow-ups': followUps,
   './node': node,
   './testing': testing,
   './sandbox': sandbox,

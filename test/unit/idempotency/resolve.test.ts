@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent, Resolution } from '../../../src/index.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
@@ -280,6 +280,36 @@ test('refuses a resolution while the process that began the key sends', async ()
   release.resolve();
   expect(await call).toMatchObject({ reference: 'TXN-8f2c61d0' });
   expect(await journal.read(KEY)).toMatchObject({ state: 'completed', resolutions: [] });
+});
+
+test('refuses a reference while another key of the amount waits for long', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const arrived = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const service = await startService(async (response, { method }, count) => {
+    if (method !== 'POST') return sendJson(response, 200, successBodies.verify());
+    if (count === 1) return response.destroy();
+    arrived.resolve();
+    await release.promise;
+    return sendJson(response, 200, successBodies.chargeMobileMoney());
+  });
+  const journal = memoryJournal({ lease: 60_000 });
+  const payments = service.client({ journal });
+  await catchError(charged(payments));
+  const slow = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
+  await arrived.promise;
+  vi.setSystemTime(Date.now() + 6_000);
+  // The person found the charge of order-18, whose response is on its way.
+  const failure = await catchError(payments.resolve(KEY, { reference: 'TXN-8f2c61d0' }, note));
+  expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
+  expect(String(failure)).toContain('"order-18" is being charged with the same amount');
+  release.resolve();
+  await slow;
+  expect(await journal.read('order-18')).toMatchObject({ reference: 'TXN-8f2c61d0' });
+  expect(String(await catchError(payments.resolve(KEY, { reference: 'TXN-8f2c61d0' }, note)))).toContain(
+    'one payment cannot pay for two orders',
+  );
 });
 
 describe('a resolution', () => {

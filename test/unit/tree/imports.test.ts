@@ -19,6 +19,7 @@ const layers: [string, RegExp][] = [
   ['polling', /^polling\//],
   ['client', /^client\./],
   ['index', /^index\./],
+  ['follow-ups', /^follow-ups\//],
   ['node', /^node\//],
   ['testing', /^testing\//],
   ['sandbox', /^sandbox\//],
