@@ -6,11 +6,14 @@ import {
   PaymentsError,
   PermissionError,
 } from 'payment-collection-client';
-import type { Order } from './orders.ts';
+import type { NewOrder, Order } from './orders.ts';
+
+/** An order, as a charge needs it. */
+export type ChargeableOrder = NewOrder & Pick<Order, 'state'>;
 
 /** What a charge in a request reads and writes of the table of orders. */
 export interface ChargeableOrders {
-  find(id: string): Order | undefined | Promise<Order | undefined>;
+  find(id: string): ChargeableOrder | undefined | Promise<ChargeableOrder | undefined>;
   markCharged(id: string, reference: string, at: number): void | Promise<void>;
   reject(id: string, note: string): void | Promise<void>;
   holdForReview(id: string, note: string): void | Promise<void>;
@@ -75,7 +78,7 @@ async function handleError(
   id: string,
   error: PaymentsError,
 ): Promise<ShopResponse | undefined> {
-  console.error(`The charge of ${id} failed:`, error);
+  console.error(`The charge of ${id} failed: ${error.code}, ${error.outcome}`);
   // A charge might exist. The key is unresolved, and the follow-ups report it to onAttention, too.
   if (error.outcome === 'unknown') {
     await orders.holdForReview(id, 'unresolved');

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkflowExample } from './example.ts';
 import { recordMeasurement } from './measurements.ts';
-import { Shop, slowChecks, until } from './shop.ts';
+import { fastChecksWithoutDeadline, Shop, slowChecks, until } from './shop.ts';
 
 /** Defines the tests that every order workflow passes, on every engine. */
 export function describeWorkflow(example: WorkflowExample): void {
@@ -19,7 +19,7 @@ export function describeWorkflow(example: WorkflowExample): void {
     };
 
     test('charges an order once and fulfils it once it is paid', async () => {
-      await open();
+      await open(fastChecksWithoutDeadline);
       const before = await shop.rows();
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
