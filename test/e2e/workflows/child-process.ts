@@ -15,6 +15,9 @@ export class ExampleProcess {
       this.#child.once('exit', resolve);
     });
     this.#child.stdout?.resume();
+    const onExit = () => void this.#child.kill('SIGKILL');
+    process.once('exit', onExit);
+    this.#child.once('exit', () => process.off('exit', onExit));
   }
 
   /** Waits for a line of its output. */
