@@ -21,6 +21,11 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     about: 'what each journal adds to a charge [--rounds 5] [--charges 600]',
     run: async (args) => (await import('./journal/bench.ts')).benchJournal(args),
   },
+  'follow-ups': {
+    about:
+      'memory, statements and checks a second of 100,000 open payments, of ours and others [--payments 100000] [--checks 20000] [--rounds 3]',
+    run: async (args) => (await import('./follow-ups/bench.ts')).benchFollowUps(args),
+  },
   sandbox: {
     about: 'verifies and payments a second of the sandbox, empty and full [--requests 10000] [--held 100000]',
     run: async (args) => (await import('./sandbox/bench.ts')).benchSandbox(args),
@@ -37,6 +42,6 @@ const bench = benches[name];
 if (bench) await bench.run(args);
 else {
   console.log('npm run bench <name>\n');
-  for (const [each, { about }] of Object.entries(benches)) console.log(`  ${each.padEnd(10)}${about}`);
+  for (const [each, { about }] of Object.entries(benches)) console.log(`  ${each.padEnd(11)}${about}`);
   if (name) process.exitCode = 1;
 }

@@ -12,7 +12,8 @@ import { MAX_DUE_IN } from './store.ts';
  * second table holds one row: the time that `retention` is measured with.
  *
  * It also changes a table that an older version of this package made: run it before you deploy a newer version. It then
- * rewrites the table once, and charges wait for that. Processes of the older version keep working.
+ * rewrites the table once, which takes seconds for each 100,000 records, and charges wait for that. Processes of the older
+ * version keep working.
  *
  * @throws {ConfigurationError} if `table` is not a plain name in lower case.
  */
@@ -62,7 +63,7 @@ END $$`;
 }
 
 /**
- * The record, of which PostgreSQL can read each field. It reads none of a JSON that has a text with a NUL or with half a
+ * The record, so that PostgreSQL can read its fields. It reads no field of a JSON in which any text has a NUL or half a
  * character. The service might send such a text, and the record must be written all the same.
  */
 const READABLE = String.raw`regexp_replace(record::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\u003f', 'gi')::json`;
@@ -116,8 +117,8 @@ const CLOCK_STEP = '(extract(epoch FROM clock_timestamp() - told_at) * 1000)::fl
 const READ_COLUMNS =
   'version, record::text AS record, extract(epoch FROM clock_timestamp() - written_at) * 1000 AS age';
 
-/** Those of one that was listed. Rounded to what is stored, `created_at` comes back as it was. */
-const LISTED_COLUMNS = `key, ${READ_COLUMNS}, round((extract(epoch FROM created_at) * 1000)::numeric, 3) AS created_at`;
+/** Those of one that was listed. Rounded to what is stored, the time comes back as it was. */
+const LISTED_COLUMNS = `key, ${READ_COLUMNS}, round((extract(epoch FROM created_at) * 1000)::numeric, 3) AS created`;
 
 export function buildPostgresStatements(table: string): PostgresStatements {
   const { records, clock } = quoteTables(table);
@@ -133,10 +134,13 @@ export function buildPostgresStatements(table: string): PostgresStatements {
   const list = (column: string) => `SELECT ${LISTED_COLUMNS} FROM ${records}
       WHERE ${column} = $1 AND (created_at, key COLLATE "C") > (${toTime('$2::float8')}, $3)
       ORDER BY created_at, key COLLATE "C" LIMIT $4::int`;
-  // A subquery is run once, so its time can be looked up in the index. A clock that went back leaves later times.
-  const isDue = 'due_at <= (SELECT clock_timestamp())';
-  const isTooLate = `due_at > (SELECT clock_timestamp() + ${toInterval(String(MAX_DUE_IN))})`;
-  const isLater = `due_at > (SELECT clock_timestamp()) AND NOT ${isTooLate}`;
+  // Unlike clock_timestamp(), this is looked up in the index. With both ends of a range, PostgreSQL uses the index also
+  // before it has statistics of the table.
+  const now = 'statement_timestamp()';
+  const maxDueAt = `${now} + ${toInterval(String(MAX_DUE_IN))}`;
+  const isDue = `due_at > '-infinity' AND due_at <= ${now}`;
+  // A clock that went back leaves times later than a write does.
+  const isTooLate = `due_at > ${maxDueAt} AND due_at < 'infinity'`;
   const lockDue = (condition: string, limit: string) => `(
         SELECT key, due_at FROM ${records} WHERE ${condition}
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)`;
@@ -160,18 +164,19 @@ export function buildPostgresStatements(table: string): PostgresStatements {
       FROM ${DURABLE} WHERE kept.key = $1 AND kept.version = $6 RETURNING 1`,
     list: { state: list('state'), reference: list('reference') },
     count: `SELECT state, count(*) AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state`,
-    // MATERIALIZED: a subquery that is run again, in a join, would lock more than the limit.
+    // MATERIALIZED: a subquery that is run again, in a join, would lock more than the limit. With the array, each record is
+    // looked up by its key, whatever the database expects to find.
     claimDue: `WITH due AS MATERIALIZED ${lockDue(isDue, '$1::int')},
       late AS MATERIALIZED ${lockDue(isTooLate, '$1::int - (SELECT count(*) FROM due)')},
+      found AS (SELECT * FROM due UNION ALL SELECT * FROM late),
       claimed AS (
-        UPDATE ${records} AS kept SET due_at = clock_timestamp() + ${toInterval('$2')}
-        FROM (SELECT * FROM due UNION ALL SELECT * FROM late) AS found (found_key, found_due_at)
-        WHERE key = found_key RETURNING kept.*, found_due_at)
-      SELECT ${LISTED_COLUMNS} FROM claimed ORDER BY found_due_at`,
+        UPDATE ${records} SET due_at = clock_timestamp() + ${toInterval('$2')}
+        WHERE key = ANY (ARRAY(SELECT key FROM found)) RETURNING key, version, record, written_at, created_at)
+      SELECT ${LISTED_COLUMNS} FROM claimed JOIN found USING (key) ORDER BY due_at`,
     countDue: `SELECT
         (SELECT count(*) FROM ${records} WHERE ${isDue}) +
         (SELECT count(*) FROM ${records} WHERE ${isTooLate}) AS due,
-        (SELECT extract(epoch FROM min(due_at) - clock_timestamp()) * 1000 FROM ${records}
-          WHERE ${isLater}) AS next_in`,
+        (SELECT extract(epoch FROM min(due_at) - ${now}) * 1000 FROM ${records}
+          WHERE due_at > ${now} AND due_at <= ${maxDueAt}) AS next_in`,
   };
 }

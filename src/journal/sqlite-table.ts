@@ -55,7 +55,7 @@ function hasCurrentColumns(database: SqliteDatabase, name: string): boolean {
   const found = database.prepare(
     `SELECT count(*) FROM pragma_table_xinfo(?, 'main') WHERE name IN ('due_at', 'state', 'created_at', 'reference')`,
   );
-  // It is an array if the merchant opened the database so.
+  // The row is an array if the merchant opened the database with returnArrays.
   return Number(Object.values(Object(found.get(name)))[0]) === 4;
 }
 
@@ -69,7 +69,7 @@ export function prepareStatements(database: SqliteDatabase, name: string) {
   const [table, clock] = quoteTables(name);
   const counted = `(SELECT counted + min(?1 - told_at, ${MAX_CLOCK_STEP}) FROM ${clock})`;
   // A larger number than a JavaScript number holds exactly would be refused as an integer.
-  const listed = 'key, version, record, written_at, CAST(created_at AS REAL) AS created_at';
+  const listed = 'key, version, record, written_at, CAST(created_at AS REAL) AS created';
   const list = (column: string) =>
     database.prepare(
       `SELECT ${listed} FROM ${table} WHERE ${column} = ? AND (created_at, key) > (?, ?)
@@ -77,8 +77,8 @@ export function prepareStatements(database: SqliteDatabase, name: string) {
     );
   const listDue = (condition: string) =>
     database.prepare(`SELECT ${listed} FROM ${table} WHERE ${condition} ORDER BY due_at LIMIT ?2`);
-  // A clock that went back leaves later times than a write does.
-  const isTooLate = `due_at > ?1 + ${MAX_DUE_IN}`;
+  // A clock that went back leaves times later than a write does.
+  const maxDueAt = `?1 + ${MAX_DUE_IN}`;
   return {
     read: database.prepare(`SELECT version, record, written_at FROM ${table} WHERE key = ?`),
     // The first write starts the clock.
@@ -107,13 +107,13 @@ export function prepareStatements(database: SqliteDatabase, name: string) {
       `SELECT state, count(*) AS records FROM ${table} WHERE state IS NOT NULL GROUP BY state`,
     ),
     due: listDue('due_at <= ?1'),
-    dueTooLate: listDue(isTooLate),
+    dueTooLate: listDue(`due_at > ${maxDueAt}`),
     postpone: database.prepare(`UPDATE ${table} SET due_at = ?1 + ?2 WHERE key = ?3`),
     countDue: database.prepare(
       `SELECT
         (SELECT count(*) FROM ${table} WHERE due_at <= ?1) +
-        (SELECT count(*) FROM ${table} WHERE ${isTooLate}) AS due,
-        (SELECT min(due_at) FROM ${table} WHERE due_at > ?1 AND NOT ${isTooLate}) - ?1 AS next_in`,
+        (SELECT count(*) FROM ${table} WHERE due_at > ${maxDueAt}) AS due,
+        (SELECT min(due_at) FROM ${table} WHERE due_at > ?1 AND due_at <= ${maxDueAt}) - ?1 AS next_in`,
     ),
   };
 }

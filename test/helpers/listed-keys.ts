@@ -6,3 +6,12 @@ export async function listKeys(journal: Journal, query?: JournalQuery): Promise<
   for await (const { key } of journal.list(query)) keys.push(key);
   return keys;
 }
+
+/** Claims what is due, and returns the keys whose records can be read, in their order. */
+export async function claimDueKeys(
+  journal: Journal,
+  { limit = 1_000, lease = 60_000 } = {},
+): Promise<string[]> {
+  const { records } = await journal.followUps.claimDue({ limit, lease });
+  return records.map(({ key }) => key);
+}

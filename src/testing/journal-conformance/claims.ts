@@ -8,6 +8,7 @@ import {
   expectState,
   expectUnknownAfterLease,
   LONG_LEASE,
+  note,
   otherInput,
   SHORT_LEASE,
   sleep,
@@ -26,10 +27,11 @@ export const claimCases: readonly ConformanceTest[] = [
       for (const journal of [first, second, await context.openHandle()]) {
         const entry = await journal.read(key);
         assert(entry !== null, 'a handle does not see the claim');
-        const { state, inProgress, operation, service, fingerprint, amount, currency } = entry;
+        const { state, inProgress, operation, service, amount, currency, network } = entry;
         assert(state === 'begun' && inProgress, `a handle reads ${state} instead of a charge in progress`);
-        const read = JSON.stringify({ operation, service, fingerprint, amount, currency });
-        assert(read === JSON.stringify(charge), `a handle reads another charge: ${read}`);
+        const read = JSON.stringify({ operation, service, amount, currency, network });
+        const { fingerprint: _, ...claimed } = charge;
+        assert(read === JSON.stringify(claimed), `a handle reads another charge: ${read}`);
         await expectState(journal, key, 'in_progress', 'another process has the claim');
       }
     },
@@ -121,7 +123,7 @@ export const claimCases: readonly ConformanceTest[] = [
         const renewed = await expectHeartbeat(renewing);
         const completing = owner.complete(renewed, {
           state: 'completed',
-          result: { reference: 'TXN-completed' },
+          result: { reference: context.newReference() },
         });
         await expectNotClaimable(other, key, 'during a completion');
         assert(await completing, 'complete returned false, but no other process had the claim');
@@ -136,11 +138,11 @@ export const claimCases: readonly ConformanceTest[] = [
       const key = context.newKey();
       const expectConflict = (situation: string) =>
         expectState(journal, key, 'conflict', situation, otherInput);
-      const claim = await expectClaim(journal, key);
+      const claim = await expectClaim(journal, key, context.charge);
       await expectConflict('the charge in progress has other input');
       await journal.complete(claim, { state: 'unknown', reference: undefined });
       await expectConflict('the unresolved charge has other input');
-      await journal.resolve(key, { reference: 'TXN-found' });
+      await journal.resolve(key, { reference: context.newReference() }, note);
       await expectConflict('the charge that exists has other input');
     },
   },

@@ -8,6 +8,7 @@ import {
   expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
+  note,
   otherInput,
   SHORT_LEASE,
 } from './context.ts';
@@ -95,12 +96,13 @@ export const completionCases: readonly ConformanceTest[] = [
       const owner = await context.openHandle();
       const other = await context.openHandle({ lease: SHORT_LEASE });
       const key = context.newKey();
-      const claim = await expectClaim(owner, key);
+      const claim = await expectClaim(owner, key, context.charge);
       await expectUnknownAfterLease(other, key, 'there was no heartbeat');
-      await other.resolve(key, { reference: 'TXN-found' });
+      const reference = context.newReference();
+      await other.resolve(key, { reference }, note);
       await expectLost(owner, claim, 'the key was resolved');
       const { result } = await expectState(other, key, 'completed', 'it was resolved');
-      assert(result.reference === 'TXN-found', 'a claim that was lost changed the record');
+      assert(result.reference === reference, 'a claim that was lost changed the record');
     },
   },
   {
@@ -111,7 +113,7 @@ export const completionCases: readonly ConformanceTest[] = [
       const key = context.newKey();
       const claim = await expectClaim(owner, key);
       await expectUnknownAfterLease(other, key, 'there was no heartbeat');
-      await other.resolve(key, 'not_charged');
+      await other.resolve(key, 'not_charged', note);
       const otherClaim = await expectClaim(other, key);
       await expectLost(owner, claim, 'another process claimed the key');
       assert((await other.renew(otherClaim)) !== null, 'the new owner lost its claim to the old one');
@@ -126,7 +128,7 @@ export const completionCases: readonly ConformanceTest[] = [
       for (const key of context.newKeys(10)) claims.set(key, await expectClaim(owner, key));
       for (const key of claims.keys()) await expectUnknownAfterLease(other, key, 'there was no heartbeat');
       const races = [...claims].map(async ([key, claim]) => {
-        const resolving = other.resolve(key, 'not_charged').then(
+        const resolving = other.resolve(key, 'not_charged', note).then(
           () => true,
           () => false,
         );

@@ -9,6 +9,7 @@ import {
   expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
+  note,
   otherInput,
   SHORT_LEASE,
 } from './context.ts';
@@ -21,10 +22,11 @@ export const resolutionCases: readonly ConformanceTest[] = [
       for (const key of [await createUnknownKey(context), await createExpiredKey(context)]) {
         const journal = await context.openHandle({ lease: SHORT_LEASE });
         const other = await context.openHandle();
-        await journal.resolve(key, { reference: 'TXN-found' });
-        await journal.resolve(key, { reference: 'TXN-found' });
+        const reference = context.newReference();
+        await journal.resolve(key, { reference }, note);
+        await journal.resolve(key, { reference }, note);
         const { result } = await expectState(other, key, 'completed', 'its charge was found');
-        assert(result.reference === 'TXN-found', `the resolved reference is ${result.reference}`);
+        assert(result.reference === reference, `the resolved reference is ${result.reference}`);
       }
     },
   },
@@ -33,11 +35,12 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      const payment = { ...charge, operation: 'initialize' } as const;
+      const payment = { ...context.charge, operation: 'initialize' } as const;
       const claim = await expectClaim(journal, key, payment);
       await journal.complete(claim, { state: 'unknown' });
-      const checkout_url = 'https://pay.example/checkout/TXN-found';
-      await journal.resolve(key, { reference: 'TXN-found', checkout_url });
+      const reference = context.newReference();
+      const checkout_url = `https://pay.example/checkout/${reference}`;
+      await journal.resolve(key, { reference, checkout_url }, note);
       const { result } = await expectState(journal, key, 'completed', 'it was resolved', payment);
       const address = 'checkout_url' in result ? result.checkout_url : undefined;
       assert(address === checkout_url, `the resolved checkout_url is ${address}`);
@@ -50,8 +53,8 @@ export const resolutionCases: readonly ConformanceTest[] = [
       const resolver = await context.openHandle({ lease: SHORT_LEASE });
       for (const intent of [charge, otherInput]) {
         for (const key of [await createUnknownKey(context), await createExpiredKey(context)]) {
-          await resolver.resolve(key, 'not_charged');
-          await resolver.resolve(key, 'not_charged');
+          await resolver.resolve(key, 'not_charged', note);
+          await resolver.resolve(key, 'not_charged', note);
           await expectSingleWinner(handles, key, 'a key that was resolved as not_charged', intent);
         }
       }
@@ -62,9 +65,9 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const [owner, other] = [await context.openHandle(), await context.openHandle()];
       const key = context.newKey();
-      const claim = await expectClaim(owner, key);
-      for (const resolution of [{ reference: 'TXN-found' }, 'not_charged'] as const) {
-        const error = await expectRejection(other.resolve(key, resolution), 'a process has the claim');
+      const claim = await expectClaim(owner, key, context.charge);
+      for (const resolution of [{ reference: context.newReference() }, 'not_charged'] as const) {
+        const error = await expectRejection(other.resolve(key, resolution, note), 'a process has the claim');
         assert(error.retryable, 'the error is not retryable, although the same resolution can succeed later');
       }
       await expectState(other, key, 'in_progress', 'its resolution was refused');
@@ -76,8 +79,8 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      for (const resolution of [{ reference: 'TXN-found' }, 'not_charged'] as const) {
-        await expectRejection(journal.resolve(key, resolution), 'the key has no record');
+      for (const resolution of [{ reference: context.newReference() }, 'not_charged'] as const) {
+        await expectRejection(journal.resolve(key, resolution, note), 'the key has no record');
       }
       assert((await journal.read(key)) === null, 'a refused resolution created a record');
     },
@@ -87,14 +90,15 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      const claim = await expectClaim(journal, key);
-      await journal.complete(claim, { state: 'completed', result: { reference: 'TXN-made' } });
-      await journal.resolve(key, { reference: 'TXN-made' });
-      for (const resolution of [{ reference: 'TXN-other' }, 'not_charged'] as const) {
-        await expectRejection(journal.resolve(key, resolution), 'it contradicts the recorded result');
+      const claim = await expectClaim(journal, key, context.charge);
+      const reference = context.newReference();
+      await journal.complete(claim, { state: 'completed', result: { reference } });
+      await journal.resolve(key, { reference }, note);
+      for (const resolution of [{ reference: context.newReference() }, 'not_charged'] as const) {
+        await expectRejection(journal.resolve(key, resolution, note), 'it contradicts the recorded result');
       }
       const { result } = await expectState(journal, key, 'completed', 'its result was recorded');
-      assert(result.reference === 'TXN-made', 'a refused resolution changed the record');
+      assert(result.reference === reference, 'a refused resolution changed the record');
     },
   },
   {
@@ -102,14 +106,19 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const handles = await context.openHandles(4);
       const key = await createUnknownKey(context);
-      const references = [...handles, ...handles].map((_, index) => `TXN-${index}`);
+      const references = [...handles, ...handles].map(() => context.newReference());
       const results = await Promise.allSettled(
-        references.map((reference, index) => handleAt(handles, index).resolve(key, { reference })),
+        references.map((reference, index) =>
+          handleAt(handles, index).resolve(key, { reference }, { ...note, resolutionsSeen: 0 }),
+        ),
       );
       const accepted = references.filter((_, index) => results[index]?.status === 'fulfilled');
       assert(accepted.length === 1, `${accepted.length} different resolutions were accepted, instead of one`);
       const { result } = await expectState(handleAt(handles, 0), key, 'completed', 'it was resolved');
       assert(result.reference === accepted[0], 'the record is not that of the accepted resolution');
+      const entry = await handleAt(handles, 1).read(key);
+      const count = entry?.resolutions.length;
+      assert(count === 1, `one resolution was accepted, and ${count} are in the history`);
     },
   },
 ];
@@ -118,14 +127,17 @@ export const resolutionCases: readonly ConformanceTest[] = [
 async function createUnknownKey(context: ConformanceContext): Promise<string> {
   const journal = await context.openHandle();
   const key = context.newKey();
-  await journal.complete(await expectClaim(journal, key), { state: 'unknown', reference: 'TXN-perhaps' });
+  await journal.complete(await expectClaim(journal, key, context.charge), {
+    state: 'unknown',
+    reference: 'TXN-perhaps',
+  });
   return key;
 }
 
 /** Creates a key whose lease has expired without a completion. */
 async function createExpiredKey(context: ConformanceContext): Promise<string> {
   const key = context.newKey();
-  await expectClaim(await context.openHandle(), key);
+  await expectClaim(await context.openHandle(), key, context.charge);
   const other = await context.openHandle({ lease: SHORT_LEASE });
   await expectUnknownAfterLease(other, key, 'the process died after its claim');
   return key;

@@ -30,9 +30,11 @@ test.each(own.map((page) => [page.path, page.text] as const))('names only existi
 test.each(own.map((page) => [page.path, page.text] as const))(
   'names only existing benchmarks: %s',
   (_, text) => {
-    const benches = [...readFileSync(`${root}bench/run.ts`, 'utf8').matchAll(/^ {2}(?<name>\w+): \{$/gm)];
+    const benches = [
+      ...readFileSync(`${root}bench/run.ts`, 'utf8').matchAll(/^ {2}'?(?<name>[\w-]+)'?: \{$/gm),
+    ];
     const there = benches.map(({ groups }) => groups?.name);
-    const named = [...text.matchAll(/\bnpm run bench -- (?<name>\w+)/g)].map(({ groups }) => groups?.name);
+    const named = [...text.matchAll(/\bnpm run bench -- (?<name>[\w-]+)/g)].map(({ groups }) => groups?.name);
     expect(there.length).toBeGreaterThan(0);
     expect(named.filter((name) => !there.includes(name))).toEqual([]);
   },

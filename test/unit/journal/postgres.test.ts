@@ -4,6 +4,7 @@ import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.t
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
@@ -174,7 +175,7 @@ test('runs one statement for each step', async () => {
   expect(await taken(() => journal.count())).toBe(2);
   expect(await taken(() => journal.followUps.countDue())).toBe(1);
   expect(await taken(() => journal.followUps.claimDue({ limit: 10, lease: 10_000 }))).toBe(1);
-  expect(await taken(() => Array.fromAsync(journal.list({ state: 'rejected' })))).toBe(1);
+  expect(await taken(() => listKeys(journal, { state: 'rejected' }))).toBe(1);
 });
 
 test('overrides synchronous_commit = off for its own writes only', async () => {

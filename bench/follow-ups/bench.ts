@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+import { conditions } from '../conditions.ts';
+import { printDay } from './day.ts';
+import { printProgress } from './progress.ts';
+import { type Contender, listContenders, measureRate, printRates, type Rate, takeBest } from './rates.ts';
+import { type Servers, startServers } from './servers.ts';
+import {
+  printEmptySweeps,
+  printRunCosts,
+  printSharing,
+  printStatements,
+  printSweepMemory,
+} from './sweeps.ts';
+
+interface Options {
+  /** How many payments are open. */
+  payments: number;
+  /** After how many checks a rate has been measured. */
+  checks: number;
+  rounds: number;
+}
+
+/** Measures what follow-ups of many open payments cost, beside a loop by hand and BullMQ. */
+export async function benchFollowUps(args: string[]): Promise<void> {
+  const options = parseOptions(args);
+  const { payments, checks, rounds } = options;
+  const count = payments.toLocaleString('en-US');
+  console.log(
+    `${conditions()} The service, the databases and the measured processes share them.\n` +
+      `${count} open payments. The service is in a process of its own, over loopback. Each measurement is in fresh processes.\n` +
+      'PostgreSQL, SQLite and Redis (appendfsync always) wait for the disk at each commit. HTTP is through fetch, the default.',
+  );
+  await using closing = new AsyncDisposableStack();
+  const servers = await startServers(closing);
+  if (!servers.kinds.includes('redis'))
+    console.log('redis-server is not on the PATH: Redis and BullMQ are left out.');
+
+  await printSweepMemory(servers, payments);
+  await printEmptySweeps(servers, payments);
+  await printStatements(servers, payments);
+  const costs = await printRunCosts(servers, payments);
+  await printSharing(servers, payments);
+  const rates = await measureRates(servers, options);
+  console.log(
+    `\nThe next table is of ${rounds} rounds of ${checks.toLocaleString('en-US')} checks: the best of each figure, since other load can only make it worse.`,
+  );
+  printRates(rates);
+  printDay(costs);
+}
+
+function parseOptions(args: string[]): Options {
+  const options = {
+    payments: { type: 'string', default: '100000' },
+    checks: { type: 'string', default: '20000' },
+    rounds: { type: 'string', default: '3' },
+  } as const;
+  const { values } = parseArgs({ args, options });
+  const [payments, checks, rounds] = [Number(values.payments), Number(values.checks), Number(values.rounds)];
+  const isValid = [payments, checks, rounds].every((value) => Number.isInteger(value) && value > 0);
+  if (isValid && payments >= 200)
+    return { payments, checks: Math.min(checks, Math.floor(payments * 0.75)), rounds };
+  throw new Error('--payments must be a whole number, 200 or more; --checks and --rounds ones of 1 or more.');
+}
+
+async function measureRates(
+  servers: Servers,
+  { payments, checks, rounds }: Options,
+): Promise<(Contender & { rate: Rate | undefined })[]> {
+  const rows = listContenders(servers.kinds).map((contender): Contender & { rate: Rate | undefined } => ({
+    ...contender,
+    rate: undefined,
+  }));
+  for (let round = 0; round < rounds; round++) {
+    for (const row of rows)
+      row.rate = takeBest(row.rate, await measureRate(row, servers, { payments, checks }));
+  }
+  printProgress('');
+  return rows;
+}

@@ -1,0 +1,59 @@
+import { DEADLINE, defaultModel, drawPayments } from '../schedule/model.ts';
+import { ours } from '../schedule/policies.ts';
+import { simulate } from '../schedule/simulate.ts';
+import { printTable } from '../table.ts';
+
+/** What one check costs, on average. CPU is in microseconds. */
+export interface CheckCost {
+  name: string;
+  statements: number;
+  commits: number;
+  cpu: number;
+  databaseCpu: number | undefined;
+}
+
+const ORDERS = 1_000_000;
+const SECONDS_PER_DAY = 24 * 60 * 60;
+/** Assumed: this part of a day's orders comes in its busiest hour. */
+const PEAK_HOUR = 0.12;
+/** The default of `maxRequestsPerSecond`. */
+const DEFAULT_RATE = 50;
+
+/** Prints what a day of a million orders needs, by the model of customers of `npm run bench -- schedule`. */
+export function printDay(costs: readonly CheckCost[]): void {
+  const customers = drawPayments(defaultModel, 100_000, 1);
+  const { requests: checksPerPayment } = simulate(ours, customers, 3);
+  const openFor = customers.reduce((sum, { finalAt }) => sum + finalAt, 0) / customers.length / 1_000;
+  const periods = [
+    { name: 'mean of the day', ordersPerSecond: ORDERS / SECONDS_PER_DAY },
+    {
+      name: `busiest hour, ${PEAK_HOUR * 100} % of the orders (assumed)`,
+      ordersPerSecond: (ORDERS * PEAK_HOUR) / 3_600,
+    },
+  ].map((period) => ({ ...period, checksPerSecond: period.ordersPerSecond * checksPerPayment }));
+  console.log(
+    `\nA day of ${ORDERS.toLocaleString('en-US')} orders. By the model of customers of "npm run bench -- schedule", a payment has ${checksPerPayment.toFixed(1)} checks until its\n` +
+      `status is final or the deadline of ${DEADLINE / 1_000} s has passed, and is open for ${openFor.toFixed(0)} s. All at the default schedule, without webhooks.`,
+  );
+  printTable('What the service gets', periods, [
+    ['', ({ name }) => name],
+    ['orders/s', ({ ordersPerSecond }) => ordersPerSecond],
+    ['open at once', ({ ordersPerSecond }) => ordersPerSecond * openFor],
+    ['GETs/s', ({ checksPerSecond }) => checksPerSecond],
+    [
+      'processes at the default rate',
+      ({ checksPerSecond }) => String(Math.ceil(checksPerSecond / DEFAULT_RATE)),
+    ],
+  ]);
+  const rows = costs.flatMap((cost) => periods.map((period) => ({ ...cost, ...period, store: cost.name })));
+  const formatCores = (cpu: number | undefined, checksPerSecond: number) =>
+    cpu === undefined ? undefined : `${((cpu * checksPerSecond) / 10_000).toFixed(1)} %`;
+  printTable('What the store and the processes need, at the cost of each check of "run" above', rows, [
+    ['store', ({ store }) => store],
+    ['', ({ name }) => name],
+    ['statements/s', ({ statements, checksPerSecond }) => statements * checksPerSecond],
+    ['commits/s', ({ commits, checksPerSecond }) => commits * checksPerSecond],
+    ['CPU of one core', ({ cpu, checksPerSecond }) => formatCores(cpu, checksPerSecond)],
+    ['of the database', ({ databaseCpu, checksPerSecond }) => formatCores(databaseCpu, checksPerSecond)],
+  ]);
+}

@@ -1,0 +1,85 @@
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import { buildPostgresStatements } from '../../src/journal/postgres-table.ts';
+import { prepareStatements } from '../../src/journal/sqlite-table.ts';
+import type { StoreAddress } from './stores.ts';
+
+/** How a database reads what a sweep asks for, as it says itself. */
+export interface Plan {
+  statement: string;
+  /** The indexes, and each scan without one. */
+  scans: string;
+  /** Pages of 8 kB, and rows of tables and indexes; SQLite does not count them. */
+  pages?: number;
+  rows?: number;
+}
+
+/** Lets PostgreSQL run the two statements, and takes back what they change. */
+export async function explainPostgres({ url, name }: StoreAddress, limit: number): Promise<Plan[]> {
+  const statements = buildPostgresStatements(name);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const explain = async (statement: 'claimDue' | 'countDue', values: number[]): Promise<Plan> => {
+    await client.query('BEGIN');
+    const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statements[statement]}`;
+    const { rows } = await client.query(text, values);
+    await client.query('ROLLBACK');
+    const { Plan: plan } = rows[0]['QUERY PLAN'][0];
+    const nodes: PlanNode[] = listNodes(plan);
+    const scans = nodes.filter((node) => node['Relation Name'] && /Scan$/.test(node['Node Type']));
+    return {
+      statement: `PostgreSQL: ${statement}`,
+      scans: listOnce(scans.map((node) => node['Index Name'] ?? `all of ${node['Relation Name']}`)),
+      pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
+      rows: scans.map(countRows).reduce((sum, count) => sum + count, 0),
+    };
+  };
+  const plans = [await explain('claimDue', [limit, 40_000]), await explain('countDue', [])];
+  await client.end();
+  return plans;
+}
+
+/** What is read of one step of a plan of PostgreSQL. */
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+
+function listNodes(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(listNodes)];
+}
+
+function countRows(node: PlanNode): number {
+  return (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
+}
+
+const listOnce = (names: readonly string[]) => [...new Set(names)].join(', ');
+
+/** Returns the plans of the statements that SQLite runs. */
+export function explainSqlite({ url, name }: StoreAddress): Plan[] {
+  using database = new DatabaseSync(url);
+  const texts = new Map<object, string>();
+  const prepare = (sql: string) => {
+    const statement = database.prepare(sql);
+    texts.set(statement, sql);
+    return statement;
+  };
+  const { due, dueTooLate, countDue } = prepareStatements(
+    { exec: (sql) => database.exec(sql), prepare },
+    name,
+  );
+  const explain = (statement: string, prepared: readonly object[]): Plan => {
+    const rows = prepared.flatMap((each) => database.prepare(`EXPLAIN QUERY PLAN ${texts.get(each)}`).all());
+    const scans = rows
+      .map(({ detail }) => String(detail))
+      .filter((detail) => /^(?:SCAN|SEARCH) (?!CONSTANT)/.test(detail));
+    const names = scans.map((detail) => / INDEX (?<index>\w+)/.exec(detail)?.groups?.index ?? detail);
+    return { statement: `SQLite: ${statement}`, scans: listOnce(names) };
+  };
+  return [explain('claimDue', [due, dueTooLate]), explain('countDue', [countDue])];
+}

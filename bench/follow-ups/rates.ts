@@ -1,0 +1,127 @@
+import { printTable, ratio } from '../table.ts';
+import { Child } from './child.ts';
+import { printProgress } from './progress.ts';
+import { FINAL_EVERY } from './schedule.ts';
+import { seedPayments } from './seed.ts';
+import type { Servers } from './servers.ts';
+import type { StoreAddress } from './stores.ts';
+import { seedBullmq, seedByHand, type WayAddress } from './ways.ts';
+
+/** A way to follow payments, in one process or in two. */
+export interface Contender {
+  name: string;
+  way: WayAddress['way'];
+  kind: StoreAddress['kind'];
+  processes: number;
+}
+
+/** What a contender reached. CPU is in microseconds for each check. */
+export interface Rate {
+  checksPerSecond: number;
+  /** Of the processes that follow payments. SQLite is a part of them. */
+  cpu: number;
+  /** Of the database's processes. */
+  databaseCpu: number | undefined;
+  /** How often the payment that was checked most was checked. */
+  most: number;
+}
+
+const ways: readonly Omit<Contender, 'processes'>[] = [
+  { name: 'payments.check alone, no store', way: 'checks-alone', kind: 'sqlite' },
+  { name: 'follow-ups, SQLite', way: 'follow-ups', kind: 'sqlite' },
+  { name: 'follow-ups, PostgreSQL', way: 'follow-ups', kind: 'postgres' },
+  { name: 'SKIP LOCKED by hand, PostgreSQL', way: 'by-hand', kind: 'postgres' },
+  { name: 'follow-ups, Redis', way: 'follow-ups', kind: 'redis' },
+  { name: "BullMQ's delayed jobs, Redis", way: 'bullmq', kind: 'redis' },
+];
+
+export function listContenders(kinds: readonly StoreAddress['kind'][]): Contender[] {
+  const there = ways.filter(({ kind }) => kinds.includes(kind));
+  return there.flatMap((way) => {
+    const two = way.way === 'checks-alone' ? [] : [{ ...way, processes: 2 }];
+    return [{ ...way, processes: 1 }, ...two];
+  });
+}
+
+/** The part of the checks that is not measured: connections are made, and code is compiled. */
+const WARM_UP = 0.2;
+
+/** Lets new processes check payments that are all due, and measures them in the middle. */
+export async function measureRate(
+  contender: Contender,
+  servers: Servers,
+  { payments, checks }: { payments: number; checks: number },
+): Promise<Rate> {
+  const { service, baseUrl } = servers;
+  const { way, kind, processes, name } = contender;
+  const store = servers.createAddress(kind);
+  if (way === 'follow-ups') await seedPayments(store, { count: payments, due: payments, baseUrl });
+  if (way === 'by-hand') await seedByHand(store, payments);
+  if (way === 'bullmq') await seedBullmq(store, payments);
+  printProgress(`${name}, ${processes} processes`);
+  await service.request('reset', { payments, finalEvery: FINAL_EVERY });
+
+  using closing = new DisposableStack();
+  const workers: Child[] = [];
+  for (let count = 0; count < processes; count++)
+    workers.push(closing.use(await Child.start('worker.ts', { way, store, baseUrl })));
+  const read = async () => {
+    const used = await Promise.all(workers.map((worker) => worker.request<number>('readCpu')));
+    const { total, most } = await service.request<{ total: number; most: number }>('readCounts');
+    const cpu = used.reduce((sum, each) => sum + each, 0);
+    return { at: performance.now(), total, most, cpu, database: await servers.readCpu(kind) };
+  };
+
+  await Promise.all(workers.map((worker) => worker.request('start')));
+  await service.request('waitFor', Math.floor(checks * WARM_UP));
+  const before = await read();
+  await service.request('waitFor', checks);
+  const after = await read();
+  await Promise.all(workers.map((worker) => worker.request('stop')));
+  await servers.drop(store);
+  const made = after.total - before.total;
+  const { database: databaseBefore } = before;
+  return {
+    checksPerSecond: (made * 1_000) / (after.at - before.at),
+    cpu: (after.cpu - before.cpu) / made,
+    databaseCpu:
+      databaseBefore === undefined || after.database === undefined
+        ? undefined
+        : (after.database - databaseBefore) / made,
+    most: after.most,
+  };
+}
+
+/** Returns the best of each figure: other load on the machine can only make it worse. */
+export function takeBest(one: Rate | undefined, other: Rate): Rate {
+  if (!one) return other;
+  return {
+    checksPerSecond: Math.max(one.checksPerSecond, other.checksPerSecond),
+    cpu: Math.min(one.cpu, other.cpu),
+    databaseCpu:
+      one.databaseCpu === undefined || other.databaseCpu === undefined
+        ? undefined
+        : Math.min(one.databaseCpu, other.databaseCpu),
+    most: Math.max(one.most, other.most),
+  };
+}
+
+type MeasuredRate = Contender & { rate: Rate | undefined };
+
+export function printRates(rows: readonly MeasuredRate[]): void {
+  const findByHand = (row: MeasuredRate) =>
+    rows.find(({ way, processes }) => way === 'by-hand' && processes === row.processes)?.rate;
+  const title = `All payments are due, and 1 of ${FINAL_EVERY} is final: checks a second, and CPU for each check`;
+  printTable(title, rows, [
+    ['', ({ name }) => name],
+    ['processes', ({ processes }) => String(processes)],
+    ['checks/s', ({ rate }) => rate?.checksPerSecond],
+    ['to by hand', (row) => ratio(row.rate?.checksPerSecond, findByHand(row)?.checksPerSecond)],
+    ['CPU us', ({ rate }) => rate?.cpu],
+    ['database CPU us', ({ rate }) => rate?.databaseCpu],
+    ['both, to by hand', (row) => ratio(sumCpu(row.rate), sumCpu(findByHand(row)))],
+    ['most for one payment', ({ rate }) => rate && String(rate.most)],
+  ]);
+}
+
+const sumCpu = (rate: Rate | undefined) => rate && rate.cpu + (rate.databaseCpu ?? 0);

@@ -1,0 +1,131 @@
+import { DatabaseSync } from 'node:sqlite';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { PaymentsClient } from '../../src/index.ts';
+import { createJournal, memoryStore } from '../../src/journal/index.ts';
+import { postgresJournal } from '../../src/journal/postgres.ts';
+import { createRedisStore } from '../../src/journal/redis-store.ts';
+import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { printProgress } from './progress.ts';
+import type { StoreAddress } from './stores.ts';
+
+/** Open payments: the first `due` of them are due now, and the others later. */
+export interface OpenPayments {
+  count: number;
+  due: number;
+  /** How many of the others become due in each second. @default none for half an hour */
+  duePerSecond?: number | undefined;
+  baseUrl: string;
+}
+
+interface SeedRecord {
+  key: string;
+  version: string;
+  text: string;
+  createdAt: number;
+  reference: string;
+  dueIn: number;
+}
+
+/** So many are written at once. */
+const BATCH = 2_000;
+/** The payments are spread over the time from their charge until the deadline, in milliseconds. */
+const SPREAD = 600_000;
+const LATER = 30 * 60 * 1000;
+
+/** Writes open payments as the client records them, but many at once. */
+export async function seedPayments(store: StoreAddress, payments: OpenPayments): Promise<void> {
+  printProgress(`${store.kind}: ${payments.count} payments`);
+  const records = createRecords(await readTemplate(payments.baseUrl), payments);
+  await SEEDERS[store.kind](store, records);
+}
+
+/** Charges once through the client, and returns the record. */
+async function readTemplate(baseUrl: string): Promise<string> {
+  const store = memoryStore();
+  const data = { reference: TEMPLATE, status: 'processing', amount: '25.50', currency: 'GHS' };
+  using payments = new PaymentsClient({
+    apiKey: 'sk_test_bench',
+    baseUrl,
+    journal: createJournal(store),
+    fetch: async () => Response.json({ status: true, message: 'A prompt has been sent.', data }),
+  });
+  const customer = { customer_email: 'ama@example.com', phone: '024 412 3456' };
+  const charge = { amount: '25.50', network: 'mtn', ...customer } as const;
+  await payments.chargeMobileMoney(charge, { idempotencyKey: TEMPLATE });
+  const record = await store.read(TEMPLATE);
+  if (!record) throw new Error('The journal has no record of the charge.');
+  return record.text;
+}
+
+const TEMPLATE = 'TXN-TEMPLATE';
+
+function* createRecords(
+  template: string,
+  { count, due, duePerSecond }: OpenPayments,
+): Generator<SeedRecord[]> {
+  const now = Date.now();
+  const { createdAt: recordedAt } = JSON.parse(template);
+  for (let first = 0; first < count; first += BATCH) {
+    const size = Math.min(BATCH, count - first);
+    yield Array.from({ length: size }, (_, index): SeedRecord => {
+      const number = first + index;
+      const reference = `TXN-${String(number).padStart(8, '0')}`;
+      const createdAt = Math.round(now - (SPREAD * number) / count);
+      const text = template
+        .replaceAll(TEMPLATE, reference)
+        .replace(`"createdAt":${recordedAt}`, `"createdAt":${createdAt}`);
+      const version = `${crypto.randomUUID()}.${crypto.randomUUID()}`;
+      const later = duePerSecond ? ((number - due) * 1_000) / duePerSecond : LATER + (LATER * number) / count;
+      const dueIn = number < due ? 0 : Math.round(later);
+      return { key: `order-${number}/1`, version, text, createdAt, reference, dueIn };
+    });
+  }
+}
+
+type Seeder = (store: StoreAddress, batches: Iterable<SeedRecord[]>) => Promise<void>;
+
+const seedSqlite: Seeder = async ({ url, name }, batches) => {
+  using database = new DatabaseSync(url);
+  // It makes the table.
+  await sqliteJournal(database, { table: name }).read('none');
+  const insert = database.prepare(
+    `INSERT INTO "${name}" (key, version, record, written_at, due_at) VALUES (?, ?, ?, ?, ?)`,
+  );
+  database.exec('BEGIN');
+  for (const batch of batches) {
+    const now = Date.now();
+    for (const { key, version, text, dueIn } of batch) insert.run(key, version, text, now, now + dueIn);
+  }
+  database.exec('COMMIT');
+};
+
+const seedPostgres: Seeder = async ({ url, name }, batches) => {
+  const pool = new pg.Pool({ connectionString: url });
+  await postgresJournal(pool, { table: name }).migrate();
+  const insert = `INSERT INTO "${name}" (key, version, record, written_at, due_at)
+    SELECT key, version, record::json, clock_timestamp(), clock_timestamp() + due_in * interval '1 ms'
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[]) AS seed (key, version, record, due_in)`;
+  for (const batch of batches) {
+    const column = (field: keyof SeedRecord) => batch.map((record) => record[field]);
+    await pool.query(insert, [column('key'), column('version'), column('text'), column('dueIn')]);
+  }
+  // As the server does by itself after a while.
+  await pool.query(`VACUUM ANALYZE "${name}"`);
+  await pool.end();
+};
+
+const seedRedis: Seeder = async ({ url, name }, batches) => {
+  const redis = new Redis(url);
+  const store = createRedisStore((command, ...args) => redis.call(command, ...args), `${name}:`);
+  for (const batch of batches) {
+    const writes = batch.map(({ key, version, text, createdAt, reference, dueIn }) => {
+      const index = { state: 'completed', createdAt, reference: reference.toLowerCase() };
+      return store.write(key, { expected: null, version, text, ttl: null, mustCommit: true, index, dueIn });
+    });
+    await Promise.all(writes);
+  }
+  redis.disconnect();
+};
+
+const SEEDERS = { sqlite: seedSqlite, postgres: seedPostgres, redis: seedRedis } as const;

@@ -1,0 +1,271 @@
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type Journal, MAX_DUE_IN } from '../../../src/journal/index.ts';
+import { redisJournal } from '../../../src/journal/redis.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
+import { connectRedis, createRedisStorage } from '../../helpers/redis-storage.ts';
+import { catchError } from '../../helpers/service.ts';
+import { chooseSize } from '../../helpers/sized.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+const longWait = { timeout: 10_000 };
+
+let server: DatabaseServer;
+beforeAll(async () => {
+  if (hasRedis) server = await startRedis();
+}, 60_000);
+afterAll(() => server?.stop());
+
+async function recordUnknown(journal: Journal, key: string, reference?: string): Promise<void> {
+  await journal.complete(await claimKey(journal, key), { state: 'unknown', reference });
+}
+
+describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
+  test('is read with one command a page, however many keys are completed', async () => {
+    const { admin, open, index } = createRedisStorage(server);
+    const journal = open();
+    const completed = chooseSize(2_000, 100_000);
+    for (let count = 0; count < completed; count += 100) {
+      const keys = Array.from({ length: 100 }, (_, number) => `completed ${count + number}`);
+      await Promise.all(
+        keys.map(async (key) =>
+          journal.complete(await claimKey(journal, key), {
+            state: 'completed',
+            result: { reference: `TXN-${key}` },
+          }),
+        ),
+      );
+    }
+    const unresolved = Array.from({ length: 50 }, (_, number) => `unresolved ${number + 10}`);
+    for (const key of unresolved) await recordUnknown(journal, key);
+    await journal.count();
+    await admin.config('RESETSTAT');
+    expect(await listKeys(journal, { state: 'unknown' })).toEqual(unresolved);
+    const calls = parseCalls(await admin.info('commandstats'));
+    // One page of begun keys, one of unknown ones, and the 50 records.
+    expect(calls).toMatchObject({ eval: 2, hmget: 50 });
+    expect(calls.zrangebylex).toBeLessThanOrEqual(4);
+    expect(Object.keys(calls).sort()).toEqual([
+      'config|resetstat',
+      'eval',
+      'hmget',
+      'time',
+      'type',
+      'zrangebylex',
+    ]);
+    expect(await index()).toHaveLength(3 * completed + 2 * unresolved.length + 1);
+  }, 120_000);
+
+  test('lists pages in order, also when all keys are of one time', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const { open } = createRedisStorage(server);
+    const journal = open();
+    const keys = Array.from({ length: 250 }, (_, number) => `caf\u00e9 ${number} \u{1f4b3}`);
+    await Promise.all(keys.map((key) => recordUnknown(journal, key, 'TXN-one')));
+    const listed = await listKeys(journal, { state: 'unknown' });
+    expect(listed.toSorted()).toEqual(keys.toSorted());
+    expect(await listKeys(journal, { reference: 'TXN-one' })).toEqual(listed);
+    expect(await listKeys(journal, { state: 'unknown', limit: 7 })).toEqual(listed.slice(0, 7));
+  });
+
+  test('shares due records among handles, each once and the earliest first', async () => {
+    const { open } = createRedisStorage(server);
+    const journal = open();
+    const keys = Array.from({ length: 300 }, (_, number) => `order-${number + 100}`);
+    for (const key of keys) await recordUnknown(journal, key);
+    expect(await claimDueKeys(journal, { limit: 5 })).toEqual(keys.slice(0, 5));
+    const sweep = async (handle: Journal): Promise<string[]> => {
+      const claimed = await claimDueKeys(handle, { limit: 7 });
+      return claimed.length === 0 ? [] : [...claimed, ...(await sweep(handle))];
+    };
+    const shares = await Promise.all([open(), open(), open()].map(sweep));
+    expect(shares.every((share) => share.length > 0)).toBe(true);
+    expect(shares.flat().toSorted()).toEqual(keys.slice(5).toSorted());
+  });
+
+  test('makes a claimed record due again after the lease, and changes no record', async () => {
+    const { admin, open, name, setAhead } = createRedisStorage(server);
+    const journal = open();
+    await recordUnknown(journal, 'order-17');
+    const { index: _, ...before } = await admin.hgetall(name('order-17'));
+    expect(await claimDueKeys(journal, { lease: 60_000 })).toEqual(['order-17']);
+    const { index, ...after } = await admin.hgetall(name('order-17'));
+    expect(after).toEqual(before);
+    expect(index).toContain('unknown');
+    const { due, nextIn } = await journal.followUps.countDue();
+    expect(due).toBe(0);
+    expect(nextIn).toBeGreaterThan(50_000);
+    expect(nextIn).toBeLessThanOrEqual(60_000);
+    setAhead(60_000);
+    expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
+    expect(await claimDueKeys(open())).toEqual(['order-17']);
+  });
+
+  test('takes a record as due if its time is too late: the clock went back', async () => {
+    const { open, setAhead } = createRedisStorage(server);
+    const journal = open();
+    setAhead(DAY);
+    await recordUnknown(journal, 'order-17');
+    setAhead(DAY - MAX_DUE_IN + 5_000);
+    expect(await journal.followUps.countDue()).toMatchObject({ due: 0, nextIn: expect.any(Number) });
+    expect(await claimDueKeys(journal)).toEqual([]);
+    setAhead(0);
+    await recordUnknown(journal, 'order-18');
+    expect(await journal.followUps.countDue()).toEqual({ due: 2, nextIn: null });
+    expect(await claimDueKeys(journal)).toEqual(['order-18', 'order-17']);
+    expect(await claimDueKeys(journal)).toEqual([]);
+  });
+
+  test('drops records that are gone', async () => {
+    const { admin, open, name, index } = createRedisStorage(server);
+    const journal = open();
+    for (const key of ['gone', 'kept', 'gone too']) await recordUnknown(journal, key, `TXN-${key}`);
+    await admin.del(name('gone'), name('gone too'));
+    expect(await claimDueKeys(journal, { limit: 1 })).toEqual(['kept']);
+    expect(await listKeys(journal)).toEqual(['kept']);
+    expect(await listKeys(journal, { reference: 'TXN-gone' })).toEqual([]);
+    expect(await journal.count()).toMatchObject({ unknown: 1 });
+    expect((await index()).filter((member) => member.endsWith('\tgone'))).toEqual([]);
+  });
+
+  test('loses the keys that the retention deletes', async () => {
+    const { admin, open, name, index } = createRedisStorage(server);
+    const journal = open({ retention: 60_000 });
+    await journal.complete(await claimKey(journal, 'old'), {
+      state: 'completed',
+      result: { reference: 'TXN-old' },
+    });
+    await admin.hincrby(name('\t{retention}:time'), 'counted', 8 * DAY);
+    await vi.waitFor(async () => {
+      await journal.complete(await claimKey(journal, crypto.randomUUID()), { state: 'not_sent' });
+      expect(await admin.exists(name('old'))).toBe(0);
+    }, longWait);
+    expect((await index()).filter((member) => member.includes('old'))).toEqual([]);
+    expect(await journal.count()).toMatchObject({ completed: 0 });
+  });
+
+  test('names the keys whose records cannot be read, after all others', async () => {
+    const { admin, open, name, setAhead } = createRedisStorage(server);
+    const journal = open();
+    for (const key of ['newer', 'no version', 'text', 'right']) await recordUnknown(journal, key);
+    await admin.hset(name('newer'), 'record', '{"format":3,"state":"unknown"}');
+    await admin.hdel(name('no version'), 'version');
+    await admin.multi().del(name('text')).set(name('text'), 'mine').exec();
+    const listed: string[] = [];
+    const failure = await catchError(
+      (async () => {
+        for await (const { key } of journal.list({ state: 'unknown' })) listed.push(key);
+      })(),
+    );
+    expect(listed).toEqual(['right']);
+    expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown' });
+    for (const key of ['newer', 'no version', 'text'])
+      expect(Object(failure).message).toContain(JSON.stringify(key));
+    const { records, unreadable } = await journal.followUps.claimDue({ limit: 10, lease: 60_000 });
+    expect(records.map(({ key }) => key)).toEqual(['right']);
+    expect(unreadable.toSorted()).toEqual(['newer', 'no version', 'text']);
+    expect(await journal.followUps.claimDue({ limit: 10, lease: 60_000 })).toEqual({
+      records: [],
+      unreadable: [],
+    });
+    setAhead(60_000);
+    expect((await journal.followUps.claimDue({ limit: 10, lease: 60_000 })).unreadable).toHaveLength(3);
+    expect(await admin.hget(name('newer'), 'record')).toBe('{"format":3,"state":"unknown"}');
+    expect(await admin.get(name('text'))).toBe('mine');
+  });
+
+  test('refuses a charge, with nothing recorded, if its name holds another value', async () => {
+    const { admin, open, name, prefix } = createRedisStorage(server);
+    await admin.set(`${prefix}\tindex`, 'mine');
+    const journal = open();
+    expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({
+      name: 'JournalError',
+      outcome: 'not_sent',
+    });
+    expect(await admin.exists(name('order-17'))).toBe(0);
+    expect(await catchError(journal.count())).toMatchObject({ name: 'JournalError' });
+  });
+
+  test('is built again, with what is due, if Redis has dropped it', async () => {
+    const { admin, open, prefix, index } = createRedisStorage(server);
+    const journal = open();
+    await recordUnknown(journal, 'unknown', 'TXN-unknown');
+    await journal.complete(await claimKey(journal, 'completed'), {
+      state: 'completed',
+      result: { reference: 'TXN-completed' },
+      firstCheckIn: 60_000,
+    });
+    await journal.complete(await claimKey(journal, 'rejected'), { state: 'rejected' });
+    const before = await index();
+    await admin.del(`${prefix}\tindex`);
+    expect((await listKeys(journal)).toSorted()).toEqual(['completed', 'rejected', 'unknown']);
+    expect((await index()).filter((member) => !member.startsWith('m\t'))).toEqual(before);
+    expect(await claimDueKeys(journal)).toEqual(['unknown']);
+  });
+
+  test('is read alike through both clients, both protocols, and numbers as text', async () => {
+    const { prefix } = createRedisStorage(server);
+    const [two, three] = await Promise.all(
+      ([2, 3] as const).map((RESP) => createClient({ url: server.url, RESP }).connect()),
+    );
+    onTestFinished(() => {
+      two?.destroy();
+      three?.destroy();
+    });
+    if (!two || !three) throw new Error('no clients');
+    const clients = [
+      connectRedis(server),
+      connectRedis(server, 'stringNumbers=true'),
+      connectRedis(server, 'enableAutoPipelining=true'),
+      two,
+      three,
+    ];
+    for (const [number, client] of clients.entries()) {
+      const journal = redisJournal(client, { prefix: `${prefix}${number}:` });
+      await recordUnknown(journal, 'order-17', 'TXN-17');
+      expect(await listKeys(journal, { reference: 'TXN-17' })).toEqual(['order-17']);
+      expect(await journal.count()).toMatchObject({ unknown: 1, completed: 0 });
+      expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
+      const { records } = await journal.followUps.claimDue({ limit: 2, lease: 1_000 });
+      const [claimed] = records;
+      expect(claimed).toMatchObject({ key: 'order-17', entry: { state: 'unknown', reference: 'TXN-17' } });
+      expect(Math.abs(Date.now() - (claimed?.entry.updatedAt ?? 0))).toBeLessThan(10_000);
+    }
+  });
+
+  test("is found under the client's own prefix", async () => {
+    const { prefix } = createRedisStorage(server);
+    const journal = redisJournal(connectRedis(server, `keyPrefix=${prefix}`), { prefix: 'journal:' });
+    await recordUnknown(journal, 'order-17');
+    expect(await listKeys(journal)).toEqual(['order-17']);
+    expect(await claimDueKeys(journal)).toEqual(['order-17']);
+    expect(await listKeys(redisJournal(connectRedis(server), { prefix: `${prefix}journal:` }))).toEqual([
+      'order-17',
+    ]);
+  });
+
+  test('is not read inside a MULTI of the client', async () => {
+    const client = connectRedis(server);
+    const journal = redisJournal(client);
+    await client.call('MULTI');
+    for (const refusal of [
+      await catchError(listKeys(journal)),
+      await catchError(journal.count()),
+      await catchError(journal.followUps.claimDue({ limit: 1, lease: 1_000 })),
+      await catchError(journal.followUps.countDue()),
+    ])
+      expect(refusal).toMatchObject({ name: 'JournalError', message: expect.stringContaining('MULTI') });
+    await client.call('DISCARD');
+  });
+});
+
+/** Returns how often each command was called. */
+function parseCalls(stats: string): Record<string, number> {
+  const lines = stats.matchAll(/^cmdstat_(.*?):calls=(\d+)/gm);
+  return Object.fromEntries(Array.from(lines, ([, command, calls]) => [command, Number(calls)]));
+}

@@ -1,0 +1,239 @@
+import { DatabaseSync } from 'node:sqlite';
+import { Client, Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { MAX_DUE_IN } from '../../../src/journal/index.ts';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { claimKey } from '../../helpers/claims.ts';
+import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { claimDueKeys } from '../../helpers/listed-keys.ts';
+import { catchError } from '../../helpers/service.ts';
+import { createPostgresTable, createSqliteTable, type SqlTable } from './sql-tables.ts';
+
+let server: DatabaseServer;
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+afterAll(() => server?.stop(), 60_000);
+
+const kinds: [string, () => Promise<SqlTable>][] = [
+  ['SQLite', createSqliteTable],
+  ['PostgreSQL', () => createPostgresTable(server)],
+];
+
+const HOUR = 60 * 60 * 1000;
+
+/** Completes a key whose first check is due after `firstCheckIn` milliseconds. */
+async function completeKey(
+  journal: Awaited<ReturnType<SqlTable['open']>>,
+  key: string,
+  firstCheckIn: number,
+): Promise<void> {
+  const result = { reference: `TXN-${key}` };
+  await journal.complete(await claimKey(journal, key), { state: 'completed', result, firstCheckIn });
+}
+
+describe.each(kinds)('%s', (kind, createTable) => {
+  /** Returns the time at which a record is due, from now on. */
+  const dueIn = async (table: SqlTable, key: string) => {
+    const due = kind === 'SQLite' ? 'due_at' : 'extract(epoch FROM due_at) * 1000';
+    const [row] = await table.run(`SELECT ${due} AS due_at FROM ${table.name} WHERE key = ?`, key);
+    return row?.due_at == null ? null : Number(row.due_at) - Date.now();
+  };
+
+  test('returns due keys, the earliest first, and each once within a lease', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const journal = await table.open();
+    await completeKey(journal, 'order-3', 3_000.5);
+    await completeKey(journal, 'order-1', 1_000);
+    await completeKey(journal, 'order-4', 50_000);
+    await completeKey(journal, 'order-2', 2_000);
+    const claim = { limit: 2, lease: 30_000 };
+    expect(await claimDueKeys(journal, claim)).toEqual([]);
+    table.setAhead(10_000);
+    expect(await journal.followUps.countDue()).toMatchObject({ due: 3 });
+    const before = await journal.read('order-1');
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-1', 'order-2']);
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-3']);
+    expect(await claimDueKeys(journal, claim)).toEqual([]);
+    const { due, nextIn } = await journal.followUps.countDue();
+    expect(due).toBe(0);
+    expect(nextIn).toBeGreaterThan(0);
+    expect(nextIn).toBeLessThanOrEqual(30_000);
+    const after = await journal.read('order-1');
+    expect(after).toEqual({ ...before, updatedAt: expect.closeTo(before?.updatedAt ?? 0, -2) });
+    // Its turn has come again: the lease of the others ended earlier than its first check.
+    table.setAhead(60_000);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000.5 })).toHaveLength(4);
+  });
+
+  test('accepts a completion during the lease of a follow-up', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const journal = await table.open();
+    const claim = await claimKey(journal, 'order-1');
+    table.setAhead(HOUR / 2);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 30_000 })).toHaveLength(1);
+    expect(await journal.renew(claim)).toMatchObject({ version: expect.any(String) });
+    expect(await journal.complete(claim, { state: 'rejected' })).toBe(true);
+    expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: null });
+  });
+
+  test('does not return a key that is claimed with a lease of a day', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const journal = await table.open({ lease: 24 * HOUR });
+    const claim = await claimKey(journal, 'order-1');
+    expect(await claimDueKeys(journal)).toEqual([]);
+    expect(await journal.renew(claim)).not.toBeNull();
+    expect(await claimDueKeys(journal)).toEqual([]);
+    expect(await journal.followUps.countDue()).toMatchObject({ due: 0 });
+  });
+
+  test('sets when a record is due at each write', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const journal = await table.open({ lease: 20_000 });
+    const claim = await claimKey(journal, 'order-1');
+    const near = (milliseconds: number) => expect.closeTo(milliseconds, -4);
+    expect(await dueIn(table, 'order-1')).toEqual(near(20_000));
+    const result = { reference: 'TXN-1' };
+    await journal.complete(claim, { state: 'completed', result, firstCheckIn: 60_000 });
+    expect(await dueIn(table, 'order-1')).toEqual(near(60_000));
+    const [record] = await journal.followUps.find('TXN-1');
+    if (!record) throw new Error('no record');
+    const step = { checks: 1, reported: [] };
+    const updated = await journal.followUps.update(record, step, 120_000);
+    expect(await dueIn(table, 'order-1')).toEqual(near(120_000));
+    // The record that it was is there no more.
+    expect(await journal.followUps.update(record, step, 0)).toBeNull();
+    if (!updated) throw new Error('not updated');
+    expect(await journal.followUps.update(updated, step, null)).toMatchObject({ key: 'order-1' });
+    expect(await dueIn(table, 'order-1')).toBeNull();
+    expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: null });
+  });
+
+  test('returns what is due too late, since a clock went back', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const journal = await table.open();
+    table.setAhead(0);
+    await completeKey(journal, 'order-1', MAX_DUE_IN - 5_000);
+    table.setAhead(24 * HOUR);
+    await completeKey(journal, 'order-3', 2_000);
+    await completeKey(journal, 'order-2', 1_000);
+    table.setAhead(0);
+    await completeKey(journal, 'order-4', 0);
+    table.setAhead(1_000);
+    expect(await journal.followUps.countDue()).toEqual({ due: 3, nextIn: expect.closeTo(MAX_DUE_IN, -5) });
+    const claimed: string[] = [];
+    for (let count = 0; count < 2; count++)
+      claimed.push(...(await claimDueKeys(journal, { limit: 2, lease: 30_000 })));
+    expect(claimed).toEqual(['order-4', 'order-2', 'order-3']);
+    expect(await journal.followUps.countDue()).toMatchObject({ due: 0, nextIn: expect.closeTo(30_000, -4) });
+  });
+
+  test('shares 200 due keys among ten handles that claim at once', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const first = await table.open();
+    await claimKey(first, 'order-0');
+    const numbers = Array.from({ length: 200 }, (_, index) => index + 1);
+    const now = kind === 'SQLite' ? String(Date.now()) : 'clock_timestamp()';
+    const rows = numbers.map((number) => `('order-${number}', 'v${number}', ${now}, ${now})`);
+    await table.run(
+      `INSERT INTO ${table.name} (key, version, record, written_at, due_at)
+      SELECT list.column1, list.column2, record, list.column3, list.column4
+      FROM ${table.name}, (VALUES ${rows.join(', ')}) AS list WHERE key = 'order-0'`,
+    );
+    const handles = await Promise.all(numbers.slice(0, 10).map(() => table.open()));
+    const claimed = await Promise.all(
+      handles.map(async (journal) => {
+        const keys: string[] = [];
+        for (;;) {
+          const records = await claimDueKeys(journal, { limit: 7, lease: 60_000 });
+          if (records.length === 0) return keys;
+          keys.push(...records);
+        }
+      }),
+    );
+    expect(claimed.flat()).toHaveLength(200);
+    expect(new Set(claimed.flat()).size).toBe(200);
+    expect(claimed.filter((keys) => keys.length > 0).length).toBeGreaterThan(1);
+  });
+});
+
+test('SQLite refuses to claim what is due inside a transaction', async () => {
+  const database = new DatabaseSync(':memory:');
+  onTestFinished(() => database.close());
+  const journal = sqliteJournal(database);
+  await completeKey(journal, 'order-1', 0);
+  const claim = { limit: 10, lease: 60_000 };
+  database.exec('BEGIN');
+  expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
+    name: 'JournalError',
+    message: expect.stringContaining('inside a transaction'),
+  });
+  expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
+  database.exec('COMMIT');
+  expect(await claimDueKeys(journal, claim)).toHaveLength(1);
+});
+
+describe('PostgreSQL', () => {
+  test.each(['repeatable\\ read', 'serializable'])(
+    'shares due keys with the isolation level %s',
+    async (level) => {
+      const pool = new Pool({
+        connectionString: server.url,
+        options: `-c default_transaction_isolation=${level}`,
+      });
+      onTestFinished(() => pool.end());
+      const table = await createPostgresTable(server);
+      await table.migrate();
+      const journal = postgresJournal(pool, { table: table.name });
+      for (let index = 0; index < 60; index++) await completeKey(journal, `order-${index}`, 0);
+      const claimed = await Promise.all(
+        Array.from({ length: 10 }, () => claimDueKeys(journal, { limit: 6, lease: 60_000 })),
+      );
+      expect(new Set(claimed.flat()).size).toBe(60);
+      expect(claimed.flat()).toHaveLength(60);
+    },
+  );
+
+  test('skips a record that a transaction holds, and returns it later', async () => {
+    const table = await createPostgresTable(server);
+    await table.migrate();
+    const journal = await table.open();
+    await completeKey(journal, 'order-1', 0);
+    await completeKey(journal, 'order-2', 0);
+    const other = new Client({ connectionString: server.url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query('BEGIN');
+    await other.query(`SELECT FROM ${table.name} WHERE key = 'order-1' FOR UPDATE`);
+    const claim = { limit: 10, lease: 60_000 };
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-2']);
+    await other.query('ROLLBACK');
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-1']);
+  });
+
+  test('refuses to claim what is due inside a transaction', async () => {
+    const table = await createPostgresTable(server);
+    await table.migrate();
+    const client = new Client({ connectionString: server.url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const journal = postgresJournal(client, { table: table.name });
+    await completeKey(journal, 'order-1', 0);
+    const claim = { limit: 10, lease: 60_000 };
+    await client.query('BEGIN');
+    expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
+      name: 'JournalError',
+      message: expect.stringContaining('inside a transaction'),
+    });
+    expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
+    await client.query('COMMIT');
+    expect(await claimDueKeys(journal, claim)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,114 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Journal } from '../../../src/journal/index.ts';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
+import { createPostgresTable, createSqliteTable, recordText, type SqlTable } from './sql-tables.ts';
+
+let server: DatabaseServer;
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+afterAll(() => server?.stop(), 60_000);
+
+const START = 1_700_000_000_000;
+
+/** Writes 100,000 completed keys that are due in half an hour, 30 that are due now, and 50 unresolved ones. */
+async function fillTable(
+  table: SqlTable,
+  toTime: (milliseconds: string) => string,
+  toJson: (text: string) => string,
+): Promise<void> {
+  const now = Date.now();
+  const insert = async (count: number, name: string, fields: object, dueAt: string) => {
+    const text = `replace('${recordText(fields)}', '#', cast(i AS text))`;
+    const record = `replace(${text}, '${START}', cast(${START} + i AS text))`;
+    await table.run(
+      `WITH RECURSIVE series(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM series WHERE i < ${count})
+      INSERT INTO ${table.name} (key, version, record, written_at, due_at)
+      SELECT '${name}-' || i, 'v-' || i, ${toJson(record)}, ${toTime(String(now - 60_000))}, ${dueAt} FROM series`,
+    );
+  };
+  const completed = { state: 'completed', result: { reference: 'TXN-#' } };
+  await insert(100_000, 'order', completed, toTime(`${now + 1_800_000} + i`));
+  await insert(30, 'due', { state: 'completed', result: { reference: 'TXN-due-#' } }, toTime(`${now} - i`));
+  await insert(25, 'unknown', { state: 'unknown' }, 'NULL');
+  await insert(25, 'begun', { state: 'begun' }, 'NULL');
+}
+
+/** What is asked for, and how many records are found. */
+const questions: [name: string, found: number, ask: (journal: Journal) => Promise<number>][] = [
+  ['unresolved', 50, async (journal) => (await listKeys(journal, { state: 'unknown' })).length],
+  ['completed', 150, async (journal) => (await listKeys(journal, { state: 'completed', limit: 150 })).length],
+  ['of a reference', 1, async (journal) => (await listKeys(journal, { reference: 'TXN-77777' })).length],
+  ['counted as due', 30, async ({ followUps }) => (await followUps.countDue()).due],
+  ['due', 30, async (journal) => (await claimDueKeys(journal, { limit: 100, lease: 60_000 })).length],
+];
+
+test.each(['without', 'with'])(
+  'PostgreSQL reads only what is asked for, %s statistics',
+  async (has) => {
+    const table = await createPostgresTable(server);
+    await table.migrate();
+    await table.run(`ALTER TABLE ${table.name} SET (autovacuum_enabled = false)`);
+    await fillTable(
+      table,
+      (milliseconds) => `to_timestamp((${milliseconds}) / 1000.0)`,
+      (text) => `(${text})::json`,
+    );
+    if (has === 'with') await table.run(`ANALYZE ${table.name}`);
+    const client = new Client({ connectionString: server.url });
+    await client.connect();
+    onTestFinished(() => client.end());
+    const journal = postgresJournal(client, { table: table.name });
+    const countRead = async () => {
+      await client.query('SELECT pg_stat_force_next_flush()');
+      const [row] = await table.run(
+        `SELECT seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relid = tables.relid) AS read
+      FROM pg_stat_user_tables AS tables WHERE relname = ?`,
+        table.name,
+      );
+      return Number(row?.read);
+    };
+    const read: Record<string, number> = {};
+    for (const [name, found, ask] of questions) {
+      const before = await countRead();
+      expect(await ask(journal)).toBe(found);
+      read[name] = (await countRead()) - before;
+    }
+    // Completed keys are read in pages of 100. A record that is due is found by its time, then changed by its key.
+    expect(read).toEqual({
+      unresolved: 50,
+      completed: 200,
+      'of a reference': 1,
+      'counted as due': expect.toSatisfy((count) => count <= 32),
+      due: 60,
+    });
+  },
+  60_000,
+);
+
+test('SQLite reads only what is asked for, through an index', async () => {
+  const table = await createSqliteTable();
+  await table.migrate();
+  await fillTable(
+    table,
+    (milliseconds) => `(${milliseconds})`,
+    (text) => text,
+  );
+  const journal = await table.open();
+  for (const [, found, ask] of questions) expect(await ask(journal)).toBe(found);
+  const plans: string[] = [];
+  for (const statement of table.statements) {
+    if (statement.includes('GROUP BY state') || statement.includes('pragma_table_xinfo')) continue;
+    for (const { detail } of await table.run(`EXPLAIN QUERY PLAN ${statement}`)) plans.push(String(detail));
+  }
+  // The clock has one row.
+  expect(plans.filter((plan) => /SCAN (?!CONSTANT|payments_clock)/.test(plan))).toEqual([]);
+  // The few keys of one reference are sorted.
+  expect(plans.filter((plan) => plan.includes('TEMP'))).toHaveLength(1);
+  expect(plans).toContain('SEARCH payments USING INDEX payments_state (state=? AND (created_at,key)>(?,?))');
+  expect(plans).toContain('SEARCH payments USING INDEX payments_due_at (due_at<?)');
+  expect(plans).toContain('SEARCH payments USING COVERING INDEX payments_due_at (due_at<?)');
+}, 60_000);
