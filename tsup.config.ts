@@ -19,6 +19,10 @@ const others = {
     testing: 'src/testing/index.ts',
   },
 };
+const commands = {
+  'payment-journal': 'src/journal-cli/cli.ts',
+  'payment-sandbox': 'src/sandbox/cli.ts',
+};
 const all = { ...others.entry, ...schedule.entry, ...sandbox.entry };
 
 const shared = {
@@ -62,7 +66,7 @@ export default defineConfig([
   // Splitting keeps one copy of each error class across `.` and `./testing`.
   {
     ...shared,
-    entry: { ...others.entry, ...schedule.entry, 'payment-sandbox': 'src/sandbox/cli.ts' },
+    entry: { ...others.entry, ...schedule.entry, ...commands },
     format: 'esm',
     splitting: true,
     esbuildPlugins: [beside(/^\.\/index\.ts$/, './sandbox.cjs')],

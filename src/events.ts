@@ -144,7 +144,7 @@ export interface FollowUpEvent {
     | 'failed'
     | 'unreadable'
     | 'paused';
-  /** As it was given, with phone numbers and emails redacted. */
+  /** As it was given, with emails and API keys redacted. */
   idempotencyKey?: string;
   /** The transaction, if it is known. */
   reference?: string;

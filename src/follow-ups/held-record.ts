@@ -32,6 +32,8 @@ export class HeldRecord {
   readonly #lease: number;
   readonly #heartbeat: ReturnType<typeof setInterval>;
   #current: FollowUpRecord;
+  /** Of a notification that came while the record was held. */
+  #notified: number | undefined;
   #isLost = false;
   #isFinished = false;
   /** The write in flight, or the latest one: two at once would compete. */
@@ -61,6 +63,11 @@ export class HeldRecord {
 
   get followUp(): FollowUp {
     return this.record.followUp ?? NO_FOLLOW_UP;
+  }
+
+  /** Whether a notification came while the record was held. */
+  get isNotified(): boolean {
+    return this.#notified !== undefined;
   }
 
   /** Ends the heartbeat: the record is no longer held after its lease. */
@@ -109,15 +116,19 @@ export class HeldRecord {
     return await this.#update(followUp, dueIn);
   }
 
-  async #update(followUp: FollowUp, dueIn: number | null): Promise<boolean> {
+  async #update(given: FollowUp, dueIn: number | null): Promise<boolean> {
     if (this.#isLost) return false;
+    const followUp = { ...given, notified: this.#notified ?? given.notified };
     const write = withJournalTimeout(() => this.#records.update(this.#current, followUp, dueIn));
     this.#write = write;
     try {
       const updated = await write;
-      if (updated) this.#current = updated;
-      else this.#isLost = true;
-      return updated !== null;
+      this.#isLost = updated === null;
+      if (!updated) return false;
+      this.#current = updated;
+      const { notified } = this.followUp;
+      if (notified !== followUp.notified) this.#notified = notified;
+      return true;
     } finally {
       this.#write = undefined;
     }

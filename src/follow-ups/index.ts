@@ -11,7 +11,7 @@ import { refuseUnknownOption } from '../unknown-option.ts';
 import { isPlainObject } from '../untrusted.ts';
 import { notifyFollowUps } from './notify.ts';
 import { type FollowUpsOptions, resolveFollowUpsOptions } from './options.ts';
-import { runSweeps, Wakers } from './run.ts';
+import { runSweeps, Sleeps } from './run.ts';
 import { Sweep, type SweepOptions, type SweepResult, validateSweepOptions } from './sweep.ts';
 
 export type { AttentionReason, FollowUpEvent } from '../events.ts';
@@ -86,13 +86,14 @@ export interface RunOptions {
 export function createFollowUps(options: FollowUpsOptions): FollowUps {
   const context = resolveFollowUpsOptions(options);
   const { payments } = options;
-  const wakers = new Wakers();
+  const sleeps = new Sleeps();
   return {
     sweep: async (sweepOptions = {}) => new Sweep(context).run(validateSweepOptions(sweepOptions)),
-    run: async (runOptions = {}) => runSweeps(context, validateRunOptions(runOptions), wakers),
+    run: async (runOptions = {}) => runSweeps(context, validateRunOptions(runOptions), sleeps),
     async notify(reference) {
       payments.notify(reference);
-      if (await notifyFollowUps(context, reference)) wakers.wakeAll();
+      const dueIn = await notifyFollowUps(context, reference);
+      if (dueIn !== null) sleeps.wakeIn(dueIn);
     },
   };
 }

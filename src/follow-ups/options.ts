@@ -63,6 +63,8 @@ export interface PaymentAttention {
 /** The options, checked. */
 export interface FollowUpContext extends Pick<FollowUpsOptions, 'journal' | 'onFinal' | 'onAttention'> {
   readonly access: FollowUpAccess;
+  /** The keys that this process holds. A notification can make one due that is being checked. */
+  readonly heldKeys: Set<string>;
 }
 
 const OPTIONS: Readonly<Record<keyof FollowUpsOptions, true>> = {
@@ -97,7 +99,7 @@ export function resolveFollowUpsOptions(options: FollowUpsOptions): FollowUpCont
     throw new ConfigurationError(
       'Follow-ups need polling.initialDelay, minDelay and maxDelay of at most an hour.',
     );
-  return { access, journal, onFinal, onAttention };
+  return { access, journal, onFinal, onAttention, heldKeys: new Set() };
 }
 
 function readAccess(payments: unknown): FollowUpAccess | undefined {

@@ -46,8 +46,8 @@ export function planAfterCheck(record: JournalRecord, end: CheckEnd, input: Plan
   const error = 'error' in end ? end.error : undefined;
   const transaction = 'checked' in end ? end.checked.transaction : undefined;
   const notFoundSince = error instanceof NotFoundError ? (before.notFoundSince ?? now) : undefined;
-  const notifiedAt = before.notifiedAt === undefined ? undefined : Math.min(before.notifiedAt, now);
-  const followUp = { ...before, checks: before.checks + 1, checkedAt: now, notFoundSince, notifiedAt };
+  const checks = before.checks + 1;
+  const followUp = { ...before, checks, checkedAt: now, notFoundSince, notified: undefined };
   if (transaction && isFinal(transaction.status, rules.finalStatuses)) {
     const { status, paid_at } = transaction;
     return { final: transaction, followUp: { ...followUp, final: { status, paid_at }, failures: undefined } };
@@ -90,7 +90,7 @@ function planSlowCheck(
 ): CheckPlan {
   const earlier = before.slowChecks ?? 0;
   // Anyone can send a notification: it must not make the pauses longer.
-  const slowChecks = isNotifiedCheck(before) ? Math.max(1, earlier) : earlier + 1;
+  const slowChecks = before.notified ? Math.max(1, earlier) : earlier + 1;
   const reason = problem ?? 'overdue';
   // Right after an outage, one more check is made before anything is said about a payment that nobody has looked at.
   const isKnown = !('error' in end) || !isTemporary(end.error);
@@ -103,11 +103,6 @@ function planSlowCheck(
     attention: isNew ? reason : undefined,
     dueIn: hasEnded ? null : pause,
   };
-}
-
-/** Whether a notification asked for the check that is due. */
-function isNotifiedCheck({ notifiedAt = 0, checkedAt = 0 }: FollowUp): boolean {
-  return notifiedAt > checkedAt;
 }
 
 function isTemporary(error: unknown): boolean {

@@ -10,32 +10,42 @@ const MAX_SLEEP = 5_000;
 /** So that what cannot be claimed keeps nobody busy, in milliseconds. */
 const MIN_SLEEP = 50;
 
-/** Wakes runs that sleep. */
-export class Wakers {
-  readonly #wakers = new Set<() => void>();
-  #count = 0;
+/** The sleeps of the runs of one `createFollowUps`. A payment that is due sooner shortens them. */
+export class Sleeps {
+  readonly #wakers = new Set<(delay: number) => void>();
+  /** The earliest time that was asked for while nobody slept, by the wall clock. */
+  #wakeAt = Number.POSITIVE_INFINITY;
 
-  /** How often they were woken. */
-  get count(): number {
-    return this.#count;
+  /** Ends every sleep in `delay` milliseconds at the latest. One that begins later, too. */
+  wakeIn(delay: number): void {
+    this.#wakeAt = Math.min(this.#wakeAt, Date.now() + delay);
+    for (const wake of this.#wakers) wake(delay);
   }
 
-  wakeAll(): void {
-    this.#count += 1;
-    for (const wake of this.#wakers) wake();
+  /** A sweep begins: it sees what is due now. */
+  reset(): void {
+    this.#wakeAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Sleeps until it is woken, or for `delay` milliseconds. Rejects with the reason of `signal`. */
-  async sleep(delay: number, signal: AbortSignal): Promise<void> {
+  /** Sleeps for at most `longest` milliseconds. Rejects with the reason of `signal`. */
+  async sleep(longest: number, signal: AbortSignal): Promise<void> {
     const woken = new AbortController();
-    const wake = () => woken.abort(WOKEN);
     const either = linkSignals(signal, woken.signal, () => WOKEN);
+    const timers: ReturnType<typeof setTimeout>[] = [];
+    let left = longest;
+    const wake = (delay: number) => {
+      if (delay >= left) return;
+      left = delay;
+      timers.push(setTimeout(() => woken.abort(), delay));
+    };
     this.#wakers.add(wake);
+    wake(Math.max(0, this.#wakeAt - Date.now()));
     try {
-      await sleep(delay, either.signal);
+      await sleep(longest, either.signal);
     } catch (reason) {
       if (reason !== WOKEN) throw reason;
     } finally {
+      for (const timer of timers) clearTimeout(timer);
       either.release();
       this.#wakers.delete(wake);
     }
@@ -48,12 +58,12 @@ const WOKEN = new Error('woken');
 export async function runSweeps(
   context: FollowUpContext,
   own: AbortSignal | undefined,
-  wakers: Wakers,
+  sleeps: Sleeps,
 ): Promise<void> {
   const { closing } = context.access;
   const { signal, release } = linkSignals(own, closing, () => new ClosedError('verify'));
   try {
-    await repeatSweeps(context, signal, wakers);
+    await repeatSweeps(context, signal, sleeps);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -63,14 +73,14 @@ export async function runSweeps(
 }
 
 /** Rejects with the reason of `signal`, or if no later sweep can succeed. */
-async function repeatSweeps(context: FollowUpContext, signal: AbortSignal, wakers: Wakers): Promise<never> {
+async function repeatSweeps(context: FollowUpContext, signal: AbortSignal, sleeps: Sleeps): Promise<never> {
   for (let failures = 0; ; ) {
-    const wakeCount = wakers.count;
+    sleeps.reset();
     try {
       const { nextAt } = await new Sweep(context).run({ signal });
       failures = 0;
       const delay = Math.min(MAX_SLEEP, (nextAt ?? Number.POSITIVE_INFINITY) - Date.now());
-      if (wakers.count === wakeCount) await wakers.sleep(Math.max(MIN_SLEEP, delay), signal);
+      await sleeps.sleep(Math.max(MIN_SLEEP, delay), signal);
     } catch (error) {
       if (signal.aborted || isHopeless(error)) throw error;
       failures += 1;

@@ -60,7 +60,6 @@ export async function takeStep(held: HeldRecord, context: StepContext): Promise<
 
 async function checkPayment(held: HeldRecord, record: CompletedRecord, context: StepContext): Promise<void> {
   const { access, tally } = context;
-  const before = held.followUp.notifiedAt ?? 0;
   const end = await check(held, record, context);
   tally.checked += 1;
   if ('checked' in end) tally.read += 1;
@@ -76,10 +75,8 @@ async function checkPayment(held: HeldRecord, record: CompletedRecord, context: 
   const { followUp, attention, dueIn } = plan;
   if (attention) await callOnAttention(held, attention, { followUp, dueIn, context });
   else await finishOrGiveUp(held, { followUp, dueIn, context });
-  const { notifiedAt: latest, ended } = held.followUp;
-  const isNotified = latest !== undefined && latest !== before && latest !== Math.min(before, now);
   // A notification that came during the check might be about what happened after it.
-  if (isNotified && !ended) await held.finish(held.followUp, NOTIFY_INTERVAL);
+  if (held.isNotified && !held.followUp.ended) await held.finish(held.followUp, NOTIFY_INTERVAL);
 }
 
 /** A notification makes a payment due no sooner than this after its last check, in milliseconds. */
@@ -181,6 +178,8 @@ async function callOnAttention(held: HeldRecord, reason: AttentionReason, next: 
   const { onAttention, onChecked } = context;
   const { reference } = held.entry;
   onChecked();
+  // Another process might have checked it too, after a notification: one of them goes on.
+  if (!(await held.keep(followUp))) return;
   report(held, context, { result: 'attention', reason });
   try {
     await onAttention({ key: held.key, ...(reference === undefined ? {} : { reference }), reason });

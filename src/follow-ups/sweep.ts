@@ -162,16 +162,19 @@ export class Sweep {
 
   /** Claims due records and starts a step for each. Returns how many there were. */
   async #claimPage(limit: number): Promise<number> {
-    const { access, journal } = this.#context;
+    const { access, journal, heldKeys } = this.#context;
     const claim = { limit, lease: this.#lease };
     const { records, unreadable } = await withJournalTimeout(() => journal.followUps.claimDue(claim));
-    for (const found of records) this.#startStep(found);
+    // A step in progress makes its record due again when it ends.
+    for (const found of records) if (!heldKeys.has(found.key)) this.#startStep(found);
     for (const key of unreadable)
       access.report({ type: 'follow_up', result: 'unreadable', idempotencyKey: access.redactId(key) });
     return records.length + unreadable.length;
   }
 
   #startStep(found: FollowUpRecord): void {
+    const { heldKeys } = this.#context;
+    heldKeys.add(found.key);
     this.#checking += 1;
     let isChecking = true;
     const onChecked = () => {
@@ -182,6 +185,7 @@ export class Sweep {
     };
     const step = this.#runStep(found, onChecked).finally(() => {
       this.#steps.delete(step);
+      heldKeys.delete(found.key);
       onChecked();
       this.#onChange();
     });

@@ -59,6 +59,8 @@ export interface JournalOptions {
 export function createJournal(store: JournalStore, options: JournalOptions = {}): Journal {
   const settings = resolveJournalOptions(assertOptions(options));
   const { lease } = settings;
+  // A follow-up then looks at the key, and finds that its lease has not expired.
+  const unresolvedIn = Math.min(lease, MAX_DUE_IN);
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
   const resolveService = createServiceGuard(store);
@@ -78,7 +80,7 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
       return retryCas<ClaimResult>(async () => {
         const version = newVersion(owner);
         const claimed = { state: 'claimed', claim: { key, version, intent, history } } as const;
-        const write = { expected, version, mustCommit: true, dueIn: lease };
+        const write = { expected, version, mustCommit: true, dueIn: unresolvedIn };
         if (await records.write(key, begunRecord(claimed.claim), write)) return claimed;
         const found = await records.read(key);
         // A driver that reconnected might have written twice, and returned the result of the second write only.
@@ -90,7 +92,7 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
     },
 
     async renew(claim) {
-      const version = await updateOwned(records, claim, begunRecord(claim), lease);
+      const version = await updateOwned(records, claim, begunRecord(claim), unresolvedIn);
       return version === null ? null : { ...claim, version };
     },
 
@@ -122,18 +124,16 @@ function updateOwned(
 ): Promise<string | null> {
   const owner = ownerOf(claimed);
   let expected = claimed;
-  let written = record;
   return retryCas(async () => {
     const version = newVersion(owner);
-    if (await records.write(key, written, { expected, version, mustCommit: true, dueIn })) return version;
+    if (await records.write(key, record, { expected, version, mustCommit: true, dueIn })) return version;
     const found = await records.read(key);
     if (!found || ownerOf(found.version) !== owner) return null;
-    const { state, followUp } = found.record;
+    const { state } = found.record;
     if (found.version === version || (state !== 'begun' && state === record.state)) return found.version;
     if (state !== 'begun') return null;
-    expected = found.version;
     // A follow-up has reported that the lease had expired. This process is still there.
-    if (followUp) written = { ...record, followUp: { ...followUp, leaseExpired: undefined } };
+    expected = found.version;
     return undefined;
   });
 }

@@ -68,13 +68,14 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
           found?.record.state === 'completed' && ownerOf(found.version) === ownerOf(expected);
         if (!isNotified || record.state !== 'completed' || found.version === expected) return null;
         expected = found.version;
-        followUp = { ...followUp, notifiedAt: found.record.followUp?.notifiedAt };
+        followUp = { ...followUp, notified: found.record.followUp?.notified };
         return undefined;
       });
     },
 
-    async notify({ key, version: expected, record }, notifiedAt, dueIn) {
-      const followUp = { ...(record.followUp ?? NO_FOLLOW_UP), notifiedAt };
+    async notify({ key, version: expected, record }, dueIn) {
+      const { followUp: before = NO_FOLLOW_UP } = record;
+      const followUp = { ...before, notified: (before.notified ?? 0) + 1 };
       const version = newVersion(ownerOf(expected));
       const write = { expected, version, mustCommit: false, dueIn };
       return await records.write(key, { ...record, followUp }, write);

@@ -153,8 +153,8 @@ export interface FollowUpRecords {
    * step: it is kept.
    */
   update(record: FollowUpRecord, followUp: FollowUp, dueIn: number | null): Promise<FollowUpRecord | null>;
-  /** @internal Makes a completed record due in `dueIn` milliseconds, once `notifiedAt`. `false` if it was changed meanwhile. */
-  notify(record: FollowUpRecord, notifiedAt: number, dueIn: number): Promise<boolean>;
+  /** @internal Counts a notification, and makes a completed record due. Returns `false` if it was changed meanwhile. */
+  notify(record: FollowUpRecord, dueIn: number): Promise<boolean>;
 }
 
 /** @internal A record that a follow-up is about. */

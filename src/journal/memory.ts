@@ -120,5 +120,5 @@ export function memoryStore(): JournalStore {
 type Position = Pick<ListedRecord, 'createdAt' | 'key'>;
 
 function compareAge(one: Position, other: Position): number {
-  return one.createdAt - other.createdAt || (one.key < other.key ? -1 : 1);
+  return one.createdAt - other.createdAt || Number(one.key > other.key) - Number(one.key < other.key);
 }

@@ -12,7 +12,8 @@ import { MAX_DUE_IN } from './store.ts';
  * second table holds one row: the time that `retention` is measured with.
  *
  * It also changes a table that an older version of this package made: run it before you deploy a newer version. It then
- * rewrites the table once, and charges wait for that. Processes of the older version keep working.
+ * rewrites the table once, which takes seconds for each 100,000 records, and charges wait for that. Processes of the older
+ * version keep working.
  *
  * @throws {ConfigurationError} if `table` is not a plain name in lower case.
  */
@@ -62,7 +63,7 @@ END $$`;
 }
 
 /**
- * The record, of which PostgreSQL can read each field. It reads none of a JSON that has a text with a NUL or with half a
+ * The record, so that PostgreSQL can read its fields. It reads no field of a JSON in which any text has a NUL or half a
  * character. The service might send such a text, and the record must be written all the same.
  */
 const READABLE = String.raw`regexp_replace(record::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\u003f', 'gi')::json`;

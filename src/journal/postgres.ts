@@ -37,9 +37,10 @@ export interface PostgresJournalOptions extends JournalOptions {
 /** A {@link Journal} in PostgreSQL. */
 export interface PostgresJournal extends Journal {
   /**
-   * Makes the two tables if they do not exist; a schema named in `table` must exist. It can be called at every start, by
-   * any number of processes at once, and needs the right to create tables. If your own migrations make tables, put the
-   * text of {@link postgresSchema} there instead. It throws the database's own error.
+   * Makes the two tables if they do not exist; a schema named in `table` must exist. It changes a table of an older version
+   * of this package in place: until then, charges are refused. It can be called at every start, by any number of processes
+   * at once, and needs the right to create tables. If your own migrations make tables, put the text of
+   * {@link postgresSchema} there instead. It throws the database's own error.
    */
   migrate(): Promise<void>;
 }
@@ -52,14 +53,18 @@ export interface PostgresJournal extends Journal {
  * A connection that was released to the pool inside a transaction is detected: it is closed, nothing is sent, and the next
  * call succeeds. An older pg cannot detect that, so charging is refused with it.
  *
- * A `Client` works too. While it is inside a transaction of yours, `read` and `resolve` are part of that, and charging
- * is refused: what is recorded there could be rolled back after the charge.
+ * A `Client` works too. While it is inside a transaction of yours, `read`, `list` and `resolve` are part of that. Charging
+ * is refused, and so are follow-ups: what is recorded there could be rolled back after the charge.
  *
  * The journal listens for `error` on the pool or client: a connection that breaks while it is idle, in a restart of the
  * server, does not end the process.
  *
  * `synchronous_commit = off` is overridden for what is recorded. A failover to an asynchronous replica can lose what the
  * replica had not received.
+ *
+ * Each row is a key and its `record`, as JSON. Some columns are generated from the record, and have an index: `state`,
+ * `created_at` and `reference` (in lower case). `due_at` is when a follow-up is due. The journal's own records have no
+ * `state`. Read the table as you like, but change it through the journal only.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -71,6 +76,15 @@ export interface PostgresJournal extends Journal {
  * const journal = postgresJournal(new Pool());
  * await journal.migrate();
  * const payments = new PaymentsClient({ journal });
+ * ```
+ *
+ * @example
+ * Lists the unresolved keys by hand. A key in state `begun` is unresolved once its lease has expired.
+ * ```sql
+ * SELECT key, created_at, record ->> 'amount' AS amount, record ->> 'requestIds' AS request_ids
+ * FROM payments_journal
+ * WHERE state = 'unknown' OR (state = 'begun' AND written_at < now() - interval '10 seconds')
+ * ORDER BY created_at;
  * ```
  */
 export function postgresJournal(

@@ -28,8 +28,8 @@ const followUpSchema = z.object({
   slowChecks: z.optional(z.number()),
   /** Since when every check was a 404, in milliseconds since 1970. */
   notFoundSince: z.optional(z.number()),
-  /** When the latest check that a notification asked for is due, in milliseconds since 1970. */
-  notifiedAt: z.optional(z.number()),
+  /** How many notifications have come since the last check. */
+  notified: z.optional(z.number()),
   /** The reasons that `onAttention` was called for. */
   reported: z.array(z.string()),
   /** The final status, once a check has returned it. */

@@ -237,7 +237,7 @@ local due_from, due_to = '[d\\t', '(d\\t' .. digits(now + 1)
 local late_from, late_to = '[d\\t' .. digits(now + ${MAX_DUE_IN} + 1), '(d\\t:'
 `;
 
-/** Returns records that are due, and makes each due again later. A record that cannot be read is never due again. */
+/** Returns records that are due, and makes each due again later, also one that cannot be read. */
 export const CLAIM_DUE = String.raw`${DUE}
 local limit, due = tonumber(ARGV[2]), digits(now + tonumber(ARGV[3]))
 local claimed = {'done'}
@@ -250,10 +250,14 @@ local function claim(from, to)
       local key = string.match(member, '([^\t]*)$')
       local record, index = load(key, false)
       redis.call('ZREM', zset, member)
-      if index and record[1] ~= '' and has(key, index, member) then
-        index.due = due
-        link(key, index)
-        table.insert(claimed, {key, record[1], record[2], record[3], index.created})
+      if record and (not index or has(key, index, member)) then
+        if index then
+          index.due = due
+          link(key, index)
+        else
+          redis.call('ZADD', zset, 0, 'd\t' .. due .. '\t' .. key)
+        end
+        table.insert(claimed, {key, record[1], record[2], record[3], index and index.created or '0'})
       end
     end
   end

@@ -97,14 +97,17 @@ async function reserveReference(records: Records, key: string, reference: string
   await assertNotRecorded(records, key, reference);
   await retryCas(async () => {
     const reservation = await readReservation(records.store, reference);
+    const others = (reservation?.keys ?? []).filter((other) => other !== key);
+    await assertNoneNames(records, others, reference);
     if (reservation?.key === key) return true;
-    if (reservation && (await namesReference(records, reservation.key, reference)))
-      throw otherKeyError(reference, reservation.key);
-    const text = JSON.stringify({ format: 1, key });
+    const text = JSON.stringify({ format: 1, key, others });
     const expected = reservation?.version ?? null;
     const version = newVersion(crypto.randomUUID());
     const change = { expected, version, text, ttl: null, mustCommit: false, index: null, dueIn: null };
-    return (await writeText(records.store, reservationKey(reference), change)) || undefined;
+    if (!(await writeText(records.store, reservationKey(reference), change))) return undefined;
+    // Another key might have been resolved with it after it was read here, and before the reservation was taken over.
+    await assertNoneNames(records, others, reference);
+    return true;
   });
 }
 
@@ -117,9 +120,11 @@ async function assertNotRecorded({ store }: Records, key: string, reference: str
   if (other) throw otherKeyError(reference, other.key);
 }
 
-async function namesReference(records: Records, key: string, reference: string): Promise<boolean> {
-  const found = await records.read(key);
-  return found !== null && isSameReference(found, reference);
+async function assertNoneNames(records: Records, keys: readonly string[], reference: string): Promise<void> {
+  for (const key of keys) {
+    const found = await records.read(key);
+    if (found && isSameReference(found, reference)) throw otherKeyError(reference, key);
+  }
 }
 
 /** It is not documented whether the service tells upper and lower case apart. */
@@ -130,16 +135,24 @@ function isSameReference({ record }: VersionedRecord, reference: string): boolea
 /** No caller's key has a control character. */
 const reservationKey = (reference: string) => `\treference ${reference.toLowerCase()}`;
 
-const reservationSchema = z.object({ format: z.literal(1), key: z.string() });
+const reservationSchema = z.object({
+  format: z.literal(1),
+  key: z.string(),
+  /** The keys that had the reservation before. */
+  others: z.optional(z.array(z.string())),
+});
 
 async function readReservation(
   store: JournalStore,
   reference: string,
-): Promise<{ key: string; version: string } | null> {
+): Promise<{ key: string; keys: readonly string[]; version: string } | null> {
   const stored = await readStored(store, reservationKey(reference));
   if (!stored) return null;
   const reservation = reservationSchema.safeParse(parseJson(String(stored.text)));
-  if (reservation.success) return { key: reservation.data.key, version: stored.version };
+  if (reservation.success) {
+    const { key, others = [] } = reservation.data;
+    return { key, keys: [key, ...others], version: stored.version };
+  }
   throw new JournalError(
     'The record of who resolved with this reference cannot be read. Nothing was changed.',
   );

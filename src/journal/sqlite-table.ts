@@ -55,7 +55,7 @@ function hasCurrentColumns(database: SqliteDatabase, name: string): boolean {
   const found = database.prepare(
     `SELECT count(*) FROM pragma_table_xinfo(?, 'main') WHERE name IN ('due_at', 'state', 'created_at', 'reference')`,
   );
-  // It is an array if the merchant opened the database so.
+  // The row is an array if the merchant opened the database with returnArrays.
   return Number(Object.values(Object(found.get(name)))[0]) === 4;
 }
 

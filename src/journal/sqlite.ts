@@ -24,8 +24,8 @@ export type { SqliteDatabase } from './sqlite-connection.ts';
 /** What {@link sqliteJournal} takes besides the database. */
 export interface SqliteJournalOptions extends JournalOptions {
   /**
-   * The table. It is made if it does not exist, and so is a second one of this name and `_clock`: its one row is the time
-   * that `retention` is measured with.
+   * The table. It is made on first use, and so is a second one of this name and `_clock`: its one row is the time that
+   * `retention` is measured with. A table of an older version of this package is changed in place.
    *
    * @default 'payments_journal'
    */
@@ -35,8 +35,12 @@ export interface SqliteJournalOptions extends JournalOptions {
 /**
  * Makes a journal in a SQLite database, through `node:sqlite`. Several processes can share the file. Give it a connection
  * of its own: it sets WAL mode and `synchronous = FULL`, so that a record survives a crash of the machine. Inside a
- * transaction of yours on the same connection, `read` and `resolve` are part of that, and charging is refused: what is
- * recorded there could be rolled back after the charge.
+ * transaction of yours on the same connection, `read`, `list` and `resolve` are part of that. Charging is refused, and so
+ * are follow-ups: what is recorded there could be rolled back after the charge.
+ *
+ * Each row is a key and its `record`, as JSON. Some columns are generated from the record, and have an index: `state`,
+ * `created_at` (milliseconds since 1970) and `reference` (in lower case). `due_at` is when a follow-up is due. The journal's
+ * own records have no `state`. Read the table as you like, but change it through the journal only.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -46,6 +50,15 @@ export interface SqliteJournalOptions extends JournalOptions {
  * import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
  * const payments = new PaymentsClient({ journal: sqliteJournal(new DatabaseSync('payments.db')) });
+ * ```
+ *
+ * @example
+ * Lists the unresolved keys by hand. A key in state `begun` is unresolved once its lease has expired.
+ * ```sql
+ * SELECT key, datetime(created_at / 1000, 'unixepoch') AS created, record ->> 'amount' AS amount
+ * FROM payments_journal
+ * WHERE state = 'unknown' OR (state = 'begun' AND written_at < (unixepoch() - 10) * 1000)
+ * ORDER BY created_at;
  * ```
  */
 export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOptions = {}): Journal {

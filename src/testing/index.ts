@@ -23,6 +23,7 @@ export type {
 } from './faults.ts';
 export {
   type JournalCase,
+  type JournalConformanceOptions,
   journalConformance,
   type OpenedJournal,
   type OpenJournal,

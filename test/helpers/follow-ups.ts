@@ -1,10 +1,20 @@
-import { createFollowUps, type FollowUps, type FollowUpsOptions } from '../../src/follow-ups/index.ts';
+import {
+  createFollowUps,
+  type FollowUpEvent,
+  type FollowUps,
+  type FollowUpsOptions,
+  type SweepOptions,
+  type SweepResult,
+} from '../../src/follow-ups/index.ts';
+import { digestService } from '../../src/idempotency/fingerprint.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
-import { type Journal, memoryJournal, memoryStore } from '../../src/journal/index.ts';
+import { type ChargeIntent, type Journal, memoryJournal, memoryStore } from '../../src/journal/index.ts';
 import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
 import { PaymentService } from '../../src/testing/service.ts';
+import { chargeIntent } from './claims.ts';
+import { pass } from './fake-timers.ts';
 import { createResetError } from './scripted-service.ts';
-import { API_KEY, charge } from './service.ts';
+import { API_KEY, catchError, charge } from './service.ts';
 
 const BASE_URL = 'https://payments.example/api/v1';
 
@@ -48,7 +58,7 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
     baseUrl: BASE_URL,
     apiKeys,
     refuseTestCharges: false,
-    checkoutBase: '',
+    checkoutBase: 'https://payments.example',
   });
   const openedAt = Date.now();
   const elapsed = () => Date.now() - openedAt;
@@ -92,4 +102,64 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
       return (await connect(open(), client).chargeMobileMoney(charge, { idempotencyKey: key })).reference;
     },
   };
+}
+
+/** Lets time pass on the fake clock until a promise settles. */
+export async function finish<T>(promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  promise.then(settle, settle);
+  while (!isSettled) await pass(5, 5);
+  return promise;
+}
+
+/**
+ * Sweeps whenever a payment is due, for so many milliseconds of the fake clock, or until nothing will be due. Heartbeats
+ * need a `step` that is shorter than they are.
+ */
+export async function sweepFor(
+  time: number,
+  followUps: FollowUps,
+  { step = Number.POSITIVE_INFINITY, ...options }: SweepOptions & { step?: number } = {},
+): Promise<SweepResult[]> {
+  const end = Date.now() + time;
+  const results: SweepResult[] = [];
+  for (;;) {
+    const result = await finish(followUps.sweep(options));
+    results.push(result);
+    const { nextAt } = result;
+    if (nextAt === null || nextAt > end) break;
+    const wait = Math.max(0, nextAt - Date.now());
+    await pass(wait, Math.max(1, Math.min(step, wait)));
+  }
+  const rest = Math.max(0, end - Date.now());
+  await pass(rest, Math.max(1, Math.min(step, rest)));
+  return results;
+}
+
+/** Returns the results of the events `follow_up`, in order. */
+export const followUpResults = ({ events }: FollowedShop) =>
+  findFollowUpEvents(events).map(({ result }) => result);
+
+export const findFollowUpEvents = (events: readonly PaymentsEvent[]): FollowUpEvent[] =>
+  events.filter((event) => event.type === 'follow_up');
+
+/** Returns the times of the GETs, in milliseconds since the shop was opened. */
+export const getTimes = ({ gets }: FollowedShop) => gets.map(({ at }) => at);
+
+/** Makes a charge whose response is lost, and returns its reference. The key is unresolved. */
+export async function loseCharge(shop: FollowedShop, key: string): Promise<string> {
+  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await finish(catchError(shop.charge(key)));
+  const made = shop.service.charges.at(-1);
+  if (!made) throw new Error('no charge was made');
+  return made.reference;
+}
+
+/** Returns what a charge of this service and mode is claimed with. */
+export async function createIntent(): Promise<ChargeIntent> {
+  const service = await digestService(BASE_URL, 'test');
+  return { ...chargeIntent, service };
 }

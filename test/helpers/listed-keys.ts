@@ -7,10 +7,11 @@ export async function listKeys(journal: Journal, query?: JournalQuery): Promise<
   return keys;
 }
 
-/** Claims what is due, and returns the keys, in their order. */
+/** Claims what is due, and returns the keys whose records can be read, in their order. */
 export async function claimDueKeys(
   journal: Journal,
   { limit = 1_000, lease = 60_000 } = {},
 ): Promise<string[]> {
-  return (await journal.followUps.claimDue({ limit, lease })).map(({ key }) => key);
+  const { records } = await journal.followUps.claimDue({ limit, lease });
+  return records.map(({ key }) => key);
 }

@@ -138,7 +138,7 @@ export const claimCases: readonly ConformanceTest[] = [
       const key = context.newKey();
       const expectConflict = (situation: string) =>
         expectState(journal, key, 'conflict', situation, otherInput);
-      const claim = await expectClaim(journal, key);
+      const claim = await expectClaim(journal, key, context.charge);
       await expectConflict('the charge in progress has other input');
       await journal.complete(claim, { state: 'unknown', reference: undefined });
       await expectConflict('the unresolved charge has other input');

@@ -96,7 +96,7 @@ export const completionCases: readonly ConformanceTest[] = [
       const owner = await context.openHandle();
       const other = await context.openHandle({ lease: SHORT_LEASE });
       const key = context.newKey();
-      const claim = await expectClaim(owner, key);
+      const claim = await expectClaim(owner, key, context.charge);
       await expectUnknownAfterLease(other, key, 'there was no heartbeat');
       const reference = context.newReference();
       await other.resolve(key, { reference }, note);

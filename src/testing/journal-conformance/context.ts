@@ -1,8 +1,10 @@
-import { JournalError } from '../../errors.ts';
+import { ConfigurationError, JournalError } from '../../errors.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
 import type { ResolutionNote } from '../../journal/resolution.ts';
+import type { JournalStore } from '../../journal/store.ts';
+import type { DueRecords } from './due-records.ts';
 
 /** A handle on the storage, alone or with a function that closes it. */
 export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
@@ -34,8 +36,19 @@ export class ConformanceContext {
   #keys = 0;
   #references = 0;
 
-  constructor(open: OpenJournal) {
+  /** What is due in the storage, for all cases. */
+  readonly due: DueRecords;
+  /**
+   * A charge of an amount that no other case has. A key is not resolved with a reference while another one is being charged
+   * with the same amount, and other cases leave keys so.
+   */
+  readonly charge: ChargeIntent;
+
+  constructor(open: OpenJournal, due: DueRecords) {
     this.#open = open;
+    this.due = due;
+    const [cents = 0] = crypto.getRandomValues(new Uint32Array(1));
+    this.charge = { ...charge, amount: (1 + cents / 100).toFixed(2) };
   }
 
   /** Opens a handle, as another process would. Its lease decides when this handle reads a claim as expired. */
@@ -179,6 +192,20 @@ export async function expectRejection(resolving: Promise<void>, situation: strin
   assert(error !== undefined, `resolve succeeded, although ${situation}`);
   assert(error instanceof JournalError, `resolve rejected with an error that is no JournalError: ${error}`);
   return error;
+}
+
+/** Expects what needs a method that the store has not. It must say which one. */
+export async function expectMissingMethod(
+  method: keyof JournalStore,
+  use: () => Promise<unknown>,
+): Promise<void> {
+  const error = await use().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert(error !== undefined, `the journal has ${method}: remove it from "without", so that it is tested`);
+  const isNamed = error instanceof ConfigurationError && error.message.includes(method);
+  assert(isNamed, `a journal without ${method} rejected with an error that does not name it: ${error}`);
 }
 
 export function sleep(milliseconds: number): Promise<void> {

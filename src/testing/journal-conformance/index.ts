@@ -1,6 +1,11 @@
+import { ConfigurationError } from '../../errors.ts';
 import { claimCases } from './claims.ts';
 import { completionCases } from './completions.ts';
-import { ConformanceContext, type OpenJournal } from './context.ts';
+import { ConformanceContext, type ConformanceTest, type OpenJournal } from './context.ts';
+import { DueRecords } from './due-records.ts';
+import { followUpCases, withoutFollowUpsCase } from './follow-ups.ts';
+import { historyCases } from './histories.ts';
+import { listCases, withoutListCase } from './lists.ts';
 import { recordCases } from './records.ts';
 import { resolutionCases } from './resolutions.ts';
 
@@ -14,14 +19,30 @@ export interface JournalCase {
   run(): Promise<void>;
 }
 
+/** A part of a journal that a store can be without. */
+type OptionalPart = 'list' | 'followUps';
+
+/** What {@link journalConformance} takes besides the function that opens a handle. */
+export interface JournalConformanceOptions {
+  /**
+   * What the store does not have on purpose: `list`, or `claimDue` and `countDue` (`followUps`). One case then takes the
+   * place of those: the journal says which method is missing, and charges all the same.
+   *
+   * @default [] every case is run, and fails if the store has not the method that it needs
+   */
+  without?: readonly OptionalPart[] | undefined;
+}
+
 /**
  * Returns what every journal must do, as cases for any test runner: one claim for each key, a crash between any two
- * steps, other input, resolutions, unusual keys and results. Do not charge with a journal on your own `JournalStore`
- * before it passes.
+ * steps, other input, resolutions, history, lists, what is due for a follow-up, unusual keys and results. Do not charge
+ * with a journal on your own `JournalStore` before it passes.
  *
  * All cases can share one storage, and can run at the same time: no case uses the keys of another, and nothing needs to
- * be emptied. A case takes up to two seconds. Give the cases a storage of their own (table, file or prefix). It then
- * belongs to their service, and no client can use it.
+ * be emptied. A case takes up to three seconds. Give the cases a storage of their own (table, file or prefix), and no
+ * process that follows up its payments. It then belongs to their service, and no client can use it.
+ *
+ * @throws {ConfigurationError} if an option cannot work.
  *
  * @example
  * ```ts
@@ -37,13 +58,35 @@ export interface JournalCase {
  *   return { journal: createJournal(storeOn(connection), options), close: () => connection.end() };
  * });
  * ```
+ *
+ * @example
+ * ```ts
+ * // A store with read and write only: it protects charges.
+ * const cases = journalConformance(openJournal, { without: ['list', 'followUps'] });
+ * ```
  */
-export function journalConformance(open: OpenJournal): JournalCase[] {
-  const cases = [...claimCases, ...completionCases, ...resolutionCases, ...recordCases];
-  return cases.map(({ name, test }) => ({
+export function journalConformance(
+  open: OpenJournal,
+  options: JournalConformanceOptions = {},
+): JournalCase[] {
+  const without = validateWithout(options);
+  const tests = [
+    ...claimCases,
+    ...completionCases,
+    ...resolutionCases,
+    ...historyCases,
+    ...recordCases,
+  ].concat(
+    without.includes('list') ? withoutListCase : listCases.map((test) => hintAt('list', test)),
+    without.includes('followUps')
+      ? withoutFollowUpsCase
+      : followUpCases.map((test) => hintAt('followUps', test)),
+  );
+  const due = new DueRecords();
+  return tests.map(({ name, test }) => ({
     name,
     async run() {
-      const context = new ConformanceContext(open);
+      const context = new ConformanceContext(open, due);
       try {
         await test(context);
       } finally {
@@ -51,4 +94,26 @@ export function journalConformance(open: OpenJournal): JournalCase[] {
       }
     },
   }));
+}
+
+function validateWithout({ without = [] }: JournalConformanceOptions): readonly OptionalPart[] {
+  if (Array.isArray(without) && without.every((part) => part === 'list' || part === 'followUps'))
+    return without;
+  throw new ConfigurationError("without must be a list of 'list' and 'followUps'.");
+}
+
+/** A store that has not all methods might be so on purpose: the error says what to do then. */
+function hintAt(part: OptionalPart, { name, test }: ConformanceTest): ConformanceTest {
+  return {
+    name,
+    async test(context) {
+      try {
+        await test(context);
+      } catch (error) {
+        if (!(error instanceof ConfigurationError)) throw error;
+        const hint = `If that is on purpose, pass { without: ['${part}'] } to journalConformance.`;
+        throw new Error(`${error.message} ${hint}`, { cause: error });
+      }
+    },
+  };
 }

@@ -35,7 +35,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      const payment = { ...charge, operation: 'initialize' } as const;
+      const payment = { ...context.charge, operation: 'initialize' } as const;
       const claim = await expectClaim(journal, key, payment);
       await journal.complete(claim, { state: 'unknown' });
       const reference = context.newReference();
@@ -65,7 +65,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const [owner, other] = [await context.openHandle(), await context.openHandle()];
       const key = context.newKey();
-      const claim = await expectClaim(owner, key);
+      const claim = await expectClaim(owner, key, context.charge);
       for (const resolution of [{ reference: context.newReference() }, 'not_charged'] as const) {
         const error = await expectRejection(other.resolve(key, resolution, note), 'a process has the claim');
         assert(error.retryable, 'the error is not retryable, although the same resolution can succeed later');
@@ -90,7 +90,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      const claim = await expectClaim(journal, key);
+      const claim = await expectClaim(journal, key, context.charge);
       const reference = context.newReference();
       await journal.complete(claim, { state: 'completed', result: { reference } });
       await journal.resolve(key, { reference }, note);
@@ -108,12 +108,17 @@ export const resolutionCases: readonly ConformanceTest[] = [
       const key = await createUnknownKey(context);
       const references = [...handles, ...handles].map(() => context.newReference());
       const results = await Promise.allSettled(
-        references.map((reference, index) => handleAt(handles, index).resolve(key, { reference }, note)),
+        references.map((reference, index) =>
+          handleAt(handles, index).resolve(key, { reference }, { ...note, resolutionsSeen: 0 }),
+        ),
       );
       const accepted = references.filter((_, index) => results[index]?.status === 'fulfilled');
       assert(accepted.length === 1, `${accepted.length} different resolutions were accepted, instead of one`);
       const { result } = await expectState(handleAt(handles, 0), key, 'completed', 'it was resolved');
       assert(result.reference === accepted[0], 'the record is not that of the accepted resolution');
+      const entry = await handleAt(handles, 1).read(key);
+      const count = entry?.resolutions.length;
+      assert(count === 1, `one resolution was accepted, and ${count} are in the history`);
     },
   },
 ];
@@ -122,14 +127,17 @@ export const resolutionCases: readonly ConformanceTest[] = [
 async function createUnknownKey(context: ConformanceContext): Promise<string> {
   const journal = await context.openHandle();
   const key = context.newKey();
-  await journal.complete(await expectClaim(journal, key), { state: 'unknown', reference: 'TXN-perhaps' });
+  await journal.complete(await expectClaim(journal, key, context.charge), {
+    state: 'unknown',
+    reference: 'TXN-perhaps',
+  });
   return key;
 }
 
 /** Creates a key whose lease has expired without a completion. */
 async function createExpiredKey(context: ConformanceContext): Promise<string> {
   const key = context.newKey();
-  await expectClaim(await context.openHandle(), key);
+  await expectClaim(await context.openHandle(), key, context.charge);
   const other = await context.openHandle({ lease: SHORT_LEASE });
   await expectUnknownAfterLease(other, key, 'the process died after its claim');
   return key;

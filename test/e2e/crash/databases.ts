@@ -1,5 +1,8 @@
 import { type DatabaseServer, hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
 
+/** Starts a database for one use of it. */
+export type WithDatabase = (use: Use) => Promise<void>;
+
 type Use = (url?: string) => Promise<void>;
 
 /** SQLite needs no server: the harness gives it a file. */

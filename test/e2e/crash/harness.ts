@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LoggedCall, readCallLog } from './call-log.ts';
 import { checkKeys, findDoubleCharges, type StateCounts } from './check-run.ts';
-import type { JournalKind } from './journal-kinds.ts';
+import { isRaced, type JournalKind } from './journal-kinds.ts';
 import { openJournal, prepareJournal } from './journals.ts';
+import { planKill } from './kill-plan.ts';
 import { type ResolvedCounts, resolveUnresolvedKeys } from './reviewer.ts';
 import { type CrashService, startCrashService } from './service.ts';
+import type { Settings } from './settings.ts';
 import { WorkerPool } from './worker-pool.ts';
 
 export interface RunOptions {
@@ -61,7 +63,7 @@ export async function runCrashProof(options: RunOptions): Promise<RunResult> {
   const startedAt = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'payments-crashproof-'));
   const place = options.url ?? join(folder, 'journal.db');
-  const pool = new WorkerPool(options, folder);
+  const pool = createChargePool(options, folder);
   const service = await startCrashService(options.seed, (point, generation) =>
     pool.onRequest(point, generation),
   );
@@ -91,11 +93,26 @@ export async function runCrashProof(options: RunOptions): Promise<RunResult> {
   }
 }
 
+/** Creates the pool of the workers that charge. */
+export function createChargePool(
+  { seed, kind, keys, kills, signal }: Pick<RunOptions, 'seed' | 'kind' | 'keys' | 'kills' | 'signal'>,
+  folder: string,
+): WorkerPool<Settings> {
+  const callsPerKill = (keys * (isRaced(kind) ? 2 : 1)) / Math.max(1, kills);
+  return new WorkerPool({
+    program: new URL('worker.ts', import.meta.url),
+    folder,
+    kills,
+    planKill: (generation) => planKill(seed, kind, generation, callsPerKill),
+    signal,
+  });
+}
+
 type RunContext = RunOptions & { folder: string; place: string };
 
 /** Each slot starts one worker after another, until one has finished the slot's orders. */
 async function runWorkers(
-  pool: WorkerPool,
+  pool: WorkerPool<Settings>,
   service: CrashService,
   context: RunContext,
 ): Promise<ResolvedCounts | undefined> {

@@ -1,11 +1,11 @@
-// npm run crashproof: thousands of charges in workers that are killed, on each journal in turn.
+// npm run crashproof: thousands of charges, or of follow-ups, in processes that are killed, on each journal in turn.
 import { parseArgs } from 'node:util';
 import { withFile, withPostgres, withRedis } from './databases.ts';
-import { type RunOptions, type RunResult, runCrashProof } from './harness.ts';
-import { type JournalKind, negativeControls } from './journal-kinds.ts';
-import { formatName, printKills, printResults } from './report.ts';
+import { runFollowUps } from './follow-ups/run.ts';
+import { runCharges } from './run-charges.ts';
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     keys: { type: 'string', default: '3000' },
     workers: { type: 'string', default: '4' },
@@ -16,20 +16,24 @@ const { values } = parseArgs({
   },
 });
 
-const HELP = `npm run crashproof -- [options]
+const HELP = `npm run crashproof -- [charges | follow-ups] [options]
 
-Charges orders in worker processes that are killed with SIGKILL and started again, then compares
-the journal and every result with the service's ledger. Exit code 1: a key was charged twice, a
-record or a result is wrong, or a run without a proper journal did not charge twice.
+charges (default): charges orders in worker processes that are killed with SIGKILL and started
+again, then compares the journal and every result with the service's ledger. Exit code 1: a key was
+charged twice, a record or a result is wrong, or a run without a proper journal did not charge twice.
+Each journal runs twice: alone, and with a reviewer who resolves unresolved keys meanwhile.
+
+follow-ups: charges orders, and follows the payments up in processes that are killed. Then it
+compares what the handlers got, every request and the journal with the service's ledger. Exit code
+1: a payment was forgotten, reported wrongly or checked too often, or a run without the claim did
+not find double work.
 
   --keys <n>        idempotency keys in each run (default 3000)
-  --workers <n>     worker processes at a time, 2 or more (default 4)
-  --kills <n>       workers to kill in each run (default 300)
+  --workers <n>     processes of a kind at a time, 2 or more (default 4)
+  --kills <n>       processes to kill in each run (default 300)
   --seed <n>        chooses kill points, faults and delays (default 1)
   --journal <name>  sqlite, postgres, redis or all (default all)
-  --help            prints this text
-
-Each journal runs twice: alone, and with a reviewer who resolves unresolved keys meanwhile.`;
+  --help            prints this text`;
 if (values.help) {
   console.log(HELP);
   process.exit();
@@ -46,35 +50,16 @@ const common = {
   kills: count('kills', 0),
   seed: count('seed', 0),
 };
-const names = ['sqlite', 'postgres', 'redis'] as const;
-const chosen = names.filter((name) => values.journal === 'all' || values.journal === name);
-if (chosen.length === 0) throw new Error(`--journal must be all, ${names.join(', ')}.`);
+const journals = [
+  { kind: 'sqlite', withDatabase: withFile },
+  { kind: 'postgres', withDatabase: withPostgres },
+  { kind: 'redis', withDatabase: withRedis },
+] as const;
+const chosen = journals.filter(({ kind }) => values.journal === 'all' || values.journal === kind);
+if (chosen.length === 0)
+  throw new Error(`--journal must be all, ${journals.map(({ kind }) => kind).join(', ')}.`);
 
-const results: RunResult[] = [];
-const run = async (options: Partial<RunOptions> & { kind: JournalKind }) => {
-  const result = await runCrashProof({ ...common, ...options });
-  results.push(result);
-  console.log(`${formatName(result)}: ${Math.round(result.seconds)} s, ${result.doubled} charged twice`);
-  for (const violation of result.violations.slice(0, 20)) console.log(`  ${violation}`);
-};
-
-const withDatabase = { sqlite: withFile, postgres: withPostgres, redis: withRedis };
-for (const kind of chosen) {
-  // Each run has a database of its own.
-  for (const hasReviewer of [false, true]) await withDatabase[kind]((url) => run({ kind, url, hasReviewer }));
-}
-// Without a journal, and with journals that break the promise, the harness must find double charges.
-const some = { keys: Math.min(common.keys, 500), kills: Math.min(common.kills, 50) };
-for (const kind of negativeControls) await run({ kind, ...some });
-
-printResults(`Seed ${common.seed}, ${common.workers} workers, Node ${process.version}`, results);
-printKills(results);
-const isNegativeControl = ({ kind }: RunResult) => negativeControls.includes(kind);
-const failed = results.filter((result) =>
-  isNegativeControl(result) ? result.doubled === 0 : result.doubled > 0 || result.violations.length > 0,
-);
-for (const result of failed)
-  console.log(
-    `${formatName(result)}: ${isNegativeControl(result) ? 'NO DOUBLE CHARGE WAS FOUND' : 'A CHARGE OR A RECORD IS WRONG'}`,
-  );
-process.exitCode = failed.length > 0 ? 1 : 0;
+const runs = { charges: runCharges, 'follow-ups': runFollowUps };
+const name = positionals[0] ?? 'charges';
+if (name !== 'charges' && name !== 'follow-ups') throw new Error('Give charges, follow-ups, or neither.');
+process.exitCode = (await runs[name](chosen, common)) ? 0 : 1;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { pickWeighted, seededRandom } from './seeded-random.ts';
@@ -27,7 +27,7 @@ export interface CrashService {
 }
 
 /** How often the service responds in each way, in percent. */
-const responseWeights = {
+export const responseWeights = {
   success: 56,
   'late success': 5,
   'reset before accepting': 4,
@@ -51,7 +51,21 @@ const requestSchema = z.object({ order: z.string(), amount: z.number() });
 
 type OnRequest = (point: 'accepted' | 'response sent', generation: number) => void;
 
-export async function startCrashService(seed: number, onRequest: OnRequest): Promise<CrashService> {
+/** What a run with follow-ups needs of the service. */
+export interface ServiceOptions {
+  /** How often the service responds to a charge in each way. */
+  weights?: Readonly<Record<ResponseKind, number>> | undefined;
+  /** Called for each charge that is made. */
+  onCharge?: ((charge: Charge) => void) | undefined;
+  /** Handles the requests for a status. Without it there are none. */
+  onVerify?: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined;
+}
+
+export async function startCrashService(
+  seed: number,
+  onRequest: OnRequest,
+  { weights = responseWeights, onCharge, onVerify }: ServiceOptions = {},
+): Promise<CrashService> {
   const charges: Charge[] = [];
   const byKey = new Map<string, Charge[]>();
   const requests = new Map<string, number>();
@@ -62,6 +76,7 @@ export async function startCrashService(seed: number, onRequest: OnRequest): Pro
     const made = { ...charge, reference: `TXN-${charge.key}-${charges.length + 1}` };
     charges.push(made);
     byKey.set(made.key, [...(byKey.get(made.key) ?? []), made]);
+    onCharge?.(made);
     onRequest('accepted', made.generation);
     return made;
   };
@@ -71,7 +86,7 @@ export async function startCrashService(seed: number, onRequest: OnRequest): Pro
     const count = (requests.get(key) ?? 0) + 1;
     requests.set(key, count);
     const isRejected = seededRandom(seed, 'rejected', key) < 0.03;
-    const kind = isRejected ? '400' : pickWeighted(responseWeights, seededRandom(seed, 'kind', key, count));
+    const kind = isRejected ? '400' : pickWeighted(weights, seededRandom(seed, 'kind', key, count));
     faults.set(kind, (faults.get(kind) ?? 0) + 1);
     await sleep(seededRandom(seed, 'delay', key, count) * (kind === 'late success' ? 400 : 12));
     respond[kind](response, () => accept(charge));
@@ -79,6 +94,7 @@ export async function startCrashService(seed: number, onRequest: OnRequest): Pro
   };
 
   const server = createServer(async (request, response) => {
+    if (request.method === 'GET') return onVerify?.(request, response);
     const { 'x-call': call, 'x-generation': generation } = request.headers;
     let body = '';
     try {
@@ -169,10 +185,10 @@ function successBody({ reference, amount }: Charge) {
   };
 }
 
-function json(response: ServerResponse, status: number, body: unknown): void {
+export function json(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function reset({ socket }: ServerResponse): void {
+export function reset({ socket }: ServerResponse): void {
   socket?.resetAndDestroy();
 }

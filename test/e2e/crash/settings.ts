@@ -2,6 +2,14 @@ import * as z from 'zod';
 import { journalKinds } from './journal-kinds.ts';
 import { killPlanSchema } from './kill-plan.ts';
 
+/** How often a payment is checked, in milliseconds. */
+export const pollingSchema = z.object({
+  initialDelay: z.number(),
+  minDelay: z.number(),
+  maxDelay: z.number(),
+  timeout: z.number(),
+});
+
 /** The settings of a worker process, passed as JSON in its first argument. */
 export const settingsSchema = z.object({
   seed: z.number(),
@@ -18,6 +26,8 @@ export const settingsSchema = z.object({
   timeout: z.number(),
   /** Whether a reviewer resolves keys during the run. A worker then calls an unresolved key more often. */
   hasReviewer: z.boolean(),
+  /** The schedule of the follow-ups, if there are any. */
+  polling: z.optional(pollingSchema),
   killPlan: killPlanSchema,
 });
 

@@ -8,10 +8,12 @@ import {
   type PaymentsClientOptions,
   PaymentsError,
 } from '../../../src/index.ts';
+import { API_KEY } from './api-key.ts';
 import { type LoggedCall, openCallLog, readCallLog } from './call-log.ts';
+import { ChargeKillSwitch } from './charge-kill-switch.ts';
 import { isRaced } from './journal-kinds.ts';
 import { openJournal } from './journals.ts';
-import { KillSwitch } from './kill-switch.ts';
+import { watchCommits } from './kill-switch.ts';
 import { assignSlots, createInput, createOrder, isMistaken, type Order } from './orders.ts';
 import { settingsSchema } from './settings.ts';
 
@@ -31,7 +33,7 @@ const { seed, kind, slot, generation, folder, keys, workers, lease, hasReviewer 
 const CONCURRENCY = settings.killPlan.kind === 'paused' ? 1 : 6;
 process.on('disconnect', () => process.exit(1));
 
-const killSwitch = new KillSwitch(settings.killPlan);
+const killSwitch = new ChargeKillSwitch(settings.killPlan);
 const logCall = openCallLog(folder, generation);
 const opened =
   kind === 'none'
@@ -39,7 +41,7 @@ const opened =
     : await openJournal(kind, settings.place, {
         lease,
         other: slot % 2 === 1,
-        aroundCommit: killSwitch.aroundCommit,
+        aroundCommit: watchCommits(killSwitch),
       });
 const waiting = new Set<string>();
 let calls = 0;
@@ -125,12 +127,13 @@ async function charge(
 /** Creates a client for one call, so that each event belongs to a call. */
 function createClient(call: string): PaymentsClient {
   const options: PaymentsClientOptions = {
-    apiKey: 'sk_test_crashproof',
+    apiKey: API_KEY,
     baseUrl: settings.baseUrl,
     timeout: settings.timeout,
     maxRetries: 1,
     headers: { 'x-call': call, 'x-generation': String(generation) },
     fetch: killSwitch.fetch,
+    polling: settings.polling,
     onEvent: (event) => {
       if (event.type === 'journal' && event.result === 'waiting') waiting.add(call);
       killSwitch.onEvent(event);

@@ -1,48 +1,188 @@
-import { expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { nextDelay } from '../../../src/schedule.ts';
+import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
-import { openShop } from '../../helpers/follow-ups.ts';
+import { finish, getTimes, loseCharge, openShop, sweepFor } from '../../helpers/follow-ups.ts';
+import { EMAIL } from '../../helpers/service.ts';
 
-/** Lets time pass until a promise settles. */
-async function finish<T>(promise: Promise<T>): Promise<T> {
-  let isSettled = false;
-  const settle = () => {
-    isSettled = true;
-  };
-  promise.then(settle, settle);
-  for (let turn = 0; !isSettled && turn < 1_000; turn++) await pass(5, 5);
-  return promise;
-}
+beforeEach(() => {
+  fakeClocks();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+});
+
+/** A check leaves up to so much later than it is due, in milliseconds: the turns of the fake clock. */
+const TURNS = 25;
 
 test('delivers a payment that became final, once', async () => {
-  fakeClocks();
   const shop = openShop();
   const reference = await finish(shop.charge('order-1'));
   const { sweep, journal } = shop.start();
   expect(await finish(sweep())).toMatchObject({ checked: 0, final: 0, due: 0 });
-  await pass(8_000);
+  await pass(8 * SECOND);
   shop.service.approve(reference);
   expect(await finish(sweep())).toEqual({ checked: 1, final: 1, due: 0, nextAt: null });
-  expect(shop.finals).toMatchObject([
-    { key: 'order-1', reference, status: 'success', email: 'ama.serwaa@example.com' },
-  ]);
+  expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success', email: EMAIL }]);
+  await pass(MINUTE);
   expect(await finish(sweep())).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
   expect(shop.gets).toHaveLength(1);
-  expect((await journal.read('order-1'))?.followUp).toMatchObject({ ended: 'delivered' });
+  expect((await journal.read('order-1'))?.followUp).toMatchObject({ checks: 1, ended: 'delivered' });
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('polls by the schedule until the payment is final', async () => {
-  fakeClocks();
-  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+test.each(['success', 'failed', 'abandoned'] as const)(
+  'delivers %s at the first check that finds it',
+  async (status) => {
+    const shop = openShop();
+    const reference = await finish(shop.charge('order-1'));
+    shop.service.settleAfter(reference, 40 * SECOND, status);
+    await sweepFor(2 * MINUTE, shop.start());
+    expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status }]);
+    expect(shop.finals[0]?.at).toBeGreaterThanOrEqual(40 * SECOND);
+    expect(shop.attentions).toEqual([]);
+  },
+);
+
+test('follows a payment by checkout page', async () => {
   const shop = openShop();
-  const reference = await finish(shop.charge('order-1'));
-  shop.service.settleAfter(reference, 40_000, 'failed');
-  const { run } = shop.start();
-  const stop = new AbortController();
-  const running = run({ signal: stop.signal });
-  await pass(60_000, 50);
-  stop.abort();
-  await finish(running);
-  expect(shop.finals).toMatchObject([{ status: 'failed' }]);
-  expect(vi.getTimerCount()).toBe(0);
+  const { payments, ...followUps } = shop.start();
+  const { reference } = await finish(
+    payments.initialize({ amount: 10, customer_email: EMAIL }, { idempotencyKey: 'basket-1' }),
+  );
+  shop.service.settleAfter(reference, 20 * SECOND, 'success');
+  await sweepFor(MINUTE, followUps);
+  expect(shop.finals).toMatchObject([{ key: 'basket-1', reference, status: 'success' }]);
 });
+
+test('leaves a payment without an idempotencyKey alone', async () => {
+  const shop = openShop();
+  const { payments, ...followUps } = shop.start();
+  await finish(payments.initialize({ amount: 10, customer_email: EMAIL }));
+  expect(await finish(followUps.sweep())).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
+});
+
+test('says when the next payment is due', async () => {
+  const shop = openShop();
+  await finish(shop.charge('order-1'));
+  const chargedAt = (await shop.openJournal().read('order-1'))?.createdAt ?? 0;
+  const { sweep } = shop.start();
+  expect(await finish(sweep())).toEqual({ checked: 0, final: 0, due: 0, nextAt: chargedAt + 8 * SECOND });
+});
+
+describe('the schedule', () => {
+  test('is that of the client, counted from the charge', async () => {
+    const shop = openShop();
+    await finish(shop.charge('order-1'));
+    await sweepFor(9 * MINUTE, shop.start());
+    const times = getTimes(shop);
+    expect(times.length).toBeGreaterThan(40);
+    expect(times[0]).toBeGreaterThanOrEqual(8 * SECOND);
+    for (const [index, at] of times.entries()) {
+      const expected = nextDelay({ elapsed: at }) ?? 0;
+      const next = times[index + 1] ?? at + expected;
+      expect(next - at).toBeGreaterThanOrEqual(expected - TURNS);
+      expect(next - at).toBeLessThanOrEqual(expected + TURNS);
+    }
+  });
+
+  test('is that of polling of the client', async () => {
+    const shop = openShop();
+    const polling = { initialDelay: 2_000, minDelay: 2_000, maxDelay: 2_000, timeout: 10_000 };
+    await finish(shop.charge('order-1', { polling }));
+    await sweepFor(9_900, shop.start({}, { polling }));
+    expect(getTimes(shop).map((at) => Math.floor(at / 1_000))).toEqual([2, 4, 6]);
+  });
+
+  test.each([
+    [3, 8],
+    [20, 20],
+  ])('makes the first check after a POST of %d s once %d s have passed', async (duration, expected) => {
+    const shop = openShop({
+      async intercept({ method }) {
+        if (method === 'POST') await new Promise((resolve) => setTimeout(resolve, duration * SECOND));
+        return undefined;
+      },
+    });
+    await finish(shop.charge('order-1'));
+    await sweepFor(expected * SECOND + 1_000 - duration * SECOND, shop.start());
+    expect(getTimes(shop)).toHaveLength(1);
+    expect(getTimes(shop)[0]).toBeGreaterThanOrEqual(expected * SECOND);
+    expect(getTimes(shop)[0]).toBeLessThan(expected * SECOND + 100);
+  });
+
+  test('begins at once for a payment that a person found', async () => {
+    const shop = openShop();
+    const reference = await loseCharge(shop, 'order-1');
+    shop.service.approve(reference);
+    const { payments, ...followUps } = shop.start();
+    const note = { by: 'ama', reason: 'found by its time' };
+    await finish(payments.resolve('order-1', { reference }, note));
+    const asked = shop.gets.length;
+    await finish(followUps.sweep());
+    expect(shop.gets.length - asked).toBe(1);
+    expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
+  });
+
+  test('takes a temporary error as any other check', async () => {
+    const shop = openShop();
+    const reference = await finish(shop.charge('order-1'));
+    shop.service.fault('verify', { kind: 'status', status: 503 });
+    shop.service.fault('verify', { kind: 'reset' });
+    shop.service.fault('verify', { kind: 'truncated' });
+    const results = await sweepFor(18 * SECOND, shop.start());
+    expect(getTimes(shop).map((at) => Math.round(at / 1_000))).toEqual([8, 11, 14, 17]);
+    expect(results.reduce((sum, { checked }) => sum + checked, 0)).toBe(4);
+    expect((await shop.openJournal().read('order-1'))?.followUp?.checks).toBe(4);
+    shop.service.approve(reference);
+    await sweepFor(10 * SECOND, shop.start());
+    expect(shop.finals).toHaveLength(1);
+    expect(shop.attentions).toEqual([]);
+  });
+
+  test.each([
+    [
+      'a response',
+      (headers: Record<string, string>) => Response.json({ status: true, data: PENDING }, { headers }),
+    ],
+    ['a 503', (headers: Record<string, string>) => new Response('', { status: 503, headers })],
+    ['a 429', (headers: Record<string, string>) => new Response('', { status: 429, headers })],
+  ])('waits for the Retry-After of %s', async (_, respond) => {
+    let count = 0;
+    const shop = openShop({
+      async intercept({ method }) {
+        if (method === 'POST' || ++count > 1) return undefined;
+        return respond({ 'retry-after': '40' });
+      },
+    });
+    await finish(shop.charge('order-1'));
+    await sweepFor(55 * SECOND, shop.start());
+    const [first = 0, second = 0] = getTimes(shop);
+    expect(Math.floor(first / 1_000)).toBe(8);
+    expect(second - first).toBeGreaterThanOrEqual(40 * SECOND);
+    expect(second - first).toBeLessThan(41 * SECOND);
+  });
+
+  test('does not wait for a day because of a Retry-After', async () => {
+    let count = 0;
+    const shop = openShop({
+      async intercept({ method }) {
+        if (method === 'POST' || ++count > 1) return undefined;
+        return new Response('', { status: 503, headers: { 'retry-after': '86400' } });
+      },
+    });
+    const polling = { timeout: 24 * 60 * MINUTE };
+    await finish(shop.charge('order-1', { polling }));
+    await sweepFor(62 * MINUTE, shop.start({}, { polling }));
+    const [first = 0, second = 0] = getTimes(shop);
+    expect(second - first).toBeGreaterThanOrEqual(60 * MINUTE);
+    expect(second - first).toBeLessThan(60 * MINUTE + SECOND);
+  });
+});
+
+const PENDING = {
+  reference: 'TXN-000001',
+  status: 'pending',
+  amount: '25.50',
+  currency: 'GHS',
+  customer_email: EMAIL,
+  paid_at: null,
+};

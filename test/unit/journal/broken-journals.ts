@@ -3,16 +3,23 @@ import type { OpenJournal } from '../../../src/testing/index.ts';
 import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
 import {
   AGAIN,
+  ATTEMPTS,
   CHECKOUT,
   CONFLICT,
   DIES,
   FOUND,
   FREED,
+  HISTORY,
+  LISTED_WHOLE,
   NOT_YET,
   NOTHING,
   OTHERWISE,
   RECORDED,
+  RESOLVED_AGAIN,
   SERVICE,
+  STILL_CLAIMED,
+  TAKEN,
+  TAKEN_AT_ONCE,
   UNKNOWN,
   type Wrong,
 } from './conformance-cases.ts';
@@ -25,6 +32,18 @@ const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal =>
     return { ...journal, ...change(journal) };
   };
 };
+
+/** Resolves each key with a reference of its own. */
+const withoutReservations = changed(({ resolve }) => ({
+  resolve: (key, resolution, note) =>
+    resolve(
+      key,
+      resolution === 'not_charged'
+        ? resolution
+        : { reference: `${resolution.reference}-${crypto.randomUUID()}` },
+      note,
+    ),
+}));
 
 export const wrongJournals: Wrong[] = [
   {
@@ -59,8 +78,7 @@ export const wrongJournals: Wrong[] = [
     open: changed(({ claim: begin, read }) => ({
       async claim(key, attempt) {
         const entry = await read(key);
-        if (entry?.state === 'rejected' && entry.fingerprint !== attempt.fingerprint)
-          return { state: 'conflict' };
+        if (entry?.state === 'rejected' && entry.amount !== attempt.amount) return { state: 'conflict' };
         return begin(key, attempt);
       },
     })),
@@ -93,10 +111,11 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'forgets the checkout_url',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) =>
+      resolve: (key, resolution, note) =>
         resolve(
           key,
           resolution === 'not_charged' ? resolution : { ...resolution, checkout_url: 'https://pay.example/' },
+          note,
         ),
     })),
     found: CHECKOUT,
@@ -105,8 +124,12 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'frees a key for no caller',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) =>
-        resolve(key, resolution === 'not_charged' ? { reference: 'TXN-none' } : resolution),
+      resolve: (key, resolution, note) =>
+        resolve(
+          key,
+          resolution === 'not_charged' ? { reference: `TXN-${crypto.randomUUID()}` } : resolution,
+          note,
+        ),
     })),
     found: FREED,
     says: '0 of 12 callers got the claim of a key that was resolved as not_charged',
@@ -114,7 +137,7 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'resolves what is in progress',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+      resolve: (...resolution) => resolve(...resolution).catch(() => {}),
     })),
     found: NOT_YET,
     says: 'resolve succeeded, although a process has the claim',
@@ -122,7 +145,7 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'resolves what is not there',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+      resolve: (...resolution) => resolve(...resolution).catch(() => {}),
     })),
     found: NOTHING,
     says: 'resolve succeeded, although the key has no record',
@@ -130,9 +153,80 @@ export const wrongJournals: Wrong[] = [
   {
     what: 'resolves what is recorded',
     open: changed(({ resolve }) => ({
-      resolve: (key, resolution) => resolve(key, resolution).catch(() => {}),
+      resolve: (...resolution) => resolve(...resolution).catch(() => {}),
     })),
     found: OTHERWISE,
     says: 'resolve succeeded, although it contradicts the recorded result',
+  },
+  {
+    what: 'forgets the request ids',
+    open: changed(({ claim }) => ({
+      claim: (key, intent) => claim(key, { ...intent, requestId: undefined }),
+    })),
+    found: ATTEMPTS,
+    says: 'read returned the request ids  after 1 requests',
+  },
+  {
+    what: 'keeps the latest resolution',
+    open: changed(({ read }) => ({
+      async read(key) {
+        const entry = await read(key);
+        return entry && { ...entry, resolutions: entry.resolutions.slice(-1) };
+      },
+    })),
+    found: HISTORY,
+    says: 'read returned 1 resolutions instead of 2',
+  },
+  {
+    what: 'resolves a key once',
+    open: changed(({ resolve, read }) => ({
+      async resolve(key, ...resolution) {
+        const entry = await read(key);
+        if (entry && entry.resolutions.length > 0) return;
+        await resolve(key, ...resolution);
+      },
+    })),
+    found: RESOLVED_AGAIN,
+    says: 'read returned the reference TXN-',
+  },
+  {
+    what: 'takes any reference',
+    open: withoutReservations,
+    found: TAKEN,
+    says: 'resolve succeeded, although another key was resolved with its reference',
+  },
+  {
+    what: 'takes any reference',
+    open: withoutReservations,
+    found: TAKEN_AT_ONCE,
+    says: '4 keys were resolved with one reference',
+  },
+  {
+    what: 'lists a part of an entry',
+    open: changed(({ list }) => ({
+      async *list(query) {
+        for await (const entry of list(query)) yield { ...entry, requestIds: [] };
+      },
+    })),
+    found: LISTED_WHOLE,
+    says: 'list returned another entry than read',
+  },
+  {
+    what: 'ends a claim with each step of a follow-up',
+    open: (() => {
+      const followedUp = new Set<string>();
+      return changed(({ followUps, renew }) => ({
+        followUps: {
+          ...followUps,
+          update(record, ...step) {
+            followedUp.add(record.key);
+            return followUps.update(record, ...step);
+          },
+        },
+        renew: async (claim) => (followedUp.has(claim.key) ? null : renew(claim)),
+      }));
+    })(),
+    found: STILL_CLAIMED,
+    says: 'renew returned null, although only a follow-up was recorded',
   },
 ];

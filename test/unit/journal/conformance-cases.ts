@@ -1,6 +1,10 @@
 import { expect } from 'vitest';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
-import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
+import {
+  type JournalConformanceOptions,
+  journalConformance,
+  type OpenJournal,
+} from '../../../src/testing/index.ts';
 import { createFaultyStore, type StoreDecisions, type StoredEntry } from '../../helpers/faulty-store.ts';
 
 /** Every handle is one on the same records. */
@@ -13,8 +17,8 @@ export const deciding = (wrong: Partial<StoreDecisions>): OpenJournal =>
 export const pause = (milliseconds: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
-export const caseNamed = (name: string, open: OpenJournal) => {
-  const found = journalConformance(open).filter((one) => one.name === name);
+export const caseNamed = (name: string, open: OpenJournal, options?: JournalConformanceOptions) => {
+  const found = journalConformance(open, options).filter((one) => one.name === name);
   expect(found).toHaveLength(1);
   return found[0]?.run() ?? Promise.reject(new Error('no case'));
 };
@@ -46,6 +50,33 @@ export const MANY = 'accepts one of many different resolutions made at once';
 export const KEYS = 'keeps a separate record for each key, however it is spelled';
 export const RESULT = 'returns a result unchanged, whatever it contains';
 export const NEVER = 'never drops an unresolved record, whatever the retention';
+export const ATTEMPTS = 'adds up the attempts and request ids under a key';
+export const HISTORY = 'keeps each resolution through later charges under the key';
+export const KEPT = 'keeps what a person resolved, whatever the retention';
+export const RESOLVED_AGAIN = 'resolves again what a person resolved, and keeps both resolutions';
+export const TAKEN = 'refuses a reference that another key was resolved with';
+export const TAKEN_AT_ONCE = 'gives a reference to one key at most, when two are resolved at once';
+export const LISTED = 'lists keys by state, the oldest first, and each key once';
+export const MOVED = 'moves a key to its new state in the list';
+export const PAGES = 'lists all pages, also of keys that began at the same time';
+export const BY_REFERENCE = 'lists the keys of a reference, and no others';
+export const LISTED_EXPIRED = 'lists an expired claim as unknown, and a live one as begun';
+export const LISTED_WHOLE = 'lists an entry as read returns it';
+export const COUNTED = 'counts the keys in each state';
+export const TAKEN_BY_SERVICE = 'refuses a reference that the service returned for another key';
+export const WITHOUT_LIST = 'says that it cannot list, and charges all the same';
+export const FIRST_CHECK = 'makes a completed key due when its first check is due';
+export const EARLIEST = 'claims what is due, the earliest first';
+export const SHARED = 'gives a due record to one of many callers, until its lease ends';
+export const UNCHANGED = 'changes neither version nor age of a record that it claims';
+export const NEXT_STEP = 'moves a record to when its next step is due, and keeps the step';
+export const ONE_STEP = 'records one of several steps made at once, and none of the others';
+export const BEGUN_DUE = 'makes a begun key due once its lease has expired, not before';
+export const STILL_CLAIMED = 'keeps the claim of a process when a step of its key is recorded';
+export const NOTHING_DUE = 'makes nothing due after not_sent, rejected or not_charged';
+export const FOUND_DUE = 'follows up the charge that a person found';
+export const COUNTED_DUE = 'counts what is due, and tells when the next is';
+export const WITHOUT_FOLLOW_UPS = 'says that it has no follow-ups, and charges all the same';
 
 /** A store or journal that breaks a promise, and the case that finds it. */
 export interface Wrong {

@@ -1,8 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { journalConformance } from '../../../src/testing/index.ts';
+import { createFaultyStore } from '../../helpers/faulty-store.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 import { wrongJournals } from './broken-journals.ts';
+import { brokenLists } from './broken-lists.ts';
 import { wrongStores } from './broken-stores.ts';
-import { caseNamed, DIES, deciding, LATE } from './conformance-cases.ts';
+import {
+  caseNamed,
+  DIES,
+  deciding,
+  LATE,
+  MANY,
+  pause,
+  RACE,
+  shared,
+  TAKEN_AT_ONCE,
+} from './conformance-cases.ts';
 import { storesThatChangeText } from './stores-that-change-text.ts';
 
 describe('a correct store', () => {
@@ -16,8 +29,34 @@ describe('a correct store', () => {
   );
 });
 
+describe('a store of which each step takes another time', () => {
+  const pauseAtRandom = () => pause(Math.random() < 0.3 ? 15 : 0);
+  const slow = (without: 'list' | undefined) =>
+    shared((records) => {
+      const { list, ...store } = createFaultyStore(records);
+      return {
+        ...store,
+        ...(without ? {} : { list: (query) => pauseAtRandom().then(() => list(query)) }),
+        read: (key) => pauseAtRandom().then(() => store.read(key)),
+        write: (key, change) =>
+          pauseAtRandom().then(async () => {
+            const isWritten = await store.write(key, change);
+            await pauseAtRandom();
+            return isWritten;
+          }),
+      };
+    });
+  const races = [TAKEN_AT_ONCE, MANY, RACE].flatMap((name) =>
+    Array.from({ length: chooseSize(5, 50) }, (_, round) => [name, round] as const),
+  );
+  test.concurrent.each(races)('%s (%d)', (name) => caseNamed(name, slow(undefined)));
+  test.concurrent.each(races)('without list: %s (%d)', (name) =>
+    caseNamed(name, slow('list'), { without: ['list'] }),
+  );
+});
+
 describe('finds a broken store', () => {
-  test.concurrent.each([...wrongStores, ...storesThatChangeText])(
+  test.concurrent.each([...wrongStores, ...storesThatChangeText, ...brokenLists])(
     '$what: $found',
     async ({ open, found, says }) => {
       await expect(caseNamed(found, open)).rejects.toThrow(says);
@@ -33,7 +72,7 @@ describe('finds a broken journal', () => {
 
 test('has a broken store or journal for every case', () => {
   const names = new Set(
-    [...wrongStores, ...storesThatChangeText, ...wrongJournals].map(({ found }) => found),
+    [...wrongStores, ...storesThatChangeText, ...brokenLists, ...wrongJournals].map(({ found }) => found),
   );
   expect(journalConformance(deciding({})).map(({ name }) => name)).toEqual(
     expect.arrayContaining([...names]),

@@ -150,7 +150,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
   });
 
   test('names the keys whose records cannot be read, after all others', async () => {
-    const { admin, open, name } = createRedisStorage(server);
+    const { admin, open, name, setAhead } = createRedisStorage(server);
     const journal = open();
     for (const key of ['newer', 'no version', 'text', 'right']) await recordUnknown(journal, key);
     await admin.hset(name('newer'), 'record', '{"format":3,"state":"unknown"}');
@@ -166,7 +166,15 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown' });
     for (const key of ['newer', 'no version', 'text'])
       expect(Object(failure).message).toContain(JSON.stringify(key));
-    expect(await claimDueKeys(journal)).toEqual(['right']);
+    const { records, unreadable } = await journal.followUps.claimDue({ limit: 10, lease: 60_000 });
+    expect(records.map(({ key }) => key)).toEqual(['right']);
+    expect(unreadable.toSorted()).toEqual(['newer', 'no version', 'text']);
+    expect(await journal.followUps.claimDue({ limit: 10, lease: 60_000 })).toEqual({
+      records: [],
+      unreadable: [],
+    });
+    setAhead(60_000);
+    expect((await journal.followUps.claimDue({ limit: 10, lease: 60_000 })).unreadable).toHaveLength(3);
     expect(await admin.hget(name('newer'), 'record')).toBe('{"format":3,"state":"unknown"}');
     expect(await admin.get(name('text'))).toBe('mine');
   });
@@ -223,7 +231,8 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       expect(await listKeys(journal, { reference: 'TXN-17' })).toEqual(['order-17']);
       expect(await journal.count()).toMatchObject({ unknown: 1, completed: 0 });
       expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
-      const [claimed] = await journal.followUps.claimDue({ limit: 2, lease: 1_000 });
+      const { records } = await journal.followUps.claimDue({ limit: 2, lease: 1_000 });
+      const [claimed] = records;
       expect(claimed).toMatchObject({ key: 'order-17', entry: { state: 'unknown', reference: 'TXN-17' } });
       expect(Math.abs(Date.now() - (claimed?.entry.updatedAt ?? 0))).toBeLessThan(10_000);
     }

@@ -6,6 +6,7 @@ import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createPostgresTable, createSqliteTable, type SqlTable } from './sql-tables.ts';
 
@@ -49,13 +50,13 @@ describe.each(kinds)('%s', (kind, createTable) => {
     await completeKey(journal, 'order-4', 50_000);
     await completeKey(journal, 'order-2', 2_000);
     const claim = { limit: 2, lease: 30_000 };
-    expect(await journal.followUps.claimDue(claim)).toEqual([]);
+    expect(await claimDueKeys(journal, claim)).toEqual([]);
     table.setAhead(10_000);
     expect(await journal.followUps.countDue()).toMatchObject({ due: 3 });
     const before = await journal.read('order-1');
-    expect(await journal.followUps.claimDue(claim)).toMatchObject([{ key: 'order-1' }, { key: 'order-2' }]);
-    expect(await journal.followUps.claimDue(claim)).toMatchObject([{ key: 'order-3' }]);
-    expect(await journal.followUps.claimDue(claim)).toEqual([]);
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-1', 'order-2']);
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-3']);
+    expect(await claimDueKeys(journal, claim)).toEqual([]);
     const { due, nextIn } = await journal.followUps.countDue();
     expect(due).toBe(0);
     expect(nextIn).toBeGreaterThan(0);
@@ -64,7 +65,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(after).toEqual({ ...before, updatedAt: expect.closeTo(before?.updatedAt ?? 0, -2) });
     // Its turn has come again: the lease of the others ended earlier than its first check.
     table.setAhead(60_000);
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000.5 })).toHaveLength(4);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000.5 })).toHaveLength(4);
   });
 
   test('accepts a completion during the lease of a follow-up', async () => {
@@ -73,10 +74,21 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const journal = await table.open();
     const claim = await claimKey(journal, 'order-1');
     table.setAhead(HOUR / 2);
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 30_000 })).toHaveLength(1);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 30_000 })).toHaveLength(1);
     expect(await journal.renew(claim)).toMatchObject({ version: expect.any(String) });
     expect(await journal.complete(claim, { state: 'rejected' })).toBe(true);
     expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: null });
+  });
+
+  test('does not return a key that is claimed with a lease of a day', async () => {
+    const table = await createTable();
+    await table.migrate();
+    const journal = await table.open({ lease: 24 * HOUR });
+    const claim = await claimKey(journal, 'order-1');
+    expect(await claimDueKeys(journal)).toEqual([]);
+    expect(await journal.renew(claim)).not.toBeNull();
+    expect(await claimDueKeys(journal)).toEqual([]);
+    expect(await journal.followUps.countDue()).toMatchObject({ due: 0 });
   });
 
   test('sets when a record is due at each write', async () => {
@@ -115,10 +127,10 @@ describe.each(kinds)('%s', (kind, createTable) => {
     await completeKey(journal, 'order-4', 0);
     table.setAhead(1_000);
     expect(await journal.followUps.countDue()).toEqual({ due: 3, nextIn: expect.closeTo(MAX_DUE_IN, -5) });
-    const claimed = [];
+    const claimed: string[] = [];
     for (let count = 0; count < 2; count++)
-      claimed.push(...(await journal.followUps.claimDue({ limit: 2, lease: 30_000 })));
-    expect(claimed.map(({ key }) => key)).toEqual(['order-4', 'order-2', 'order-3']);
+      claimed.push(...(await claimDueKeys(journal, { limit: 2, lease: 30_000 })));
+    expect(claimed).toEqual(['order-4', 'order-2', 'order-3']);
     expect(await journal.followUps.countDue()).toMatchObject({ due: 0, nextIn: expect.closeTo(30_000, -4) });
   });
 
@@ -137,12 +149,12 @@ describe.each(kinds)('%s', (kind, createTable) => {
     );
     const handles = await Promise.all(numbers.slice(0, 10).map(() => table.open()));
     const claimed = await Promise.all(
-      handles.map(async ({ followUps }) => {
+      handles.map(async (journal) => {
         const keys: string[] = [];
         for (;;) {
-          const records = await followUps.claimDue({ limit: 7, lease: 60_000 });
+          const records = await claimDueKeys(journal, { limit: 7, lease: 60_000 });
           if (records.length === 0) return keys;
-          keys.push(...records.map(({ key }) => key));
+          keys.push(...records);
         }
       }),
     );
@@ -159,13 +171,13 @@ test('SQLite refuses to claim what is due inside a transaction', async () => {
   await completeKey(journal, 'order-1', 0);
   const claim = { limit: 10, lease: 60_000 };
   database.exec('BEGIN');
-  expect(await catchError(journal.followUps.claimDue(claim))).toMatchObject({
+  expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
     name: 'JournalError',
     message: expect.stringContaining('inside a transaction'),
   });
   expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
   database.exec('COMMIT');
-  expect(await journal.followUps.claimDue(claim)).toHaveLength(1);
+  expect(await claimDueKeys(journal, claim)).toHaveLength(1);
 });
 
 describe('PostgreSQL', () => {
@@ -182,9 +194,9 @@ describe('PostgreSQL', () => {
       const journal = postgresJournal(pool, { table: table.name });
       for (let index = 0; index < 60; index++) await completeKey(journal, `order-${index}`, 0);
       const claimed = await Promise.all(
-        Array.from({ length: 10 }, () => journal.followUps.claimDue({ limit: 6, lease: 60_000 })),
+        Array.from({ length: 10 }, () => claimDueKeys(journal, { limit: 6, lease: 60_000 })),
       );
-      expect(new Set(claimed.flat().map(({ key }) => key)).size).toBe(60);
+      expect(new Set(claimed.flat()).size).toBe(60);
       expect(claimed.flat()).toHaveLength(60);
     },
   );
@@ -201,9 +213,9 @@ describe('PostgreSQL', () => {
     await other.query('BEGIN');
     await other.query(`SELECT FROM ${table.name} WHERE key = 'order-1' FOR UPDATE`);
     const claim = { limit: 10, lease: 60_000 };
-    expect(await journal.followUps.claimDue(claim)).toMatchObject([{ key: 'order-2' }]);
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-2']);
     await other.query('ROLLBACK');
-    expect(await journal.followUps.claimDue(claim)).toMatchObject([{ key: 'order-1' }]);
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-1']);
   });
 
   test('refuses to claim what is due inside a transaction', async () => {
@@ -216,12 +228,12 @@ describe('PostgreSQL', () => {
     await completeKey(journal, 'order-1', 0);
     const claim = { limit: 10, lease: 60_000 };
     await client.query('BEGIN');
-    expect(await catchError(journal.followUps.claimDue(claim))).toMatchObject({
+    expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
       name: 'JournalError',
       message: expect.stringContaining('inside a transaction'),
     });
     expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
     await client.query('COMMIT');
-    expect(await journal.followUps.claimDue(claim)).toHaveLength(1);
+    expect(await claimDueKeys(journal, claim)).toHaveLength(1);
   });
 });

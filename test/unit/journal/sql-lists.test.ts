@@ -1,8 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { listKeys } from '../../helpers/listed-keys.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createPostgresTable, createSqliteTable, recordText, type SqlTable } from './sql-tables.ts';
@@ -113,7 +114,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await listKeys(journal)).toEqual(['order-1']);
     expect(Object.values(await journal.count()).reduce((sum, count) => sum + count)).toBe(1);
     expect(await journal.followUps.find('TXN-found')).toHaveLength(1);
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000 })).toHaveLength(1);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toHaveLength(1);
     expect(await table.run(`SELECT key FROM ${table.name} WHERE state IS NOT NULL`)).toEqual([
       { key: 'order-1' },
     ]);
@@ -136,7 +137,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await journal.read('order-1')).toBeNull();
     expect(await listKeys(journal)).toEqual(['order-2']);
     expect((await journal.count()).completed).toBe(0);
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000 })).toEqual([]);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toEqual([]);
   });
 
   test('lists what it can read, then names the record of a newer version', async () => {
@@ -155,7 +156,28 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown' });
     expect(String(failure)).toContain('"order-1"');
     expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject({ outcome: 'unknown' });
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 1_000 })).toEqual([]);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toEqual([]);
+  });
+
+  test('lists the unresolved keys with the documented query', async () => {
+    const table = await createTable();
+    await table.migrate();
+    await insert(table, 'order-2', recordText({ createdAt: createdAt + 1, requestIds: ['request-1'] }));
+    await insert(table, 'order-1', recordText({ state: 'begun' }));
+    await insert(table, 'order-3', recordText({ state: 'rejected' }));
+    const journal = await table.open();
+    await claimKey(journal, 'order-4');
+    await journal.complete(await claimKey(journal, 'order-5'), { state: 'unknown' });
+    const source = readFileSync(
+      kind === 'SQLite' ? 'src/journal/sqlite.ts' : 'src/journal/postgres.ts',
+      'utf8',
+    );
+    const query = /```sql\n(.*?)```/s.exec(source)?.[1]?.replace(/^ \* /gm, '') ?? '';
+    const rows = await table.run(query.replace('payments_journal', table.name));
+    expect(rows.map(({ key }) => key)).toEqual(['order-1', 'order-2', 'order-5']);
+    expect(rows[0]).toMatchObject({ amount: '25.50' });
+    const created = kind === 'SQLite' ? '2023-11-14 22:13:20' : new Date(createdAt);
+    expect(rows[0]).toHaveProperty(kind === 'SQLite' ? 'created' : 'created_at', created);
   });
 
   test('records a result with a NUL and half a character', async () => {

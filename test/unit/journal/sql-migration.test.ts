@@ -5,7 +5,7 @@ import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { listKeys } from '../../helpers/listed-keys.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { createPostgresTable, createSqliteTable, OLD_SQLITE_TABLE, type SqlTable } from './sql-tables.ts';
@@ -103,8 +103,8 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(createdAt).toBeCloseTo(START + 2, -3);
 
     // What nobody has resolved is reported. What was charged before follow-ups existed is not followed.
-    const due = await journal.followUps.claimDue({ limit: 10, lease: 60_000 });
-    expect(due.map(({ key }) => key).sort()).toEqual(['begun', 'unknown']);
+    const due = await claimDueKeys(journal, { limit: 10, lease: 60_000 });
+    expect(due.sort()).toEqual(['begun', 'unknown']);
     expect(await journal.followUps.countDue()).toMatchObject({ due: 0, nextIn: expect.any(Number) });
 
     expect(await journal.claim('completed', chargeIntent)).toMatchObject({ state: 'completed' });
@@ -130,7 +130,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await listKeys(journal, { state: 'unknown' })).toEqual([]);
     expect(await listKeys(journal, { state: 'completed' })).toEqual(['order-1']);
     expect(await journal.followUps.find('TXN-8F2K1')).toMatchObject([{ key: 'order-1' }]);
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 60_000 })).toEqual([]);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 60_000 })).toEqual([]);
   });
 });
 
@@ -168,9 +168,7 @@ describe('SQLite', () => {
       database.exec(end);
     }
     expect(await claimKey(journal, 'order-2')).toMatchObject({ key: 'order-2' });
-    expect(await journal.followUps.claimDue({ limit: 10, lease: 60_000 })).toMatchObject([
-      { key: 'order-1' },
-    ]);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 60_000 })).toEqual(['order-1']);
   });
 });
 
@@ -195,7 +193,7 @@ describe('PostgreSQL', () => {
         payments.chargeMobileMoney(charge, { idempotencyKey: 'order-2' }),
         listKeys(journal),
         journal.count(),
-        journal.followUps.claimDue({ limit: 10, lease: 60_000 }),
+        claimDueKeys(journal, { limit: 10, lease: 60_000 }),
         journal.followUps.countDue(),
         journal.resolve('order-1', 'not_charged', note),
       ];
@@ -225,6 +223,46 @@ describe('PostgreSQL', () => {
       }),
     );
     expect(await listKeys(await table.open({ lease: 100_000 }), { state: 'unknown' })).toEqual(['order-1']);
+  });
+
+  test('migrates while processes of the version before write', async () => {
+    const table = await createPostgresTable(server);
+    const old = oldVersion('PostgreSQL', table);
+    await old.makeTable();
+    await table.run(
+      `INSERT INTO ${table.name} (key, version, record, written_at)
+      SELECT 'old-' || i, 'v', '${oldRecord(completed)}', now() FROM generate_series(1, 20000) AS i`,
+    );
+    const pool = new Pool({ connectionString: server.url, max: 8 });
+    onTestFinished(() => pool.end());
+    const tick = `WITH ticked AS (
+      UPDATE ${table.name}_clock SET counted = counted + 1, told_at = clock_timestamp()
+      WHERE id IN (SELECT id FROM ${table.name}_clock FOR UPDATE SKIP LOCKED))`;
+    let isMigrated = false;
+    const writers = Array.from({ length: 8 }, async (_, index) => {
+      const keys: string[] = [];
+      for (let count = 0; !isMigrated || count < 5; count++) {
+        const key = `new-${index}-${count}`;
+        await pool.query(
+          `${tick} INSERT INTO ${table.name} AS kept (key, version, record, written_at, kept_until)
+          SELECT $1, 'v1', $2::json, clock_timestamp(), NULL`,
+          [key, oldRecord({ state: 'begun' })],
+        );
+        await pool.query(
+          `${tick} UPDATE ${table.name} AS kept SET version = 'v2', record = $2::json,
+            (written_at, kept_until) = ROW(clock_timestamp(), (SELECT counted FROM ${table.name}_clock))
+          FROM (SELECT 1) AS durable WHERE kept.key = $1 AND kept.version = 'v1'`,
+          [key, oldRecord({ state: 'rejected' })],
+        );
+        keys.push(key);
+      }
+      return keys;
+    });
+    await table.migrate();
+    isMigrated = true;
+    const keys = (await Promise.all(writers)).flat();
+    const listed = await listKeys(await table.open(), { state: 'rejected' });
+    expect(listed.toSorted()).toEqual(keys.toSorted());
   });
 
   test('does not wait for an open transaction if nothing is to be changed', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { Journal } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { listKeys } from '../../helpers/listed-keys.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { createPostgresTable, createSqliteTable, recordText, type SqlTable } from './sql-tables.ts';
 
 let server: DatabaseServer;
@@ -43,7 +43,7 @@ const questions: [name: string, found: number, ask: (journal: Journal) => Promis
   ['completed', 150, async (journal) => (await listKeys(journal, { state: 'completed', limit: 150 })).length],
   ['of a reference', 1, async (journal) => (await listKeys(journal, { reference: 'TXN-77777' })).length],
   ['counted as due', 30, async ({ followUps }) => (await followUps.countDue()).due],
-  ['due', 30, async ({ followUps }) => (await followUps.claimDue({ limit: 100, lease: 60_000 })).length],
+  ['due', 30, async (journal) => (await claimDueKeys(journal, { limit: 100, lease: 60_000 })).length],
 ];
 
 test.each(['without', 'with'])(

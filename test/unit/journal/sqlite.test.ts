@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
@@ -156,11 +157,26 @@ test('fails with unknown if the database returns rows as arrays', async () => {
     await catchError(journal.claim('order-17', chargeIntent)),
     await catchError(journal.read('order-17')),
     await catchError(journal.resolve('order-17', 'not_charged', note)),
+    await catchError(listKeys(journal)),
+    await catchError(journal.count()),
+    await catchError(journal.followUps.countDue()),
   ]) {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
     expect(String(failure)).toContain('open it without returnArrays');
   }
   expect(await first.read('order-17')).toMatchObject({ state: 'not_sent' });
+});
+
+test('works with a database that returns integers as BigInt', async () => {
+  const database = new DatabaseSync(':memory:', { readBigInts: true });
+  onTestFinished(() => database.close());
+  const journal = sqliteJournal(database);
+  const claim = await claimKey(journal, 'order-17');
+  expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: expect.closeTo(10_000, -3) });
+  await journal.complete(claim, { state: 'unknown' });
+  expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-17']);
+  expect(await journal.count()).toMatchObject({ unknown: 1 });
+  expect(await claimDueKeys(journal)).toEqual(['order-17']);
 });
 
 test('fails with a JournalError on a closed or read-only database', async () => {

@@ -1,0 +1,146 @@
+import { existsSync } from 'node:fs';
+import { basename, extname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { PaymentsClient } from '../client.ts';
+import type { Journal } from '../journal/journal.ts';
+import { FOLLOW_UP_ACCESS, type FollowUpAccess } from '../polling/follow-up-access.ts';
+import { isObject, orUndefined } from '../untrusted.ts';
+import { CommandError } from './command-error.ts';
+import { describeForeignError } from './describe-error.ts';
+import { limitTime } from './limit-time.ts';
+import type { OutputRedaction } from './redact-output.ts';
+
+/** What the module of a merchant exports. */
+export interface Config {
+  readonly payments: Pick<PaymentsClient, 'resolve'>;
+  readonly journal: Journal;
+  /** Ends the connections of the module, if it exports such a function. */
+  close(): Promise<void>;
+}
+
+const EXTENSIONS = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts'] as const;
+const NAMES = EXTENSIONS.map((extension) => `payments.${extension}`);
+
+const EXAMPLE = 'It must export the PaymentsClient as payments, and the journal of that client as journal.';
+
+/**
+ * Loads the config: `given`, or the one that there is in `folder`.
+ *
+ * @throws {CommandError} if there is none, if it fails, or if an export is missing or wrong.
+ */
+export async function loadConfig(
+  given: string | undefined,
+  folder: string,
+  redact: OutputRedaction,
+): Promise<Config> {
+  const path = given === undefined ? findConfig(folder) : resolve(folder, given);
+  const name = basename(path);
+  if (!existsSync(path)) throw new CommandError(`There is no config ${given ?? name}.`, ADVICE);
+  const loaded = await limitTime(`The config ${name}`, () => importFile(path, redact), {
+    advice: 'It must not wait for a database that is down, nor for an event.',
+  });
+  return readExports(loaded, name);
+}
+
+const ADVICE = 'Name the module that exports payments and journal: --config src/payments.ts.';
+
+function findConfig(folder: string): string {
+  const found = NAMES.filter((name) => existsSync(resolve(folder, name)));
+  const [only, ...others] = found;
+  if (only === undefined) {
+    throw new CommandError(`There is no config in this folder: ${NAMES.slice(0, 3).join(', ')}, ….`, ADVICE);
+  }
+  if (others.length === 0) return resolve(folder, only);
+  throw new CommandError(
+    `There are several configs in this folder: ${found.join(', ')}.`,
+    `Name one of them: --config ${only}.`,
+  );
+}
+
+async function importFile(path: string, redact: OutputRedaction): Promise<object> {
+  try {
+    const loaded: unknown = await import(pathToFileURL(path).href);
+    return Object(loaded);
+  } catch (error) {
+    throw new CommandError(
+      `The config ${basename(path)} failed: ${describeForeignError(error, redact)}`,
+      adviseAbout(error, path),
+    );
+  }
+}
+
+/** Returns what to do about an error of Node's loader. */
+function adviseAbout(error: unknown, path: string): string | undefined {
+  switch (readProperty(error, 'code')) {
+    case 'ERR_UNKNOWN_FILE_EXTENSION':
+      if (!/^\.[mc]?ts$/.test(extname(path))) return 'Write it as a .ts, .js, .mjs or .cjs file.';
+      return (
+        `Node ${process.versions.node} runs no TypeScript. Use Node 22.18 or later, set ` +
+        'NODE_OPTIONS=--experimental-strip-types, or write the config in JavaScript.'
+      );
+    case 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX':
+    case 'ERR_INVALID_TYPESCRIPT_SYNTAX':
+      return 'Node only removes types. For enums, namespaces and decorators set NODE_OPTIONS=--import=tsx.';
+    case 'ERR_MODULE_NOT_FOUND':
+    case 'MODULE_NOT_FOUND':
+      return (
+        'Node runs the file as it is: an import of a file needs its extension, and a package must be installed. For ' +
+        'paths of a tsconfig.json set NODE_OPTIONS=--import=tsx.'
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** Reads the named exports, or the fields of the default export: also of CommonJS that a compiler wrote. */
+function readExports(loaded: object, name: string): Config {
+  const byDefault = readProperty(loaded, 'default');
+  const sources = [loaded, byDefault, readProperty(byDefault, 'default')];
+  const read = (what: string) =>
+    sources.map((source) => readProperty(source, what)).find((value) => value !== undefined);
+  const payments = read('payments');
+  const journal = read('journal');
+  const close = read('close');
+  for (const [what, value] of Object.entries({ payments, journal }))
+    if (value === undefined) throw new CommandError(`The config ${name} exports no ${what}.`, EXAMPLE);
+  const access = readProperty(payments, FOLLOW_UP_ACCESS);
+  if (!isClient(payments) || !isAccess(access))
+    throw new CommandError(
+      `The payments that ${name} exports is no PaymentsClient of this version.`,
+      EXAMPLE,
+    );
+  if (!isJournal(journal))
+    throw new CommandError(`The journal that ${name} exports is no journal of this package.`, EXAMPLE);
+  // A wrapper of a journal has its followUps.
+  if (access.journal?.followUps !== journal.followUps) {
+    throw new CommandError(
+      `The journal that ${name} exports is not the one that its payments use.`,
+      'Give the client this journal, new PaymentsClient({ journal }), and export both.',
+    );
+  }
+  return {
+    payments,
+    journal,
+    close: async () => {
+      if (typeof close === 'function') await close();
+    },
+  };
+}
+
+/** By what it has: the module can load another copy of this package. */
+function isClient(value: unknown): value is Pick<PaymentsClient, 'resolve'> {
+  return typeof readProperty(value, 'resolve') === 'function';
+}
+
+function isAccess(value: unknown): value is FollowUpAccess {
+  return readProperty(value, 'version') === 1;
+}
+
+function isJournal(value: unknown): value is Journal {
+  return ['read', 'list', 'count'].every((name) => typeof readProperty(value, name) === 'function');
+}
+
+/** Returns a property of what others made. A getter can throw. */
+function readProperty(owner: unknown, name: string | symbol): unknown {
+  return isObject(owner) ? orUndefined((): unknown => Reflect.get(owner, name)) : undefined;
+}

@@ -1,0 +1,294 @@
+import type { Journal, JournalEntry, JournalQuery } from '../../journal/journal.ts';
+import type { Completion } from '../../journal/record.ts';
+import {
+  assert,
+  type ConformanceContext,
+  type ConformanceTest,
+  expectClaim,
+  expectMissingMethod,
+  expectRejection,
+  LONG_LEASE,
+  note,
+  SHORT_LEASE,
+  sleep,
+} from './context.ts';
+
+/** Finding keys without knowing them: by state, by reference, in order, and in pages. */
+export const listCases: readonly ConformanceTest[] = [
+  {
+    name: 'lists keys by state, the oldest first, and each key once',
+    async test(context) {
+      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
+      const states = ['unknown', 'completed', 'rejected', 'unknown', 'not_sent', 'begun', 'unknown'] as const;
+      const keys = new Map<string, (typeof states)[number]>();
+      for (const state of states) {
+        const key = context.newKey();
+        await createInState(context, writer, key, state);
+        keys.set(key, state);
+        await sleep(2);
+      }
+      const own = [...keys.keys()];
+      for (const state of new Set(states)) {
+        const entries = await list(reader, { state }, own);
+        const expected = own.filter((key) => keys.get(key) === state);
+        assertKeys(entries, expected, `in state ${state}`);
+        assert(
+          entries.every((entry) => entry.state === state),
+          `list returned a key that is not ${state}`,
+        );
+      }
+      assertKeys(await list(reader, {}, own), own, 'in any state');
+    },
+  },
+  {
+    name: 'moves a key to its new state in the list',
+    async test(context) {
+      const [journal, reader] = [await context.openHandle(), await context.openHandle()];
+      const key = context.newKey();
+      const expectOnlyIn = async (state: JournalEntry['state']) => {
+        const entries = await list(reader, {}, [key]);
+        const found = entries.map((entry) => entry.state).join(', ');
+        assert(found === state, `list returned a key that is ${state} as ${found || 'nothing'}`);
+        assertKeys(await list(reader, { state }, [key]), [key], `in state ${state}`);
+      };
+      const claim = await expectClaim(journal, key, context.charge);
+      await expectOnlyIn('begun');
+      await journal.complete(claim, { state: 'unknown', reference: context.newReference() });
+      await expectOnlyIn('unknown');
+      await journal.resolve(key, 'not_charged', note);
+      await expectOnlyIn('not_charged');
+      await journal.complete(await expectClaim(journal, key, context.charge), { state: 'rejected' });
+      await expectOnlyIn('rejected');
+      const reference = context.newReference();
+      await journal.complete(await expectClaim(journal, key, context.charge), {
+        state: 'completed',
+        result: { reference },
+      });
+      await expectOnlyIn('completed');
+    },
+  },
+  {
+    name: 'lists all pages, also of keys that began at the same time',
+    async test(context) {
+      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
+      const reference = context.newReference();
+      const createdAt = Date.now() - 1_000;
+      // More than a page at one time, and some before and after.
+      const times = Array.from(
+        { length: 230 },
+        (_, index) => createdAt + (index < 60 ? 0 : index < 210 ? 1 : 2),
+      );
+      const keys = context.newKeys(times.length);
+      await Promise.all(
+        keys.map(async (key, index) => {
+          const claim = await expectClaim(writer, key, context.charge);
+          const history = { ...claim.history, createdAt: times[index] ?? createdAt };
+          await writer.complete({ ...claim, history }, { state: 'unknown', reference });
+        }),
+      );
+      for (const query of [{ reference }, { state: 'unknown' }] as const) {
+        const entries = await list(reader, query, keys);
+        assertKeys(entries, keys, `with ${Object.keys(query)}`, { isAnyOrder: true });
+        const isSorted = entries.every(
+          (entry, index) => entry.createdAt >= (entries[index - 1]?.createdAt ?? 0),
+        );
+        assert(isSorted, 'list returned a key before one that began earlier');
+      }
+      const limited = await list(reader, { reference, limit: 130 }, keys);
+      assert(limited.length === 130, `list returned ${limited.length} keys, and its limit was 130`);
+    },
+  },
+  {
+    name: 'lists the keys of a reference, and no others',
+    async test(context) {
+      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
+      const [completed, unknown] = [context.newKey(), context.newKey()];
+      const [longer, upper] = [context.newKey(), context.newKey()];
+      const reference = context.newReference();
+      const end = async (key: string, completion: Completion) => {
+        await writer.complete(await expectClaim(writer, key, context.charge), completion);
+      };
+      await end(completed, { state: 'completed', result: { reference } });
+      await end(unknown, { state: 'unknown', reference });
+      await end(longer, { state: 'unknown', reference: `${reference}1` });
+      await end(upper, { state: 'unknown', reference: reference.toUpperCase() });
+      const keys = [completed, unknown, longer, upper];
+      assertKeys(await list(reader, { reference }, keys), [completed, unknown], 'with a reference', {
+        isAnyOrder: true,
+      });
+      assertKeys(await list(reader, { reference, state: 'unknown' }, keys), [unknown], 'with a reference');
+      const found = context.newReference();
+      await writer.resolve(unknown, { reference: found }, note);
+      assertKeys(await list(reader, { reference }, keys), [completed], 'with a reference');
+      assertKeys(await list(reader, { reference: found }, keys), [unknown], 'that was resolved');
+      assertKeys(
+        await list(reader, { reference: context.newReference() }, keys),
+        [],
+        'with an unused reference',
+      );
+    },
+  },
+  {
+    name: 'lists an expired claim as unknown, and a live one as begun',
+    async test(context) {
+      const journal = await context.openHandle({ lease: LONG_LEASE });
+      const other = await context.openHandle({ lease: SHORT_LEASE });
+      const key = context.newKey();
+      await expectClaim(journal, key, context.charge);
+      await sleep(2 * SHORT_LEASE);
+      assertKeys(await list(journal, { state: 'begun' }, [key]), [key], 'in state begun, within the lease');
+      assertKeys(await list(journal, { state: 'unknown' }, [key]), [], 'in state unknown, within the lease');
+      for (let attempt = 0; attempt < 60; attempt++) {
+        const [entry] = await list(other, { state: 'unknown' }, [key]);
+        if (!entry) {
+          await sleep(50);
+          continue;
+        }
+        assert(
+          entry.state === 'unknown' && !entry.inProgress,
+          `list returned an expired claim as ${entry.state}`,
+        );
+        assertKeys(await list(other, { state: 'begun' }, [key]), [], 'in state begun, after the lease');
+        return;
+      }
+      throw new Error('list never returned an expired claim as unknown');
+    },
+  },
+  {
+    name: 'lists an entry as read returns it',
+    async test(context) {
+      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
+      const key = context.newKey();
+      const claim = await expectClaim(writer, key, { ...context.charge, requestId: 'request-1' });
+      const error = { code: 'unexpected_response', status: 502 };
+      await writer.complete(claim, { state: 'unknown', reference: context.newReference(), error });
+      const read = await reader.read(key);
+      const [listed] = await list(reader, { state: 'unknown' }, [key]);
+      assert(read !== null && listed !== undefined, 'a key that is read was not listed');
+      // When it was last written is computed from its age.
+      const { updatedAt: readAt, ...readFields } = read;
+      const { updatedAt: listedAt, ...listedFields } = listed;
+      const isSame = JSON.stringify(readFields) === JSON.stringify(listedFields);
+      assert(isSame, `list returned another entry than read: ${JSON.stringify(listedFields)}`);
+      assert(Math.abs(readAt - listedAt) < 5_000, 'list returned another age than read');
+    },
+  },
+  {
+    name: 'counts the keys in each state',
+    async test(context) {
+      const journal = await context.openHandle();
+      const reader = await context.openHandle();
+      for (const key of context.newKeys(3)) {
+        await createInState(context, journal, key, 'unknown');
+        await journal.resolve(key, 'not_charged', note);
+      }
+      // Other cases resolve keys meanwhile, so two lists must agree.
+      const listAll = async () => (await list(reader, { state: 'not_charged' })).map(({ key }) => key).join();
+      for (let attempt = 0; attempt < 50; attempt++) {
+        const before = await listAll();
+        const { not_charged: count } = await reader.count();
+        if ((await listAll()) === before) {
+          const listed = before.split(',').length;
+          assert(
+            count === listed,
+            `count returned ${count} keys in state not_charged, and list returned ${listed}`,
+          );
+          return;
+        }
+        await sleep(20);
+      }
+      throw new Error('other processes use the storage: the cases need one of their own');
+    },
+  },
+  {
+    name: 'refuses a reference that the service returned for another key',
+    async test(context) {
+      const journal = await context.openHandle();
+      const reference = context.newReference();
+      for (const completion of [
+        { state: 'completed', result: { reference } },
+        { state: 'unknown', reference: `${reference}-perhaps` },
+      ] as const) {
+        const [key, other] = [context.newKey(), context.newKey()];
+        await journal.complete(await expectClaim(journal, key, context.charge), completion);
+        await createInState(context, journal, other, 'unknown');
+        const recorded = (await journal.read(key))?.reference ?? '';
+        for (const spelled of [recorded, recorded.toUpperCase()]) {
+          const resolving = journal.resolve(other, { reference: spelled }, note);
+          await expectRejection(
+            resolving,
+            `its reference is recorded under a key that is ${completion.state}`,
+          );
+        }
+        const entry = await journal.read(other);
+        assert(entry?.state === 'unknown', `a refused resolution left the key ${entry?.state}`);
+      }
+    },
+  },
+];
+
+/** Of a journal whose store has no `list`. */
+export const withoutListCase: ConformanceTest = {
+  name: 'says that it cannot list, and charges all the same',
+  async test(context) {
+    const journal = await context.openHandle();
+    const key = context.newKey();
+    await createInState(context, journal, key, 'completed');
+    await expectMissingMethod('list', () => list(journal, { state: 'unknown' }));
+    await expectMissingMethod('list', () => list(journal, { reference: context.newReference() }));
+    await expectMissingMethod('list', () => journal.count());
+    await expectMissingMethod('list', () => journal.followUps.find(context.newReference()));
+    assert((await journal.read(key))?.state === 'completed', 'a completed key does not read as completed');
+  },
+};
+
+/** Lists the entries of some keys, or of all. Other cases have keys in the same storage. */
+async function list(
+  journal: Journal,
+  query: JournalQuery,
+  keys?: readonly string[],
+): Promise<JournalEntry[]> {
+  const own = keys && new Set(keys);
+  const entries: JournalEntry[] = [];
+  const times = new Map<string, number>();
+  for await (const entry of journal.list(query)) {
+    if (own && !own.has(entry.key)) continue;
+    entries.push(entry);
+    const count = (times.get(entry.key) ?? 0) + 1;
+    times.set(entry.key, count);
+    // One page over and over would never end.
+    assert(count < 10, 'list returned a key ten times');
+  }
+  return entries;
+}
+
+function assertKeys(
+  entries: readonly JournalEntry[],
+  expected: readonly string[],
+  which: string,
+  { isAnyOrder = false } = {},
+): void {
+  const keys = entries.map(({ key }) => key);
+  const isSame = isAnyOrder
+    ? keys.toSorted().join() === expected.toSorted().join()
+    : keys.join() === expected.join();
+  const [found, all] = [new Set(keys).size, expected.length];
+  assert(
+    isSame,
+    `list returned ${keys.length} keys ${which}, ${found} of them different, instead of ${all}` +
+      (keys.length === all ? ' in their order' : ''),
+  );
+}
+
+async function createInState(
+  context: ConformanceContext,
+  journal: Journal,
+  key: string,
+  state: 'begun' | Completion['state'],
+): Promise<void> {
+  const claim = await expectClaim(journal, key, context.charge);
+  if (state === 'begun') return;
+  const completion =
+    state === 'completed' ? { state, result: { reference: context.newReference() } } : { state };
+  await journal.complete(claim, completion);
+}

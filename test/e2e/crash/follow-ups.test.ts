@@ -1,0 +1,83 @@
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { hasRedis } from '../../helpers/databases.ts';
+import { chooseSize, isExhaustive } from '../../helpers/sized.ts';
+import { withFile, withPostgres, withRedis } from './databases.ts';
+import { type FollowUpRunOptions, type FollowUpRunResult, runFollowUpProof } from './follow-ups/harness.ts';
+import { printFollowUps } from './follow-ups/report.ts';
+import { controlRun, longRun, shortRun } from './follow-ups/sizes.ts';
+
+// For thousands of payments: npm run crashproof -- follow-ups.
+const size = chooseSize(shortRun, {
+  ...longRun,
+  keys: 400,
+  sweepers: 3,
+  workers: 2,
+  chargeKills: 8,
+  kills: 40,
+});
+vi.setConfig({ testTimeout: 600_000 });
+
+const results: FollowUpRunResult[] = [];
+
+afterAll(() => printFollowUps('Follow-ups by sweepers that are killed', results));
+
+async function runAndRecord(
+  options: Pick<FollowUpRunOptions, 'kind'> & Partial<FollowUpRunOptions>,
+): Promise<FollowUpRunResult> {
+  const controller = new AbortController();
+  onTestFinished(() => controller.abort());
+  const result = await runFollowUpProof({ ...size, seed: 1, ...options, signal: controller.signal });
+  results.push(result);
+  return result;
+}
+
+/** Expects that no promise was broken, and that the run had kills, and payments of every kind. */
+function expectKept({
+  violations,
+  failed,
+  unexplained,
+  early,
+  repeatedWithoutCause,
+  ...counts
+}: FollowUpRunResult) {
+  expect(violations).toEqual([]);
+  expect(failed).toEqual([]);
+  expect({ unexplained, early, repeatedWithoutCause }).toEqual({
+    unexplained: 0,
+    early: 0,
+    repeatedWithoutCause: 0,
+  });
+  expect(counts.kills).toBeGreaterThanOrEqual(size.kills);
+  const { delivered, overdue, mismatch, unresolved, heldAtKill, notified } = counts;
+  for (const count of [delivered, overdue, mismatch, unresolved, heldAtKill, notified])
+    expect(count).toBeGreaterThan(0);
+  expect(delivered).toBeGreaterThan(counts.payments / 3);
+}
+
+test('follows every payment up while sweepers are killed, with SQLite', () =>
+  withFile(async () => expectKept(await runAndRecord({ kind: 'sqlite' }))));
+
+test('finds double work in the same run without the claim', async () => {
+  const { unexplained, early } = await runAndRecord({ ...controlRun, kind: 'sqlite', control: 'no lease' });
+  expect(unexplained).toBeGreaterThan(0);
+  expect(early).toBeGreaterThan(0);
+});
+
+if (isExhaustive) {
+  test('follows every payment up while sweepers are killed, with PostgreSQL', () =>
+    withPostgres(async (url) => expectKept(await runAndRecord({ kind: 'postgres', url, seed: 2 }))));
+
+  test.runIf(hasRedis)('follows every payment up with Redis, while sweepers are killed (if installed)', () =>
+    withRedis(async (url) => expectKept(await runAndRecord({ kind: 'redis', url, seed: 3 }))),
+  );
+
+  test('finds double calls of handlers if steps ignore versions, too', async () => {
+    const { onFinalRepeated, repeatedWithoutCause } = await runAndRecord({
+      ...controlRun,
+      kind: 'sqlite',
+      control: 'no lease, no version',
+    });
+    expect(onFinalRepeated).toBeGreaterThan(0);
+    expect(repeatedWithoutCause).toBeGreaterThan(0);
+  });
+}

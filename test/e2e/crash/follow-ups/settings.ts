@@ -1,0 +1,28 @@
+import * as z from 'zod';
+import { journalKinds } from '../journal-kinds.ts';
+import { pollingSchema } from '../settings.ts';
+import { sweepKillPlanSchema } from './kill-plan.ts';
+
+/** What is taken away from a journal, to show that the harness sees it. */
+export const controls = ['no lease', 'no lease, no version'] as const;
+
+/** The settings of a sweeper process, passed as JSON in its first argument. */
+export const sweeperSettingsSchema = z.object({
+  seed: z.number(),
+  kind: z.enum(journalKinds),
+  /** A file, or the URL of a database. */
+  place: z.string(),
+  baseUrl: z.string(),
+  folder: z.string(),
+  slot: z.number(),
+  generation: z.number(),
+  lease: z.number(),
+  timeout: z.number(),
+  polling: pollingSchema,
+  control: z.optional(z.enum(controls)),
+  /** Whether some handlers throw, and some take long. */
+  hasBadHandlers: z.boolean(),
+  killPlan: sweepKillPlanSchema,
+});
+
+export type SweeperSettings = z.infer<typeof sweeperSettingsSchema>;

@@ -1,0 +1,237 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { FollowUpRecords } from '../../../src/journal/journal.ts';
+import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
+import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
+import { createIntent, finish, getTimes, openShop, sweepFor } from '../../helpers/follow-ups.ts';
+
+beforeEach(() => {
+  fakeClocks();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+});
+
+/** Opens a shop with so many payments that are paid. */
+async function openPaidShop(count: number, options: Parameters<typeof openShop>[0] = {}) {
+  const shop = openShop(options);
+  for (let order = 1; order <= count; order++) {
+    shop.service.approve(await finish(shop.charge(`order-${order}`)));
+  }
+  await pass(8 * SECOND);
+  return shop;
+}
+
+/** Stops what a process writes: it was killed. Returns what kills it. */
+function makeMortal(records: FollowUpRecords): () => void {
+  let isAlive = true;
+  const never = () => new Promise<never>(() => {});
+  for (const name of ['claimDue', 'countDue', 'update', 'find', 'notify'] as const) {
+    const step = records[name];
+    vi.spyOn(records, name).mockImplementation((...args: unknown[]) =>
+      isAlive ? Reflect.apply(step, records, args) : never(),
+    );
+  }
+  return () => {
+    isAlive = false;
+  };
+}
+
+describe('several sweeps', () => {
+  test.each([2, 5])('of %d processes check each payment once', async (count) => {
+    const shop = await openPaidShop(200);
+    const polling = { maxRequestsPerSecond: 1_000, maxConcurrency: 10 };
+    const results = await finish(
+      Promise.all(Array.from({ length: count }, () => shop.start({}, { polling }).sweep())),
+    );
+    expect(shop.gets).toHaveLength(200);
+    expect(new Set(shop.finals.map(({ key }) => key)).size).toBe(200);
+    expect(shop.finals).toHaveLength(200);
+    expect(results.reduce((sum, { final }) => sum + final, 0)).toBe(200);
+    for (const { checked } of results) expect(checked).toBeGreaterThan(0);
+  });
+
+  test('of one process check each payment once', async () => {
+    const shop = await openPaidShop(100);
+    const { sweep } = shop.start();
+    await finish(Promise.all([sweep(), sweep(), sweep()]));
+    expect(shop.gets).toHaveLength(100);
+    expect(shop.finals).toHaveLength(100);
+  });
+
+  test('without the claim would do the work twice', async () => {
+    const shop = await openPaidShop(20);
+    const [one, other] = [shop.start(), shop.start()];
+    for (const { journal } of [one, other]) {
+      const { claimDue } = journal.followUps;
+      // Due at once again.
+      vi.spyOn(journal.followUps, 'claimDue').mockImplementation(({ limit }) =>
+        claimDue({ limit, lease: 0 }),
+      );
+    }
+    await finish(Promise.all([one.sweep({ budget: SECOND }), other.sweep({ budget: SECOND })]));
+    expect(shop.gets.length).toBeGreaterThan(20);
+  });
+});
+
+describe('a process that is killed during a check', () => {
+  test('leaves its payments to others after the lease, with one more GET each', async () => {
+    const shop = await openPaidShop(10, {
+      async intercept({ method }) {
+        if (method === 'GET') await new Promise((resolve) => setTimeout(resolve, SECOND));
+        return undefined;
+      },
+    });
+    const killed = shop.start();
+    const kill = makeMortal(killed.journal.followUps);
+    killed.sweep().catch(() => {});
+    await pass(500, 100);
+    kill();
+    const next = shop.start();
+    await sweepFor(35 * SECOND, next);
+    expect(shop.finals).toEqual([]);
+    await sweepFor(15 * SECOND, next);
+    expect(shop.finals).toHaveLength(10);
+    expect(shop.gets).toHaveLength(20);
+  });
+
+  test('keeps its claims for as long as its checks take', async () => {
+    let respond = false;
+    const shop = await openPaidShop(1, {
+      async intercept({ method }) {
+        while (method === 'GET' && !respond) await new Promise((resolve) => setTimeout(resolve, SECOND));
+        return undefined;
+      },
+    });
+    const timeout = 300 * SECOND;
+    const slow = shop.start({}, { timeout }).sweep();
+    const other = shop.start();
+    await sweepFor(4 * MINUTE, other, { step: 2_000 });
+    expect(shop.gets).toHaveLength(1);
+    respond = true;
+    expect(await finish(slow)).toMatchObject({ final: 1 });
+  });
+
+  test('keeps its claims while the limit of the client holds its checks back', async () => {
+    const shop = await openPaidShop(30);
+    const polling = { maxRequestsPerSecond: 0.1 };
+    const slow = shop.start({}, { polling }).sweep();
+    await sweepFor(4 * MINUTE, shop.start(), { step: 2_000 });
+    // All of them were claimed by the slow one.
+    expect(shop.gets.length).toBeLessThanOrEqual(26);
+    await finish(slow);
+    expect(shop.gets).toHaveLength(30);
+    expect(shop.finals).toHaveLength(30);
+  });
+});
+
+describe('the result of a check is dropped', () => {
+  const slowGets = {
+    async intercept({ method }: Request) {
+      if (method === 'GET') await new Promise((resolve) => setTimeout(resolve, 5 * SECOND));
+      return undefined;
+    },
+  };
+
+  test('if its heartbeats failed and another process went on', async () => {
+    const shop = await openPaidShop(2);
+    // The second check leaves after 50 s, the lease is 40 s.
+    const slow = shop.start({}, { polling: { maxRequestsPerSecond: 0.02 } });
+    const { update } = slow.journal.followUps;
+    let isCutOff = false;
+    vi.spyOn(slow.journal.followUps, 'update').mockImplementation(async (...step) => {
+      if (isCutOff) throw new Error('no route to the database');
+      return update(...step);
+    });
+    const sweeping = slow.sweep();
+    await pass(SECOND, 50);
+    isCutOff = true;
+    await sweepFor(45 * SECOND, shop.start(), { step: 1_000 });
+    expect(shop.finals).toHaveLength(2);
+    isCutOff = false;
+    expect(await finish(sweeping)).toMatchObject({ checked: 2, final: 1 });
+    expect(shop.finals).toHaveLength(2);
+    expect(shop.gets).toHaveLength(3);
+  });
+
+  test('if a person has resolved the key otherwise meanwhile', async () => {
+    const shop = openShop(slowGets);
+    const claim = await shop.openJournal().claim('order-1', await createIntent());
+    if (claim.state !== 'claimed') throw new Error(claim.state);
+    await finish(shop.charge('order-0'));
+    const journal = shop.openJournal();
+    await pass(11 * SECOND);
+    const note = { by: 'ama', reason: 'found it' };
+    await finish(journal.resolve('order-1', { reference: 'TXN-000099' }, note));
+    const followUps = shop.start();
+    shop.service.fault('verify', { kind: 'status', status: 404 }, { times: Number.POSITIVE_INFINITY });
+    const sweeping = followUps.sweep({ budget: 20 * SECOND });
+    await pass(SECOND);
+    await finish(journal.resolve('order-1', 'not_charged', note));
+    await finish(sweeping);
+    expect(await journal.read('order-1')).toMatchObject({ state: 'not_charged', followUp: undefined });
+    expect(shop.attentions).toEqual([]);
+  });
+});
+
+describe('a wait in the same process', () => {
+  test('shares its polls with the follow-up', async () => {
+    const shop = openShop();
+    const reference = await finish(shop.charge('order-1'));
+    const { payments, ...followUps } = shop.start();
+    const expectedAt = Date.now();
+    const wait = payments.waitForFinalStatus(reference, { startedAt: expectedAt });
+    shop.service.settleAfter(reference, 30 * SECOND, 'success');
+    const stop = new AbortController();
+    const running = followUps.run({ signal: stop.signal });
+    await pass(MINUTE, 50);
+    expect((await wait).status).toBe('success');
+    expect(shop.finals).toHaveLength(1);
+    const alone = openShop();
+    alone.service.settleAfter('next', 30 * SECOND, 'success');
+    await finish(alone.charge('order-1'));
+    await sweepFor(MINUTE, alone.start());
+    expect(shop.gets.length).toBeLessThanOrEqual(getTimes(alone).length + 1);
+    stop.abort();
+    await finish(running);
+  });
+});
+
+test('keeps the rate and the concurrency of the client', async () => {
+  let [current, most] = [0, 0];
+  const shop = await openPaidShop(60, {
+    async intercept({ method }) {
+      if (method !== 'GET') return undefined;
+      most = Math.max(most, ++current);
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      current -= 1;
+      return undefined;
+    },
+  });
+  const polling = { maxRequestsPerSecond: 10, maxConcurrency: 5 };
+  await finish(shop.start({}, { polling }).sweep());
+  expect(most).toBe(5);
+  const times = getTimes(shop);
+  expect(times).toHaveLength(60);
+  for (const at of times)
+    expect(times.filter((time) => time >= at && time < at + SECOND).length).toBeLessThanOrEqual(10);
+});
+
+test('pauses for a 429, as waits do, and checks each payment once', async () => {
+  let count = 0;
+  const shop = await openPaidShop(20, {
+    async intercept({ method }) {
+      if (method !== 'GET' || ++count !== 3) return undefined;
+      return new Response('', { status: 429, headers: { 'retry-after': '7' } });
+    },
+  });
+  const polling = { maxConcurrency: 2 };
+  await sweepFor(2 * MINUTE, shop.start({}, { polling }));
+  expect(shop.finals).toHaveLength(20);
+  expect(shop.gets).toHaveLength(21);
+});
+
+test('reports a poll for each check, and no wait', async () => {
+  const shop = await openPaidShop(3);
+  await finish(shop.start().sweep());
+  const types = shop.events.map(({ type }) => type);
+  expect(types.filter((type) => type === 'poll')).toHaveLength(3);
+  expect(types).not.toContain('wait');
+});

@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Journal, type JournalOptions, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { redisJournal } from '../../../src/journal/redis.ts';
+import { type DatabaseServer, hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
+import { createIntent, type FollowedShop, openShop } from '../../helpers/follow-ups.ts';
+import { sqliteFile } from '../../helpers/journals.ts';
+import { catchError } from '../../helpers/service.ts';
+
+let postgres: DatabaseServer;
+let redis: DatabaseServer;
+beforeAll(async () => {
+  postgres = await startPostgres();
+  if (hasRedis) redis = await startRedis();
+}, 120_000);
+afterAll(async () => {
+  await postgres?.stop();
+  await redis?.stop();
+}, 60_000);
+
+/** Opens what makes journals over one set of records, each as another process would have it. */
+type OpenStore = (options: JournalOptions) => Promise<() => Journal>;
+
+const stores: [string, OpenStore][] = [
+  [
+    'memory',
+    async (options) => {
+      const store = memoryStore();
+      return () => memoryJournal({ ...options, store });
+    },
+  ],
+  [
+    'SQLite',
+    async (options) => {
+      const file = sqliteFile();
+      return () => file.journal(options);
+    },
+  ],
+  [
+    'PostgreSQL',
+    async (options) => {
+      const table = `follow_ups_${randomUUID().replaceAll('-', '')}`;
+      const open = () => {
+        const pool = new Pool({ connectionString: postgres.url, max: 4 });
+        onTestFinished(() => pool.end());
+        return postgresJournal(pool, { ...options, table });
+      };
+      await open().migrate();
+      return open;
+    },
+  ],
+  [
+    'Redis',
+    async (options) => {
+      const prefix = `${randomUUID()}:`;
+      return () => {
+        const client = new Redis(redis.port, '127.0.0.1');
+        onTestFinished(() => client.disconnect());
+        return redisJournal(client, { ...options, prefix });
+      };
+    },
+  ],
+];
+
+/** A schedule that a test can wait for. */
+const polling = {
+  initialDelay: 200,
+  minDelay: 100,
+  maxDelay: 200,
+  timeout: 60_000,
+  maxRequestsPerSecond: 10_000,
+};
+const note = { by: 'ama@shop.example', reason: 'looked it up' };
+
+describe.each(stores)('follow-ups in %s', (name, openStore) => {
+  const testable = test.skipIf(name === 'Redis' && !hasRedis);
+  const open = async (options: JournalOptions = {}): Promise<FollowedShop> =>
+    openShop({ openJournal: await openStore(options) });
+  const chargePaid = async (shop: FollowedShop, key: string) => {
+    const reference = await shop.charge(key, { polling });
+    shop.service.approve(reference);
+    return reference;
+  };
+
+  testable('deliver each payment once, and two processes share the work', async () => {
+    const shop = await open();
+    const keys = Array.from({ length: 40 }, (_, index) => `order-${index}`);
+    for (const key of keys) await chargePaid(shop, key);
+    await sleep(300);
+    const client = { polling: { ...polling, maxConcurrency: 5 } };
+    const results = await Promise.all([shop.start({}, client).sweep(), shop.start({}, client).sweep()]);
+    expect(shop.gets).toHaveLength(40);
+    expect(shop.finals.map(({ key }) => key).sort()).toEqual([...keys].sort());
+    for (const { checked } of results) expect(checked).toBeGreaterThan(0);
+    const { sweep, journal } = shop.start();
+    expect(await sweep()).toEqual({ checked: 0, final: 0, due: 0, nextAt: null });
+    expect(await journal.read('order-0')).toMatchObject({
+      state: 'completed',
+      followUp: { checks: 1, ended: 'delivered', final: { status: 'success' } },
+    });
+  });
+
+  testable('follow payments that are made while two processes run', async () => {
+    const shop = await open();
+    const stop = new AbortController();
+    const running = [1, 2].map(() => shop.start({}, { polling }).run({ signal: stop.signal }));
+    for (let order = 0; order < 20; order++) {
+      shop.service.settleAfter('next', 500, order % 2 === 0 ? 'success' : 'failed');
+      await shop.charge(`order-${order}`, { polling });
+    }
+    const deadline = Date.now() + 30_000;
+    while (shop.finals.length < 20 && Date.now() < deadline) await sleep(20);
+    stop.abort();
+    await Promise.all(running);
+    expect(shop.finals).toHaveLength(20);
+    expect(new Set(shop.finals.map(({ key }) => key)).size).toBe(20);
+    expect(shop.finals.filter(({ status }) => status === 'success')).toHaveLength(10);
+    expect(shop.attentions).toEqual([]);
+  });
+
+  testable('keep the first check until it is due, and say when', async () => {
+    const shop = await open();
+    const slow = { ...polling, initialDelay: 60_000 };
+    const before = Date.now();
+    await shop.charge('order-1', { polling: slow });
+    const { sweep } = shop.start({}, { polling: slow });
+    const { checked, due, nextAt } = await sweep();
+    expect({ checked, due }).toEqual({ checked: 0, due: 0 });
+    expect(nextAt).toBeGreaterThan(before + 59_000);
+    expect(nextAt).toBeLessThan(Date.now() + 61_000);
+  });
+
+  testable('leave what a killed process holds until its lease has expired', async () => {
+    const shop = await open();
+    await chargePaid(shop, 'order-1');
+    await sleep(250);
+    const killed = await shop.openJournal().followUps.claimDue({ limit: 10, lease: 1_500 });
+    expect(killed.records).toHaveLength(1);
+    const { sweep } = shop.start({}, { polling });
+    expect(await sweep()).toMatchObject({ checked: 0, due: 0 });
+    await sleep(1_600);
+    expect(await sweep()).toMatchObject({ checked: 1, final: 1, due: 0 });
+  });
+
+  testable('drop a step if another process has recorded one', async () => {
+    const shop = await open();
+    await chargePaid(shop, 'order-1');
+    await sleep(250);
+    const journal = shop.openJournal();
+    const held = (await journal.followUps.claimDue({ limit: 10, lease: 0 })).records[0];
+    if (!held) throw new Error('nothing was due');
+    await sleep(20);
+    await shop.start({}, { polling }).sweep();
+    expect(await journal.followUps.update(held, { checks: 99, reported: [] }, 0)).toBeNull();
+    expect(await journal.read('order-1')).toMatchObject({ followUp: { checks: 1, ended: 'delivered' } });
+  });
+
+  testable('keep a step if only a notification came meanwhile', async () => {
+    const shop = await open();
+    const reference = await shop.charge('order-1', { polling });
+    await sleep(250);
+    const journal = shop.openJournal();
+    const held = (await journal.followUps.claimDue({ limit: 10, lease: 5_000 })).records[0];
+    if (!held) throw new Error('nothing was due');
+    await shop.start({}, { polling }).notify(reference);
+    const updated = await journal.followUps.update(held, { checks: 7, reported: [] }, 5_000);
+    expect(updated?.record.followUp).toMatchObject({ checks: 7, notified: 1 });
+    expect(await journal.read('order-1')).toMatchObject({ followUp: { checks: 7, notified: 1 } });
+  });
+
+  testable('make a payment due by its notification', async () => {
+    const shop = await open();
+    const slow = { ...polling, initialDelay: 60_000 };
+    const reference = await shop.charge('order-1', { polling: slow });
+    shop.service.approve(reference);
+    const followUps = shop.start({}, { polling: slow });
+    expect(await followUps.sweep()).toMatchObject({ checked: 0 });
+    await Promise.all(Array.from({ length: 20 }, () => shop.start({}, { polling: slow }).notify(reference)));
+    expect(await followUps.sweep()).toMatchObject({ checked: 1, final: 1 });
+    await followUps.notify(reference.toLowerCase().replace('txn', 'TXN'));
+    await followUps.notify(reference);
+    expect(await followUps.sweep()).toMatchObject({ checked: 0, due: 0, nextAt: null });
+  });
+
+  testable('report an unresolved key once, and follow it once it is resolved', async () => {
+    const shop = await open();
+    shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+    await catchError(shop.charge('order-1'));
+    const followUps = shop.start({}, { polling });
+    for (let count = 0; count < 3; count++) await followUps.sweep();
+    expect(shop.attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
+    const reference = shop.service.charges[0]?.reference ?? '';
+    shop.service.approve(reference);
+    await followUps.payments.resolve('order-1', { reference }, note);
+    await followUps.sweep();
+    expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
+    expect(await followUps.journal.read('order-1')).toMatchObject({ resolutions: [{ by: note.by }] });
+  });
+
+  testable('report a claim whose lease has expired, which is no heartbeat', async () => {
+    const shop = await open({ lease: 300 });
+    const journal = shop.openJournal();
+    const result = await journal.claim('order-1', await createIntent());
+    if (result.state !== 'claimed') throw new Error(result.state);
+    const followUps = shop.start({}, { polling });
+    await followUps.sweep();
+    expect(shop.attentions).toEqual([]);
+    await sleep(400);
+    await followUps.sweep();
+    expect(shop.attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
+    expect(await journal.read('order-1')).toMatchObject({ state: 'unknown', inProgress: false });
+    // Its process was slow, and alive.
+    const renewed = await journal.renew(result.claim);
+    expect(await journal.read('order-1')).toMatchObject({ state: 'begun', inProgress: true });
+    const completion = { state: 'completed', result: { reference: 'TXN-000009' } } as const;
+    expect(renewed && (await journal.complete(renewed, completion))).toBe(true);
+    expect(await journal.read('order-1')).toMatchObject({
+      state: 'completed',
+      reference: 'TXN-000009',
+    });
+  });
+
+  testable('keep a record for as long as its follow-up lasts', async () => {
+    const shop = await open({ retention: 500 });
+    await shop.charge('order-1', { polling });
+    await sleep(250);
+    const { sweep, journal } = shop.start({}, { polling });
+    expect(await sweep()).toMatchObject({ checked: 1 });
+    await sleep(700);
+    expect(await journal.read('order-1')).toMatchObject({ state: 'completed' });
+  });
+});

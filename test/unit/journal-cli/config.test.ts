@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { memoryJournal } from '../../../src/journal/index.ts';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { createProject, type Project, sqliteConfig } from './merchant-project.ts';
+import { runCommand, startShop } from './run-command.ts';
+
+/** Leaves one key unresolved in the journal of a project. */
+async function leaveUnresolved({ folder }: Project): Promise<void> {
+  const database = new DatabaseSync(join(folder, 'journal.db'));
+  const shop = await startShop(sqliteJournal(database));
+  await shop.leaveUnresolved('order-17/1');
+  database.close();
+}
+
+describe('a config', () => {
+  const commonjs = { system: 'commonjs', exports: 'commonjs' } as const;
+  test.each([
+    ['payments.ts', 'module', { isTyped: true }],
+    ['payments.ts', 'module', { isTyped: true, exports: 'default' }],
+    ['payments.ts', undefined, { isTyped: true }],
+    ['payments.ts', 'commonjs', { ...commonjs, isTyped: true }],
+    ['payments.mts', 'commonjs', { isTyped: true }],
+    ['payments.cts', 'module', { ...commonjs, isTyped: true }],
+    ['payments.js', 'module', {}],
+    ['payments.js', undefined, {}],
+    ['payments.js', 'commonjs', commonjs],
+    ['payments.js', 'commonjs', { system: 'commonjs', exports: 'transpiled' }],
+    ['payments.mjs', 'commonjs', { exports: 'default' }],
+    ['payments.cjs', 'module', commonjs],
+  ] as const)('is loaded: %s in a package of type %s, %o', async (file, type, options) => {
+    const project = await createProject({
+      [file]: sqliteConfig(options),
+      'package.json': JSON.stringify(type === undefined ? {} : { type }),
+    });
+    expect(await project.run(['count', '--json'])).toMatchObject({ code: 0, err: '' });
+    await leaveUnresolved(project);
+    expect(await project.run(['list', '--config', file])).toMatchObject({
+      code: 3,
+      out: expect.stringContaining('order-17/1'),
+      err: '',
+    });
+  });
+
+  test('in TypeScript is refused by a Node that runs none, with what to do', async () => {
+    const project = await createProject({ 'payments.ts': sqliteConfig({ isTyped: true }) });
+    const { code, out, err } = await project.run(['count'], { nodeArgs: ['--no-experimental-strip-types'] });
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(`Node ${process.versions.node} runs no TypeScript. Use Node 22.18 or later`);
+  });
+
+  test('of a path that does not exist is an error', async () => {
+    const { code, err } = await runCommand(['list', '--config', './missing.ts']);
+    expect([code, err]).toEqual([
+      1,
+      'payment-journal: There is no config ./missing.ts.\n' +
+        'Name the module that exports payments and journal: --config src/payments.ts.\n',
+    ]);
+  });
+
+  test('that is not named must be the only one of its folder', async () => {
+    const project = await createProject({ 'payments.ts': '', 'payments.mjs': '' });
+    const { code, err } = await project.run(['list']);
+    expect([code, err]).toEqual([
+      1,
+      'payment-journal: There are several configs in this folder: payments.ts, payments.mjs.\n' +
+        'Name one of them: --config payments.ts.\n',
+    ]);
+  });
+
+  test.each([
+    [
+      "throw new Error('no connection to redis://:hunter2-hunter2@cache.internal');",
+      /failed: no connection to redis:\S*\[REDACTED\]/,
+    ],
+    [
+      "import './lib/database';",
+      /failed: Cannot find module '\.\/lib\/database' .*\nNode runs the file as it is/,
+    ],
+    [
+      "import 'not-installed';",
+      /failed: Cannot find package 'not-installed' .*\nNode runs the file as it is/,
+    ],
+    ['enum Colour { Red }', /failed: SyntaxError: .*enum.*\nNode only removes types/],
+    ['export const payments = ;', /failed: SyntaxError: /],
+    ['await Promise.reject(undefined);', /failed: undefined\n/],
+    ['throw { toString() { throw 1 } };', /failed: /],
+  ])('that fails is told in one line, and not with a stack: %s', async (text, message) => {
+    const project = await createProject({ 'payments.ts': text, 'package.json': '{"type":"module"}' });
+    const { code, out, err } = await project.run(['list']);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(message);
+    expect(err).toMatch(/^payment-journal: The config payments\.ts failed: .*\n(?:.+\n)?$/);
+    expect(err).not.toMatch(/^\s+at |hunter2/m);
+    expect(err).not.toContain(project.folder);
+  });
+});
+
+test.each([
+  ['payments', 'exports no payments', ({ journal }: Exports) => ({ journal })],
+  ['journal', 'exports no journal', ({ payments }: Exports) => ({ payments })],
+  ['payments', 'is no PaymentsClient', ({ journal }: Exports) => ({ payments: {}, journal })],
+  ['journal', 'is no journal', ({ payments }: Exports) => ({ payments, journal: new Map() })],
+  [
+    'journal',
+    'is not the one that its payments use',
+    ({ payments }: Exports) => ({ payments, journal: memoryJournal() }),
+  ],
+])('refuses a config whose %s is wrong: %s', async (_, message, change) => {
+  const shop = await startShop();
+  const { code, out, err } = await runCommand(['list'], { exports: change(shop.exports) });
+  expect([code, out]).toEqual([1, '']);
+  expect(err).toContain(message);
+  expect(err).toMatch(/\n(?:It must export|Give the client this journal)/);
+});
+
+type Exports = Awaited<ReturnType<typeof startShop>>['exports'];
+
+test('refuses a client without a journal', async () => {
+  const shop = await startShop();
+  const payments = shop.service.client();
+  const { code, err } = await runCommand(['list'], { exports: { ...shop.exports, payments } });
+  expect([code, err]).toEqual([1, expect.stringContaining('is not the one that its payments use')]);
+});
+
+test('reads exports by getters, and takes one that throws as missing', async () => {
+  const { payments, journal } = await startShop();
+  const exports = {
+    get payments() {
+      return payments;
+    },
+    get journal() {
+      if (Math.random() >= 0) throw new Error('not now');
+      return journal;
+    },
+  };
+  const { err } = await runCommand(['list'], { exports });
+  expect(err).toContain('exports no journal');
+});

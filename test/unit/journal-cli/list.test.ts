@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { JournalError } from '../../../src/index.ts';
+import { type JournalEntry, memoryJournal } from '../../../src/journal/index.ts';
+import { measureWidth } from '../../../src/journal-cli/printable-text.ts';
+import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
+
+const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
+
+test('lists nothing and exits with 0 without unresolved keys', async () => {
+  const { exports } = await startShop();
+  expect(await runCommand(['list'], { exports })).toMatchObject({
+    code: 0,
+    out: 'No unresolved keys.\n',
+    err: '',
+  });
+});
+
+test('lists the unresolved keys, oldest first, and exits with 3', async () => {
+  const shop = await startShop();
+  await shop.leaveUnresolved('order-17/1');
+  await sleep(5);
+  await shop.leaveUnresolved('order-18/1', '1200.00');
+  const { code, lines } = await runCommand(['list'], shop);
+  expect(lines).toEqual([
+    'KEY              AMOUNT  STARTED',
+    'order-17/1    25.50 GHS  0 s ago',
+    'order-18/1  1200.00 GHS  0 s ago',
+    '',
+    '2 unresolved keys. What to do: payment-journal show KEY.',
+  ]);
+  expect(code).toBe(3);
+});
+
+test('lists the key of a process whose lease has expired', async () => {
+  const shop = await startShop(memoryJournal({ lease: 100 }));
+  await shop.leaveUnresolved('order-16/1');
+  const { service = '' } = (await shop.journal.read('order-16/1')) ?? {};
+  const { operation, amount, currency } = fullEntry;
+  await shop.journal.claim('order-17/1', { operation, amount, currency, service, fingerprint: 'f' });
+  expect((await runCommand(['list'], shop)).out).not.toContain('order-17/1');
+  await sleep(150);
+  const { code, out } = await runCommand(['list'], shop);
+  expect([code, out.includes('order-17/1')]).toEqual([3, true]);
+});
+
+test.each([
+  ['completed', 0, ['order-2']],
+  ['unknown', 3, ['order-1']],
+  ['begun', 0, []],
+  ['all', 3, ['order-1', 'order-2']],
+] as const)('lists the keys in the state %s', async (state, code, keys) => {
+  const shop = await startShop();
+  await shop.leaveUnresolved('order-1');
+  await shop.leaveUnresolved('order-2');
+  await shop.journal.resolve('order-2', { reference: 'TXN-8f2c61d0' }, { by: 'ama', reason: 'found' });
+  const listed = await runCommand(['list', '--state', state, '--json'], shop);
+  expect(listed.code).toBe(code);
+  const entries = listed.out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  expect(entries.map(({ key }) => key).sort()).toEqual(keys);
+});
+
+test('prints each entry as journal.read returns it, with --json', async () => {
+  const shop = await startShop();
+  await shop.leaveUnresolved('order-17/1');
+  await shop.leaveUnresolved('order-18/1');
+  const { lines } = await runCommand(['list', '--json'], shop);
+  const read = await Promise.all(['order-17/1', 'order-18/1'].map((key) => shop.journal.read(key)));
+  const withoutAge = (entry: object | null) => ({ ...entry, updatedAt: 0 });
+  expect(lines.map((line) => withoutAge(JSON.parse(line)))).toEqual(
+    read.map((entry) => withoutAge(JSON.parse(JSON.stringify(entry)))),
+  );
+});
+
+test('lists at most --limit keys, and says if there are more', async () => {
+  const shop = await startShop();
+  for (const key of ['order-1', 'order-2', 'order-3']) await shop.leaveUnresolved(key);
+  const two = await runCommand(['list', '--limit', '2'], shop);
+  expect(two.lines.slice(1, 3).map((line) => line.split(' ')[0])).toEqual(['order-1', 'order-2']);
+  expect(two.lines.at(-1)).toBe('There are more keys than --limit 2.');
+  expect((await runCommand(['list', '--limit', '3'], shop)).out).not.toContain('more keys');
+});
+
+test('lists all others before it reports keys that cannot be read', async () => {
+  const shop = await startShop();
+  const list = async function* () {
+    yield fullEntry;
+    throw new JournalError('The records of "order-18/1" cannot be read.', { outcome: 'unknown' });
+  };
+  const exports = { ...shop.exports, journal: { ...shop.journal, list } };
+  const { code, out, err } = await runCommand(['list'], { exports });
+  expect(code).toBe(1);
+  expect(out).toContain('order-17/1');
+  expect(err).toBe('payment-journal: The records of "order-18/1" cannot be read.\n');
+});
+
+test('ends with 1 if the store cannot list', async () => {
+  const { createJournal } = await import('../../../src/journal/index.ts');
+  const store = { read: async () => null, write: async () => true };
+  const shop = await startShop(createJournal(store));
+  const { code, err } = await runCommand(['list'], shop);
+  expect([code, err]).toEqual([1, expect.stringContaining('has no list')]);
+});
+
+describe('the table', () => {
+  const odd: Partial<JournalEntry>[] = [
+    { key: 'order-17/1' },
+    { key: 'o'.repeat(255), reference: `TXN-${'9'.repeat(200)}` },
+    { key: '注文'.repeat(60), amount: '70368744177664.00', createdAt: minutesAgo(60 * 24 * 4_000) },
+    { key: '👩‍👩‍👧‍👧'.repeat(20), state: 'completed' },
+    { key: 'é'.normalize('NFD').repeat(100), amount: '9'.repeat(300), currency: 'X'.repeat(90) },
+    { key: 'בראשית'.repeat(20), state: 'not_charged', createdAt: Number.NaN },
+    { key: '\u001b[2J\u001b[31mred\u0007\u009b5m\r\n\u202egnp.exe\u2028'.repeat(5) },
+    { key: '🇬🇭👍🏽❤️'.repeat(30), reference: '日本語'.repeat(20), createdAt: minutesAgo(59) },
+    { key: '', currency: '', createdAt: Number.POSITIVE_INFINITY },
+  ];
+  const entries = odd.map((change) => ({ ...fullEntry, ...change }));
+
+  test.each([
+    ['unknown', undefined],
+    ['all', undefined],
+    ['all', 80],
+    ['all', 40],
+    ['unknown', 132],
+    ['all', 300],
+  ])('fits in the terminal: --state %s, %s columns', async (state, columns) => {
+    const { payments, journal } = await startShop();
+    const exports = { payments, journal: holdEntries(journal, entries) };
+    const isTTY = columns !== undefined;
+    const { lines } = await runCommand(['list', '--state', state], {
+      exports,
+      isTTY,
+      env: { NO_COLOR: '1' },
+      ...(isTTY ? { columns } : {}),
+    });
+    expect(lines.length).toBeGreaterThan(7);
+    const tooWide = lines.filter((line) => measureWidth(line) > Math.max(80, columns ?? 80));
+    expect(tooWide).toEqual([]);
+    expect(lines.filter((line) => /\p{Cc}|\p{Cf}/u.test(line))).toEqual([]);
+  });
+
+  test('stays aligned over many pages, and never shortens an amount', async () => {
+    const { payments, journal } = await startShop();
+    const many = Array.from({ length: 250 }, (_, at) => ({
+      ...fullEntry,
+      key: `order-${'x'.repeat(at % 90)}${at}`,
+      amount: at < 200 ? '25.50' : '70368744177664.00',
+    }));
+    const exports = { payments, journal: holdEntries(journal, many) };
+    const { lines } = await runCommand(['list'], { exports });
+    expect(lines).toHaveLength(254);
+    expect(lines.filter((line) => line.startsWith('KEY '))).toHaveLength(1);
+    expect(lines.filter((line) => measureWidth(line) > 80)).toEqual([]);
+    expect(lines.filter((line) => line.includes('70368744177664.00 GHS'))).toHaveLength(50);
+    const columnsOfAmount = new Set(lines.slice(1, 101).map((line) => line.indexOf(' GHS')));
+    expect(columnsOfAmount.size).toBe(1);
+  });
+
+  test('shortens a key in the middle, and --json prints it whole', async () => {
+    const { payments, journal } = await startShop();
+    const key = `order-${'5d2f3c1e-'.repeat(12)}/1`;
+    const exports = { payments, journal: holdEntries(journal, [{ ...fullEntry, key }]) };
+    const table = await runCommand(['list'], { exports });
+    expect(table.lines[1]).toMatch(/^order-5d2f\S*…\S*5d2f3c1e-\/1 {2}/);
+    expect(table.out).toContain('--json prints it whole.');
+    const [line = ''] = (await runCommand(['list', '--json'], { exports })).lines;
+    expect(JSON.parse(line)).toMatchObject({ key });
+  });
+});
+
+describe('colours', () => {
+  test.each([
+    ['in a terminal', true, {}, true],
+    ['not in a pipe', false, {}, false],
+    ['not with NO_COLOR', true, { NO_COLOR: '1' }, false],
+    ['with an empty NO_COLOR', true, { NO_COLOR: '' }, true],
+    ['in a pipe with FORCE_COLOR', false, { FORCE_COLOR: '1' }, true],
+    ['with FORCE_COLOR before NO_COLOR', false, { FORCE_COLOR: '1', NO_COLOR: '1' }, true],
+    ['not with FORCE_COLOR=0', true, { FORCE_COLOR: '0' }, false],
+    ['not in a dumb terminal', true, { TERM: 'dumb' }, false],
+  ])('are shown %s', async (_, isTTY, env, isColoured) => {
+    const { payments, journal } = await startShop();
+    const exports = { payments, journal: holdEntries(journal, [fullEntry]) };
+    for (const command of [['list'], ['count'], ['show', 'order-17/1'], ['--help']]) {
+      const { out } = await runCommand(command, { exports, isTTY, env });
+      expect([command, stripVTControlCharacters(out) !== out]).toEqual([command, isColoured]);
+    }
+    const json = await runCommand(['list', '--json'], { exports, isTTY, env });
+    expect(JSON.parse(json.out)).toMatchObject({ key: 'order-17/1' });
+  });
+});

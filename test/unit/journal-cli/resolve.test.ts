@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'vitest';
+import { type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { sendJson, startService } from '../../helpers/service.ts';
+import { runCommand, type Shop, startShop } from './run-command.ts';
+
+const note = ['--by', 'kofi@shop.example', '--reason', 'found by its request id'];
+const found = (key: string, reference = 'TXN-8f2c61d0') => [
+  'resolve',
+  key,
+  '--reference',
+  reference,
+  ...note,
+];
+const notCharged = (key: string, ...more: string[]) => ['resolve', key, '--not-charged', ...note, ...more];
+
+async function startUnresolved(key: string, journal?: Journal): Promise<Shop> {
+  const shop = await startShop(journal);
+  await shop.leaveUnresolved(key);
+  return shop;
+}
+
+test('records a reference that the service confirms', async () => {
+  const shop = await startUnresolved('order-17/1');
+  expect(await runCommand(found('order-17/1'), shop)).toMatchObject({
+    code: 0,
+    out:
+      'Resolved: order-17/1 is TXN-8f2c61d0, 25.50 GHS.\n' +
+      'Whether it is paid is another question: verify the reference, or let a follow-up do it.\n',
+    err: '',
+  });
+  expect(await shop.journal.read('order-17/1')).toMatchObject({
+    state: 'completed',
+    reference: 'TXN-8f2c61d0',
+    resolutions: [{ by: 'kofi@shop.example', reason: 'found by its request id' }],
+  });
+  expect((await runCommand(['list'], shop)).code).toBe(0);
+});
+
+test('prints the entry with --json', async () => {
+  const shop = await startUnresolved('order-17/1');
+  const { code, out } = await runCommand([...found('order-17/1'), '--json'], shop);
+  expect(code).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({ key: 'order-17/1', state: 'completed', reference: 'TXN-8f2c61d0' });
+});
+
+test('says so if the key was resolved so already', async () => {
+  const shop = await startUnresolved('order-17/1');
+  await runCommand(found('order-17/1'), shop);
+  const { code, out } = await runCommand(found('order-17/1'), shop);
+  expect([code, out]).toEqual([0, 'order-17/1 is resolved so already. Nothing was changed.\n']);
+  expect((await shop.journal.read('order-17/1'))?.resolutions).toHaveLength(1);
+});
+
+describe('changes nothing', () => {
+  async function expectUnchanged(shop: Shop, args: readonly string[], message: string | RegExp) {
+    const before = await shop.journal.read('order-17/1');
+    const { code, out, err } = await runCommand(args, shop);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(message);
+    expect(err).not.toMatch(/^\s+at /m);
+    const after = await shop.journal.read('order-17/1');
+    expect({ ...after, updatedAt: 0 }).toEqual({ ...before, updatedAt: 0 });
+  }
+
+  test('if the service does not know the reference', async () => {
+    const shop = await startUnresolved('order-17/1');
+    await expectUnchanged(
+      shop,
+      found('order-17/1', 'TXN-other'),
+      /404.*\nNothing was changed\. Compare the reference/,
+    );
+  });
+
+  test('if the transaction has another amount', async () => {
+    const shop = await startShop();
+    await shop.leaveUnresolved('order-17/1', '30.00');
+    await expectUnchanged(shop, found('order-17/1'), /amount is 25\.50, not 30\.00.*\nNothing was changed\./);
+  });
+
+  test('if the reference is recorded under another key', async () => {
+    const shop = await startUnresolved('order-17/1');
+    await shop.leaveUnresolved('order-18/1');
+    await runCommand(found('order-18/1'), shop);
+    await expectUnchanged(
+      shop,
+      found('order-17/1'),
+      'one payment cannot pay for two orders. Nothing was changed.',
+    );
+  });
+
+  test('if the service is down', async () => {
+    const shop = await startUnresolved('order-17/1');
+    shop.service.server.close();
+    shop.service.server.closeAllConnections();
+    await expectUnchanged(
+      shop,
+      found('order-17/1'),
+      /no connection.*\nThe service could not be asked, and nothing was changed\. Run the command again later\./,
+    );
+  });
+
+  test('if the service refuses the API key', async () => {
+    const shop = await startUnresolved('order-17/1');
+    const refusing = await startService((response) => sendJson(response, 401, {}));
+    const payments = refusing.client({ journal: shop.journal });
+    const { code, err } = await runCommand(found('order-17/1'), {
+      exports: { payments, journal: shop.journal },
+    });
+    // The journal belongs to another service, and is asked first.
+    expect([code, err]).toEqual([1, expect.stringContaining('another base URL')]);
+  });
+
+  test('if a process is charging under the key', async () => {
+    const shop = await startShop();
+    await shop.leaveUnresolved('order-1');
+    const { service = '' } = (await shop.journal.read('order-1')) ?? {};
+    const intent = { operation: 'chargeMobileMoney', amount: '25.50', currency: 'GHS' } as const;
+    await shop.journal.claim('order-17/1', { ...intent, service, fingerprint: 'f' });
+    await expectUnchanged(
+      shop,
+      notCharged('order-17/1', '--yes'),
+      /A process is charging under this key now/,
+    );
+  });
+
+  test('if a payment by checkout page has no --checkout-url', async () => {
+    const shop = await startShop();
+    await shop.leaveUnresolvedPayment('order-17/1');
+    await expectUnchanged(shop, found('order-17/1'), /give its checkout_url too.*\nNothing was changed\./);
+    const url = 'https://pay.example/checkout/TXN-8f2c61d0';
+    const { code } = await runCommand([...found('order-17/1'), '--checkout-url', url], shop);
+    expect(code).toBe(0);
+  });
+
+  test('if the journal has no such key', async () => {
+    const shop = await startShop();
+    await expectUnchanged(shop, found('order-17/1'), 'The journal has no record of the key "order-17/1".');
+  });
+
+  test('if another person resolves the key while the amount is typed', async () => {
+    const store = memoryStore();
+    const shop = await startUnresolved('order-17/1', memoryJournal({ store }));
+    const other = memoryJournal({ store });
+    const { read } = shop.journal;
+    let reads = 0;
+    const journal: Journal = {
+      ...shop.journal,
+      async read(key) {
+        const entry = await read(key);
+        if (++reads === 1)
+          await other.resolve(key, { reference: 'TXN-8f2c61d0' }, { by: 'ama', reason: 'found' });
+        return entry;
+      },
+    };
+    const { code, err } = await runCommand(notCharged('order-17/1'), {
+      exports: { payments: shop.payments, journal },
+      isTTY: true,
+      typed: '25.50',
+    });
+    expect([code, err]).toEqual([1, expect.stringContaining('resolved')]);
+    expect(await other.read('order-17/1')).toMatchObject({
+      state: 'completed',
+      resolutions: [{ by: 'ama' }],
+    });
+  });
+});
+
+describe('--not-charged', () => {
+  test.each(['25.50', '25.5', ' 25.50 ', '25.500'])('is confirmed by the amount: %j', async (typed) => {
+    const shop = await startUnresolved('order-17/1');
+    const surroundings = { ...shop, isTTY: true, typed, env: { NO_COLOR: '1' } };
+    const { code, out, err } = await runCommand(notCharged('order-17/1'), surroundings);
+    expect(err).toContain('Key          order-17/1\n');
+    expect(err).toContain('the customer could then pay twice');
+    expect(err).toMatch(/To confirm that no charge exists, type its amount \(25\.50 GHS\): $/);
+    expect([code, out]).toEqual([
+      0,
+      'Resolved: order-17/1 was not charged. The next call under the key can charge.\n',
+    ]);
+    expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'not_charged' });
+  });
+
+  test.each([
+    ['25', 'That is not the amount. Nothing was changed.'],
+    ['25.51', 'That is not the amount. Nothing was changed.'],
+    ['yes', 'That is not the amount. Nothing was changed.'],
+    ['-25.50', 'That is not the amount. Nothing was changed.'],
+    ['', 'No amount was typed. Nothing was changed.'],
+    [null, 'No amount was typed. Nothing was changed.'],
+  ])('is not confirmed by %j', async (typed, message) => {
+    const shop = await startUnresolved('order-17/1');
+    const { code, out, err } = await runCommand(notCharged('order-17/1'), { ...shop, isTTY: true, typed });
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(message);
+    expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'unknown', resolutions: [] });
+  });
+
+  test('is refused without a terminal and without --yes', async () => {
+    const shop = await startUnresolved('order-17/1');
+    const { code, err } = await runCommand(notCharged('order-17/1'), { ...shop, typed: '25.50' });
+    expect([code, err]).toEqual([
+      1,
+      'payment-journal: --not-charged has to be confirmed, and there is no terminal to ask at. Nothing was changed.\n' +
+        'Look at the entry with payment-journal show, then add --yes.\n',
+    ]);
+    expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'unknown' });
+  });
+
+  test('needs no terminal with --yes', async () => {
+    const shop = await startUnresolved('order-17/1');
+    const { code, err } = await runCommand(notCharged('order-17/1', '--yes'), shop);
+    expect([code, err]).toEqual([0, '']);
+    expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'not_charged' });
+  });
+
+  test('keeps what a key says from the terminal', async () => {
+    const shop = await startUnresolved('order-17\u202e/1');
+    const { err } = await runCommand(notCharged('order-17\u202e/1'), { ...shop, isTTY: true, typed: 'no' });
+    expect(err).toContain('order-17\\u202e/1');
+    expect(err).not.toContain('\u202e');
+  });
+});

@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { type Journal, type JournalEntry, memoryJournal } from '../../../src/journal/index.ts';
+import { runJournalCommand } from '../../../src/journal-cli/run.ts';
+import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+
+/** What a test gives the command besides its arguments. */
+interface Surroundings {
+  /** What the config exports. It has no other way to objects of the test. */
+  readonly exports?: object;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Whether the streams are terminals. */
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  /** What the person types. `null`: the input ends. */
+  readonly typed?: string | null;
+}
+
+const shared = new Map<string, object>();
+Object.assign(globalThis, { exportsOfJournalCommandTests: shared });
+
+/** Creates a folder with a config that exports objects of the test. */
+export function createConfigFolder(exports?: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'journal-cli-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  if (!exports) return folder;
+  shared.set(folder, exports);
+  onTestFinished(() => void shared.delete(folder));
+  const found = `globalThis.exportsOfJournalCommandTests.get(${JSON.stringify(folder)})`;
+  writeFileSync(join(folder, 'payments.mjs'), `export default ${found};\n`);
+  return folder;
+}
+
+/** Runs the command in this process. */
+export async function runCommand(args: readonly string[], surroundings: Surroundings = {}) {
+  const { exports, env = {}, isTTY = false, columns, typed = null } = surroundings;
+  const stdout = createOutput(isTTY, columns);
+  const stderr = createOutput(isTTY, columns);
+  const stdin = Object.assign(new PassThrough(), { isTTY });
+  if (typed === null) stdin.end();
+  else stdin.write(`${typed}\n`);
+  const folder = createConfigFolder(exports);
+  const terminal = { stdin, stdout: stdout.stream, stderr: stderr.stream, env, folder };
+  const code = await runJournalCommand(args, terminal);
+  return { code, out: stdout.read(), err: stderr.read(), lines: stdout.read().trimEnd().split('\n') };
+}
+
+function createOutput(isTTY: boolean, columns: number | undefined) {
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  const size = columns === undefined ? {} : { columns };
+  return { stream: Object.assign(stream, { isTTY, ...size }), read: () => text };
+}
+
+/** Starts a service that fails each charge, and has one transaction: `TXN-8f2c61d0`, of 25.50 GHS. */
+export async function startShop(journal: Journal = memoryJournal()) {
+  const service = await startService((response, { method, path }) => {
+    if (method === 'POST') return sendJson(response, 503, {});
+    if (path.endsWith('/TXN-8f2c61d0')) return sendJson(response, 200, successBodies.verify());
+    return sendJson(response, 404, {});
+  });
+  const payments = service.client({ journal });
+  return {
+    service,
+    payments,
+    journal,
+    exports: { payments, journal },
+    /** Leaves a key unresolved. */
+    async leaveUnresolved(key: string, amount = '25.50') {
+      await catchError(payments.chargeMobileMoney({ ...charge, amount }, { idempotencyKey: key }));
+    },
+    async leaveUnresolvedPayment(key: string) {
+      const { amount, customer_email } = charge;
+      await catchError(payments.initialize({ amount, customer_email }, { idempotencyKey: key }));
+    },
+  };
+}
+
+export type Shop = Awaited<ReturnType<typeof startShop>>;
+
+/** An unresolved entry with every fact, for what a journal could hold. */
+export const fullEntry: JournalEntry = {
+  key: 'order-17/1',
+  state: 'unknown',
+  operation: 'chargeMobileMoney',
+  amount: '25.50',
+  currency: 'GHS',
+  network: 'mtn',
+  createdAt: Date.parse('2026-11-22T05:12:09.000Z'),
+  updatedAt: Date.parse('2026-11-22T05:12:39.000Z'),
+  attempts: 2,
+  requestIds: ['pcc-1f0c2b', 'pcc-77ab01'],
+  reference: 'TXN-8f2c61d0',
+  error: { code: 'server_error', status: 503 },
+  resolutions: [
+    {
+      at: Date.parse('2026-11-21T22:00:00.000Z'),
+      by: 'ama@shop.example',
+      reason: 'the service has no such charge: ticket 4711',
+      resolution: 'not_charged',
+    },
+    {
+      at: Date.parse('2026-11-21T22:30:00.000Z'),
+      by: 'kofi@shop.example',
+      reason: 'found it by its request id',
+      resolution: { reference: 'TXN-77aa0011' },
+    },
+  ],
+  inProgress: false,
+  service: 'c0ffee'.repeat(10),
+  followUp: {
+    checks: 7,
+    checkedAt: Date.parse('2026-11-22T05:20:00.000Z'),
+    slowChecks: 2,
+    notFoundSince: Date.parse('2026-11-22T05:19:00.000Z'),
+    notifiedAt: Date.parse('2026-11-22T05:18:00.000Z'),
+    reported: ['overdue', 'gone'],
+    final: { status: 'success', paid_at: '2026-11-22T05:13:00+00:00' },
+    failures: 3,
+    ended: 'given_up',
+    leaseExpired: true,
+  },
+};
+
+/** Makes a journal hold these entries, whatever they are. */
+export function holdEntries(journal: Journal, entries: readonly JournalEntry[]): Journal {
+  return {
+    ...journal,
+    read: async (key) => entries.find((entry) => entry.key === key) ?? null,
+    list: async function* ({ state = undefined, limit = Number.POSITIVE_INFINITY } = {}) {
+      yield* entries.filter((entry) => state === undefined || entry.state === state).slice(0, limit);
+    },
+  };
+}

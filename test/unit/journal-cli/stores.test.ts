@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
+import { API_KEY, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { chooseSize } from '../../helpers/sized.ts';
+import { createProject, type Project } from './merchant-project.ts';
+
+const worker = fileURLToPath(new URL('programs/charge-until-killed.ts', import.meta.url));
+const KEYS = ['order-17/1', 'order-18/1', 'order 19 ✓/1'];
+/** Of each key, in milliseconds. The process that held it is dead. */
+const LEASE = 1_000;
+
+/** A store, and how a merchant's config opens it at `process.env.PLACE`. */
+interface Store {
+  readonly name: string;
+  readonly packages: readonly string[];
+  readonly config: string;
+  /** Where there is none. */
+  readonly down: string;
+  /** Starts it, and returns where it is. */
+  start(): Promise<string>;
+}
+
+async function started(server: { url: string; stop(): Promise<void> }): Promise<string> {
+  onTestFinished(() => server.stop());
+  return server.url;
+}
+
+const stores: Store[] = [
+  {
+    name: 'SQLite',
+    packages: [],
+    config: `import { DatabaseSync } from 'node:sqlite';
+import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
+export const journal = sqliteJournal(new DatabaseSync(process.env.PLACE ?? ''), { lease: ${LEASE} });`,
+    down: 'missing/hunter2.db',
+    start: async () => 'journal.db',
+  },
+  {
+    name: 'PostgreSQL',
+    packages: ['pg'],
+    config: `import pg from 'pg';
+import { postgresJournal } from 'payment-collection-client/journal/postgres';
+const pool = new pg.Pool({ connectionString: process.env.PLACE });
+export const journal = postgresJournal(pool, { lease: ${LEASE} });
+await journal.migrate();`,
+    down: 'postgres://merchant:hunter2-hunter2@127.0.0.1:1/shop',
+    start: async () => started(await startPostgres()),
+  },
+  ...(hasRedis ? chooseSize(['redis'], ['ioredis', 'redis']) : []).map(
+    (client): Store => ({
+      name: `Redis, by ${client}`,
+      packages: [client],
+      config: `${
+        client === 'ioredis'
+          ? "import { Redis } from 'ioredis';\nconst client = new Redis(process.env.PLACE ?? '');"
+          : "import { createClient } from 'redis';\nconst client = await createClient({ url: process.env.PLACE }).connect();"
+      }
+import { redisJournal } from 'payment-collection-client/journal/redis';
+export const journal = redisJournal(client, { lease: ${LEASE} });`,
+      down: 'redis://:hunter2-hunter2@127.0.0.1:1',
+      start: async () => started(await startRedis()),
+    }),
+  ),
+];
+if (!hasRedis) console.log('redis-server is not on the PATH: the command is not tried on Redis.');
+
+function createStoreProject(config: string, packages: readonly string[]): Promise<Project> {
+  const client = `import { PaymentsClient } from 'payment-collection-client';
+${config}
+export const payments: PaymentsClient = new PaymentsClient({ journal });
+`;
+  return createProject({ 'package.json': '{"type":"module"}', 'payments.ts': client }, ...packages);
+}
+
+/** Starts a service that makes each charge and never responds. It finds one of them: `TXN-8f2c61d0`. */
+async function startSilentService(charges: number) {
+  const made = Promise.withResolvers<void>();
+  let posts = 0;
+  const service = await startService((response, { method, path }) => {
+    if (method === 'GET') {
+      const isFound = path.endsWith('/TXN-8f2c61d0');
+      return isFound ? sendJson(response, 200, successBodies.verify()) : sendJson(response, 404, {});
+    }
+    if (++posts === charges) made.resolve();
+    return undefined;
+  });
+  return { ...service, made: made.promise };
+}
+
+describe.each(stores)('$name', ({ packages, config, down, start }) => {
+  test('keys of a killed process are listed, shown and resolved', async () => {
+    const PLACE = await start();
+    const service = await startSilentService(KEYS.length);
+    const project = await createStoreProject(config, packages);
+    const env = { PLACE, PAYMENTS_API_KEY: API_KEY, PAYMENTS_BASE_URL: service.baseUrl };
+    const run = (...args: string[]) => project.run(args, { env });
+    expect(await run('count')).toMatchObject({ code: 0, err: '' });
+
+    const charging = spawn(process.execPath, [worker, ...KEYS], {
+      cwd: project.folder,
+      env: { ...process.env, ...env },
+      stdio: 'inherit',
+    });
+    await service.made;
+    expect(await run('count', '--json')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('"begun":3'),
+    });
+    charging.kill('SIGKILL');
+    await once(charging, 'exit');
+    const { promise: expired, resolve } = Promise.withResolvers<void>();
+    setTimeout(resolve, LEASE + 200);
+    await expired;
+
+    const count = await run('count');
+    expect(count).toMatchObject({ code: 3, err: '' });
+    expect(count.out).toMatch(/^unknown +3 {2}/m);
+    const list = await run('list');
+    expect([list.code, list.err]).toEqual([3, '']);
+    expect(list.out.match(/^order\S*.*25\.50 GHS/gm)).toHaveLength(3);
+    expect(list.out.split('\n').filter(({ length }) => length > 80)).toEqual([]);
+    const json = await run('list', '--json');
+    const entries = json.out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(entries.map(({ key }) => key).sort()).toEqual(KEYS.toSorted());
+
+    const shown = await run('show', 'order-17/1');
+    expect([shown.code, shown.err]).toEqual([0, '']);
+    expect(shown.out).toContain('payment-journal resolve order-17/1 --not-charged');
+    const [requestId] = entries.find(({ key }) => key === 'order-17/1').requestIds;
+    expect(shown.out).toContain(`Request ids  ${requestId}\n`);
+    expect(service.requests.map(({ headers }) => headers['x-request-id'])).toContain(requestId);
+
+    const note = ['--by', 'kofi@shop.example', '--reason', 'found by its request id'];
+    const lost = await run('resolve', 'order-17/1', '--reference', 'TXN-none', ...note);
+    expect([lost.code, lost.out]).toEqual([1, '']);
+    expect(await run('resolve', 'order-17/1', '--reference', 'TXN-8f2c61d0', ...note)).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    const second = await run('resolve', 'order-18/1', '--reference', 'TXN-8f2c61d0', ...note);
+    expect([second.code, second.err]).toEqual([1, expect.stringContaining('cannot pay for two orders')]);
+    for (const key of KEYS.slice(1))
+      expect(await run('resolve', key, '--not-charged', '--yes', ...note)).toMatchObject({
+        code: 0,
+        err: '',
+      });
+    expect(await run('count')).toMatchObject({ code: 0 });
+    expect(await run('list')).toMatchObject({ code: 0, out: 'No unresolved keys.\n', err: '' });
+    const resolved = await run('show', 'order-17/1');
+    expect(resolved.out).toContain('kofi@shop.example');
+    expect(await run('list', '--state', 'completed')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('TXN-8f2c61d0'),
+    });
+
+    const all = [count, list, json, shown, lost, second, resolved];
+    expect(all.filter(({ out, err }) => `${out}${err}`.includes(API_KEY))).toEqual([]);
+    // The prompts of the killed process were the only charges.
+    expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(3);
+  });
+
+  test('ends with 1 and tells it in lines if it is down', async () => {
+    const project = await createStoreProject(config, packages);
+    const env = { PLACE: down, PAYMENTS_API_KEY: API_KEY, PAYMENTS_BASE_URL: 'http://127.0.0.1:9/api/v1' };
+    const { code, out, err } = await project.run(['count'], { env });
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toMatch(/^payment-journal: /m);
+    expect(err).not.toMatch(/^\s+at |hunter2-/m);
+  });
+});

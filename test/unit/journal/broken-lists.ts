@@ -1,0 +1,344 @@
+import { createJournal, type JournalStore, type RecordChange } from '../../../src/journal/index.ts';
+import type { OpenJournal } from '../../../src/testing/index.ts';
+import { compareAge, createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
+import {
+  BEGUN_DUE,
+  BY_REFERENCE,
+  COUNTED,
+  COUNTED_DUE,
+  deciding,
+  EARLIEST,
+  FIRST_CHECK,
+  FOUND_DUE,
+  KEPT,
+  LISTED,
+  LISTED_EXPIRED,
+  LISTED_WHOLE,
+  MOVED,
+  NEXT_STEP,
+  NOTHING_DUE,
+  ONE_STEP,
+  PAGES,
+  pause,
+  SHARED,
+  shared,
+  TAKEN_BY_SERVICE,
+  UNCHANGED,
+  type Wrong,
+} from './conformance-cases.ts';
+
+/** A correct store, but for the methods that `change` replaces. */
+const replacing = (
+  change: (store: Required<JournalStore>, records: Map<string, StoredEntry>) => Partial<JournalStore>,
+): OpenJournal =>
+  shared((records) => {
+    const store = createFaultyStore(records);
+    return { ...store, ...change(store, records) };
+  });
+
+const inFuture = (milliseconds: number | null) =>
+  milliseconds === null ? null : performance.now() + milliseconds;
+
+const isHeartbeat = ({ index }: RecordChange, before: StoredEntry | undefined) =>
+  index?.state === 'begun' && before?.index?.state === 'begun';
+
+/** Stores that list wrongly, or return what is due wrongly. */
+export const brokenLists: Wrong[] = [
+  {
+    what: 'lists the newest first',
+    open: deciding({ compareListed: (one, other) => compareAge(other, one) }),
+    found: LISTED,
+    says: 'list returned 3 keys in state unknown, 3 of them different, instead of 3 in their order',
+  },
+  {
+    what: 'lists every state alike',
+    open: replacing(({ list }, records) => ({
+      async list(query) {
+        const states = new Set([...records.values()].map(({ index }) => index?.state ?? ''));
+        const pages = await Promise.all([...states].map((value) => list({ ...query, value })));
+        return pages.flat().sort(compareAge);
+      },
+    })),
+    found: LISTED,
+    says: 'list returned 6 keys in state unknown, 3 of them different, instead of 3',
+  },
+  {
+    what: 'lists what a handle wrote itself',
+    open: (options) => createJournal(createFaultyStore(new Map()), options),
+    found: LISTED,
+    says: 'list returned 0 keys in state unknown',
+  },
+  {
+    what: 'keeps a key in the state that it had first',
+    open: deciding({ indexOf: ({ index }, before) => before?.index ?? index }),
+    found: MOVED,
+    says: 'list returned 0 keys in state not_charged',
+  },
+  {
+    what: 'keeps a key in each state that it had',
+    open: (() => {
+      const old = new Map<string, Set<string>>();
+      return replacing(({ list, write, read }) => ({
+        async write(key, change) {
+          if (change.index) old.set(key, (old.get(key) ?? new Set()).add(change.index.state));
+          return write(key, change);
+        },
+        async list(query) {
+          const found = [...(await list(query))];
+          for (const [key, states] of old) {
+            const record = await read(key);
+            if (query.by !== 'state' || !record || !states.has(query.value)) continue;
+            if (query.after === null && !found.some((item) => item.key === key))
+              found.push({ ...record, key, createdAt: 1 });
+          }
+          return found;
+        },
+      }));
+    })(),
+    found: MOVED,
+    says: 'list returned a key that is unknown as unknown, unknown',
+  },
+  {
+    what: 'returns the first page over and over',
+    open: deciding({ isAfter: () => true }),
+    found: PAGES,
+    says: 'list returned a key ten times',
+  },
+  {
+    what: 'begins a page with the last record of the page before',
+    open: deciding({ isAfter: (record, after) => compareAge(record, after) >= 0 }),
+    found: PAGES,
+    says: 'list returned 232 keys with reference, 230 of them different',
+  },
+  {
+    what: 'leaves out what began at the same time as the last of a page',
+    open: deciding({ isAfter: ({ createdAt }, after) => createdAt > after.createdAt }),
+    found: PAGES,
+    says: 'instead of 230',
+  },
+  {
+    what: 'lists a page in no order',
+    open: deciding({ compareListed: (one, other) => Number(one.key > other.key) - 0.5 }),
+    found: PAGES,
+    says: 'list returned',
+  },
+  {
+    what: 'does not find a reference',
+    open: deciding({ indexOf: ({ index }) => index && { ...index, reference: null } }),
+    found: BY_REFERENCE,
+    says: 'list returned 0 keys with a reference',
+  },
+  {
+    what: 'does not find the reference of a key that was resolved',
+    open: deciding({
+      indexOf: ({ index }, before) =>
+        index && { ...index, reference: before?.index?.reference ?? index.reference },
+    }),
+    found: BY_REFERENCE,
+    says: 'that was resolved',
+  },
+  {
+    what: 'lists every record as an old one',
+    open: replacing(({ list }) => ({
+      list: async (query) => (await list(query)).map((record) => ({ ...record, age: 3_600_000 })),
+    })),
+    found: LISTED_EXPIRED,
+    says: 'list returned 0 keys in state begun, within the lease',
+  },
+  {
+    what: 'lists no claim whose process has died',
+    open: replacing(({ list }) => ({
+      list: async (query) => (await list(query)).map((record) => ({ ...record, age: 0 })),
+    })),
+    found: LISTED_EXPIRED,
+    says: 'list never returned an expired claim as unknown',
+  },
+  {
+    what: 'lists an age in microseconds',
+    open: replacing(({ list }) => ({
+      list: async (query) =>
+        (await list(query)).map((record) => ({ ...record, age: 1e6 * (1 + record.age) })),
+    })),
+    found: LISTED_WHOLE,
+    says: 'list returned another age than read',
+  },
+  {
+    what: 'counts a key in each state that it had',
+    open: (() => {
+      const counts: Record<string, number> = {};
+      return replacing(({ write }) => ({
+        async write(key, change) {
+          const isWritten = await write(key, change);
+          if (isWritten && change.index) counts[change.index.state] = (counts[change.index.state] ?? 0) + 2;
+          return isWritten;
+        },
+        count: async () => counts,
+      }));
+    })(),
+    found: COUNTED,
+    says: 'count returned 6 keys in state not_charged, and list returned 3',
+  },
+  {
+    what: 'lists no reference',
+    open: replacing(({ list }) => ({
+      list: async (query) => (query.by === 'reference' ? [] : list(query)),
+    })),
+    found: TAKEN_BY_SERVICE,
+    says: 'resolve succeeded, although its reference is recorded under a key that is completed',
+  },
+  {
+    what: 'drops what a person resolved',
+    open: deciding({
+      kept: ({ version, text, ttl }) => {
+        const now = performance.now();
+        return { version, text, writtenAt: now, droppedAt: now + (ttl ?? 300) };
+      },
+    }),
+    found: KEPT,
+    says: 'a record with resolutions was dropped',
+  },
+  {
+    what: 'makes all due at once',
+    open: deciding({ dueAtOf: ({ dueIn }) => inFuture(dueIn && 0) }),
+    found: FIRST_CHECK,
+    says: 'ms, due in 400',
+  },
+  {
+    what: 'makes nothing due',
+    open: deciding({ dueAtOf: () => null }),
+    found: FIRST_CHECK,
+    says: 'claimDue did not return a key that was just completed',
+  },
+  {
+    what: 'claims the latest first',
+    open: deciding({ compareDue: (one, other) => (other.dueAt ?? 0) - (one.dueAt ?? 0) }),
+    found: EARLIEST,
+    says: 'claimDue returned a record before one that was due earlier',
+  },
+  {
+    what: 'claims more than was asked for',
+    open: replacing(({ claimDue }) => ({ claimDue: ({ lease }) => claimDue({ limit: 1_000, lease }) })),
+    found: SHARED,
+    says: 'claimDue returned 10 records, and its limit was 3',
+  },
+  {
+    what: 'returns what is due, and claims it later',
+    open: replacing((_store, records) => ({
+      async claimDue(claim) {
+        await pause(1);
+        return createFaultyStore(records, { meanwhile: () => pause(1) }).claimDue(claim);
+      },
+    })),
+    found: SHARED,
+    says: 'claimDue returned a record twice within',
+  },
+  {
+    what: 'returns what is due without a claim',
+    open: deciding({ claimed: () => ({}) }),
+    found: SHARED,
+    says: 'claimDue returned a record twice within',
+  },
+  {
+    what: 'never returns again what was claimed',
+    open: deciding({ claimed: () => ({ dueAt: null }) }),
+    found: SHARED,
+    says: 'claimDue never returned a record that is due: the lease of its claim has ended',
+  },
+  {
+    what: 'gives a record that it claims another version',
+    open: deciding({
+      claimed: (_, lease) => ({ dueAt: inFuture(lease), version: crypto.randomUUID() }),
+    }),
+    found: UNCHANGED,
+    says: 'claimDue changed the version of a record',
+  },
+  {
+    what: 'writes a record that it claims anew',
+    open: deciding({
+      claimed: (_, lease) => ({ dueAt: inFuture(lease), writtenAt: performance.now() }),
+    }),
+    found: UNCHANGED,
+    says: 'claimDue changed the age of a record',
+  },
+  {
+    what: 'leaves a record due that was moved',
+    open: deciding({
+      dueAtOf: ({ dueIn, mustCommit }, before) => (mustCommit ? inFuture(dueIn) : (before?.dueAt ?? null)),
+    }),
+    found: NEXT_STEP,
+    says: 'claimDue returned a record that is due later',
+  },
+  {
+    what: 'leaves a record due that is never due again',
+    open: deciding({ dueAtOf: ({ dueIn }) => inFuture(dueIn ?? 0) }),
+    found: NEXT_STEP,
+    says: 'claimDue returned a record that is never due',
+  },
+  {
+    what: 'records each of many steps',
+    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
+    found: ONE_STEP,
+    says: '4 steps of one record were recorded at once',
+  },
+  {
+    what: 'leaves a begun key due as it was at the first heartbeat',
+    open: deciding({
+      dueAtOf: (change, before) =>
+        isHeartbeat(change, before) ? (before?.dueAt ?? null) : inFuture(change.dueIn),
+    }),
+    found: BEGUN_DUE,
+    says: 'ms after a heartbeat, within its lease',
+  },
+  {
+    what: 'leaves a key due whose charge was rejected',
+    open: deciding({
+      dueAtOf: ({ dueIn }, before) => (dueIn === null ? (before?.dueAt ?? null) : inFuture(dueIn)),
+    }),
+    found: NOTHING_DUE,
+    says: 'claimDue returned a key in state not_sent: nothing has to be done about it',
+  },
+  {
+    what: 'makes nothing due that was resolved',
+    open: deciding({
+      dueAtOf: ({ dueIn, mustCommit, index }) =>
+        !mustCommit && index?.state === 'completed' ? null : inFuture(dueIn),
+    }),
+    found: FOUND_DUE,
+    says: 'claimDue never returned a record that is due: a person found its charge',
+  },
+  {
+    what: 'counts nothing as due',
+    open: replacing(() => ({ countDue: async () => ({ due: 0, nextIn: null }) })),
+    found: COUNTED_DUE,
+    says: 'countDue returned 0, but 10 keys are due',
+  },
+  {
+    what: 'does not tell when the next is due',
+    open: replacing(({ countDue }) => ({ countDue: async () => ({ ...(await countDue()), nextIn: null }) })),
+    found: COUNTED_DUE,
+    says: 'countDue returned that the next is due in null ms',
+  },
+  {
+    what: 'counts what is claimed as due',
+    open: replacing(({ countDue }, records) => ({
+      async countDue() {
+        const due = [...records.values()].filter(({ dueAt }) => dueAt !== null).length;
+        return { ...(await countDue()), due };
+      },
+    })),
+    found: COUNTED_DUE,
+    says: 'countDue counts records that are claimed',
+  },
+  {
+    what: 'claims what it counts',
+    open: replacing(({ countDue, claimDue }) => ({
+      async countDue() {
+        const counted = await countDue();
+        await claimDue({ limit: 1_000, lease: 60_000 });
+        return counted;
+      },
+    })),
+    found: COUNTED_DUE,
+    says: 'countDue claimed what it counted',
+  },
+];

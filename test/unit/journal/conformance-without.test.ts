@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import { createJournal, type Journal } from '../../../src/journal/index.ts';
+import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
+import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
+import { listKeys } from '../../helpers/listed-keys.ts';
+import { catchError } from '../../helpers/service.ts';
+import {
+  BY_REFERENCE,
+  COUNTED,
+  caseNamed,
+  deciding,
+  EARLIEST,
+  LISTED,
+  NOTHING_DUE,
+  SHARED,
+  shared,
+  WITHOUT_FOLLOW_UPS,
+  WITHOUT_LIST,
+} from './conformance-cases.ts';
+
+/** A store that keeps charges, and has none of the optional methods. */
+const chargesOnly = shared((records) => {
+  const { read, write } = createFaultyStore(records);
+  return { read, write };
+});
+
+const withoutList = shared((records) => {
+  const { list: _, count: _count, ...store } = createFaultyStore(records);
+  return store;
+});
+
+const withoutFollowUps = shared((records) => {
+  const { claimDue: _, countDue: _count, ...store } = createFaultyStore(records);
+  return store;
+});
+
+const withoutCount = shared((records) => {
+  const { count: _, ...store } = createFaultyStore(records);
+  return store;
+});
+
+const NO_KEYS = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0 };
+
+const names = (...parts: ('list' | 'followUps')[]) =>
+  journalConformance(chargesOnly, { without: parts }).map(({ name }) => name);
+
+describe('a store without the optional methods', () => {
+  const cases = journalConformance(chargesOnly, { without: ['list', 'followUps'] });
+  test.concurrent.each(cases)('charges: $name', ({ run }) => run());
+
+  test('is told which method is missing, by each method that needs it', async () => {
+    const { read, write } = createFaultyStore(new Map<string, StoredEntry>());
+    const journal = createJournal({ read, write });
+    const uses: [string, () => Promise<unknown>][] = [
+      ['list', () => listKeys(journal)],
+      ['list', () => listKeys(journal, { reference: 'TXN-1' })],
+      ['list', () => journal.count()],
+      ['list', () => journal.followUps.find('TXN-1')],
+      ['claimDue', () => journal.followUps.claimDue({ limit: 1, lease: 1_000 })],
+      ['countDue', () => journal.followUps.countDue()],
+    ];
+    for (const [method, use] of uses) {
+      const refusal = await catchError(use());
+      expect(refusal).toMatchObject({ name: 'ConfigurationError' });
+      expect(refusal).toHaveProperty('message', expect.stringContaining(`has no ${method},`));
+    }
+  });
+
+  test.concurrent.each([LISTED, BY_REFERENCE, COUNTED])('fails, with what to do: %s', async (name) => {
+    const failing = caseNamed(name, withoutList);
+    await expect(failing).rejects.toThrow('has no list, so it cannot do this');
+    await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['list'] }");
+  });
+
+  test.concurrent.each([EARLIEST, SHARED, NOTHING_DUE])('fails, with what to do: %s', async (name) => {
+    const failing = caseNamed(name, withoutFollowUps);
+    await expect(failing).rejects.toThrow('has no claimDue, so it cannot do this');
+    await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['followUps'] }");
+  });
+
+  test('passes all other cases if it has lists or follow-ups only', async () => {
+    const lists = journalConformance(withoutFollowUps, { without: ['followUps'] });
+    const followUps = journalConformance(withoutList, { without: ['list'] });
+    await Promise.all([...lists, ...followUps].map(({ run }) => run()));
+  });
+
+  test('counts page by page without a count', () => caseNamed(COUNTED, withoutCount));
+});
+
+describe('without', () => {
+  test('replaces the cases of a part by one that tries it', () => {
+    const all = names();
+    const without = new Set(names('list', 'followUps'));
+    expect(all).not.toContain(WITHOUT_LIST);
+    expect(all).not.toContain(WITHOUT_FOLLOW_UPS);
+    expect(all.filter((name) => !without.has(name))).toHaveLength(8 + 11);
+    expect([...without].filter((name) => !all.includes(name))).toEqual([WITHOUT_LIST, WITHOUT_FOLLOW_UPS]);
+    expect(names('list')).toContain(EARLIEST);
+    expect(names('followUps')).toContain(LISTED);
+  });
+
+  test('fails if the store has the method', async () => {
+    await expect(caseNamed(WITHOUT_LIST, deciding({}), { without: ['list'] })).rejects.toThrow(
+      'the journal has list: remove it from "without"',
+    );
+    await expect(caseNamed(WITHOUT_FOLLOW_UPS, deciding({}), { without: ['followUps'] })).rejects.toThrow(
+      'the journal has claimDue: remove it from "without"',
+    );
+  });
+
+  const silent: [string, () => Partial<Journal>][] = [
+    ['lists nothing', () => ({ async *list() {} })],
+    [
+      'does not say why',
+      () => ({
+        // biome-ignore lint/correctness/useYield: it fails first.
+        async *list() {
+          throw new Error('not implemented');
+        },
+      }),
+    ],
+    ['counts nothing', () => ({ count: async () => NO_KEYS })],
+  ];
+  test.each(silent)('fails if a journal without lists %s', async (_how, change) => {
+    const open: OpenJournal = (options) => {
+      const { read, write } = createFaultyStore(new Map<string, StoredEntry>());
+      const journal = createJournal({ read, write }, options);
+      return { ...journal, ...change() };
+    };
+    await expect(caseNamed(WITHOUT_LIST, open, { without: ['list'] })).rejects.toThrow(/list/);
+  });
+
+  test.each(['list', [17], ['lists'], null])('refuses %j', (without) => {
+    expect(() => Reflect.apply(journalConformance, undefined, [chargesOnly, { without }])).toThrow(
+      "without must be a list of 'list' and 'followUps'.",
+    );
+  });
+});
