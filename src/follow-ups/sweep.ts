@@ -163,8 +163,12 @@ export class Sweep {
   /** Claims due records and starts a step for each. Returns how many there were. */
   async #claimPage(limit: number): Promise<number> {
     const { access, journal, heldKeys } = this.#context;
-    const claim = { limit, lease: this.#lease };
-    const { records, unreadable } = await withJournalTimeout(() => journal.followUps.claimDue(claim));
+    let unreadable: readonly string[] = [];
+    const onUnreadable = (keys: readonly string[]) => {
+      unreadable = keys;
+    };
+    const claim = { limit, lease: this.#lease, onUnreadable };
+    const records = await withJournalTimeout(() => journal.followUps.claimDue(claim));
     // A step in progress makes its record due again when it ends.
     for (const found of records) if (!heldKeys.has(found.key)) this.#startStep(found);
     for (const key of unreadable)

@@ -27,13 +27,14 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
   return {
     version: 1,
 
-    async claimDue(claim) {
+    async claimDue({ limit, lease, onUnreadable }) {
       if (typeof store.claimDue !== 'function') throw missingMethodError('claimDue');
-      const listed = await store.claimDue(claim).catch((error: unknown) => {
+      const listed = await store.claimDue({ limit, lease }).catch((error: unknown) => {
         throw toStoreError('read', error);
       });
       const { found, unreadable } = parseListed(listed);
-      return { records: found.map(toFollowUpRecord), unreadable };
+      if (unreadable.length > 0) onUnreadable?.(unreadable);
+      return found.map(toFollowUpRecord);
     },
 
     async countDue() {

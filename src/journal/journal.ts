@@ -138,11 +138,15 @@ export interface JournalEntry {
 /** The records that are due for a follow-up. It is opaque: `createFollowUps` uses it. */
 export interface FollowUpRecords {
   readonly version: 1;
-  /** @internal Returns due records, and the keys of those that cannot be read. Each is due again after `lease` ms. */
+  /**
+   * @internal Returns due records, and makes each due again after `lease` milliseconds. `onUnreadable` gets the keys of
+   * those that cannot be read.
+   */
   claimDue(claim: {
     limit: number;
     lease: number;
-  }): Promise<{ records: FollowUpRecord[]; unreadable: string[] }>;
+    onUnreadable?: (keys: readonly string[]) => void;
+  }): Promise<FollowUpRecord[]>;
   /** @internal */
   countDue(): Promise<{ due: number; nextIn: number | null }>;
   /** @internal Returns the records that name a transaction, in upper or lower case. */

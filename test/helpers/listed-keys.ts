@@ -12,6 +12,5 @@ export async function claimDueKeys(
   journal: Journal,
   { limit = 1_000, lease = 60_000 } = {},
 ): Promise<string[]> {
-  const { records } = await journal.followUps.claimDue({ limit, lease });
-  return records.map(({ key }) => key);
+  return (await journal.followUps.claimDue({ limit, lease })).map(({ key }) => key);
 }

@@ -139,7 +139,7 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     await chargePaid(shop, 'order-1');
     await sleep(250);
     const killed = await shop.openJournal().followUps.claimDue({ limit: 10, lease: 1_500 });
-    expect(killed.records).toHaveLength(1);
+    expect(killed).toHaveLength(1);
     const { sweep } = shop.start({}, { polling });
     expect(await sweep()).toMatchObject({ checked: 0, due: 0 });
     await sleep(1_600);
@@ -151,7 +151,7 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     await chargePaid(shop, 'order-1');
     await sleep(250);
     const journal = shop.openJournal();
-    const held = (await journal.followUps.claimDue({ limit: 10, lease: 0 })).records[0];
+    const [held] = await journal.followUps.claimDue({ limit: 10, lease: 0 });
     if (!held) throw new Error('nothing was due');
     await sleep(20);
     await shop.start({}, { polling }).sweep();
@@ -164,7 +164,7 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     const reference = await shop.charge('order-1', { polling });
     await sleep(250);
     const journal = shop.openJournal();
-    const held = (await journal.followUps.claimDue({ limit: 10, lease: 5_000 })).records[0];
+    const [held] = await journal.followUps.claimDue({ limit: 10, lease: 5_000 });
     if (!held) throw new Error('nothing was due');
     await shop.start({}, { polling }).notify(reference);
     const updated = await journal.followUps.update(held, { checks: 7, reported: [] }, 5_000);
