@@ -1,10 +1,36 @@
 import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from 'payment-collection-client';
+import { createFollowUps } from 'payment-collection-client/follow-ups';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { Orders } from '../shop/orders.ts';
-import { ordersFile, timeout } from '../shop/settings.ts';
+import { checkSchedule, ordersFile, timeout } from '../shop/settings.ts';
 import { journalFile, lease } from './settings.ts';
 
 const journal = sqliteJournal(new DatabaseSync(journalFile), { lease });
-export const payments = new PaymentsClient({ journal, timeout });
+export const payments = new PaymentsClient({
+  journal,
+  timeout,
+  logger: console,
+  polling: checkSchedule.beforeDeadline,
+});
 export const orders = new Orders(ordersFile);
+
+export const followUps = createFollowUps({
+  payments,
+  journal,
+  // After a crash it can be called again, so it changes an order only once.
+  onFinal({ key, reference, transaction }) {
+    orders.settle(key, reference, transaction);
+  },
+  onAttention({ key, reference, reason }) {
+    // The goods are for sale again. An approval can still come: the payment is checked for 7 more days.
+    if (reason === 'overdue') orders.release(key);
+    else orders.holdForReview(key, reason);
+    alertOnCall(`The payment of ${key} is ${reason}.`, { key, reference, reason });
+  },
+});
+
+/** Stands for the pager, chat or mail of your team. */
+function alertOnCall(message: string, details: object): void {
+  console.error(`ALERT: ${message}`, details);
+}

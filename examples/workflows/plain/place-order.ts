@@ -1,11 +1,12 @@
 import { type NewOrder, Orders } from '../shop/orders.ts';
+import { pressPay } from '../shop/press-pay.ts';
 import { ordersFile } from '../shop/settings.ts';
-import { notifyWorker } from './notify-worker.ts';
+import { shopUrl } from './settings.ts';
 
+/** Stands for the shop's basket: the price comes from the shop, never from the browser. */
 const order: NewOrder = JSON.parse(process.argv[2] ?? '{}');
-
 const orders = new Orders(ordersFile);
 orders.place(order);
 orders.close();
 
-await notifyWorker('/orders', {});
+await pressPay(shopUrl, order.id);

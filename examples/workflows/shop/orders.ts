@@ -69,9 +69,14 @@ export class Orders {
   }
 
   get(id: string): Order {
+    const order = this.find(id);
+    if (!order) throw new Error(`There is no order ${id}.`);
+    return order;
+  }
+
+  find(id: string): Order | undefined {
     const row: unknown = this.#database.prepare('SELECT * FROM orders WHERE id = ?').get(id);
-    if (!isOrder(row)) throw new Error(`There is no order ${id}.`);
-    return row;
+    return isOrder(row) ? row : undefined;
   }
 
   findByReference(reference: string): Order | undefined {
@@ -111,7 +116,23 @@ export class Orders {
 
   /** Releases the goods. The order keeps its reference, because an approval might still come. */
   release(id: string): void {
-    this.#move(id, 'released', ['waiting']);
+    this.#move(id, 'released', ['placed', 'waiting']);
+  }
+
+  /**
+   * Ends an order as its payment ended: for `onFinal` of follow-ups, which have compared amount and currency. Any number of
+   * calls have the effect of one, and the parcel is part of the same transaction. An order in review ends too, once a person
+   * has found its transaction. One that its process did not mark as charged before it was killed still ends.
+   */
+  settle(id: string, reference: string, { status }: Pick<Transaction, 'status'>): void {
+    const isPaid = status === 'success' ? 1 : 0;
+    this.#database
+      .prepare(
+        `UPDATE orders SET reference = ?, note = NULL, state = CASE
+           WHEN ? = 0 THEN 'released' WHEN state = 'released' THEN 'paid_late' ELSE 'fulfilled' END
+         WHERE id = ? AND (state IN ('placed', 'waiting', 'in_review') OR (state = 'released' AND ? = 1))`,
+      )
+      .run(reference, isPaid, id, isPaid);
   }
 
   /** Changes the order as its final transaction requires. Any number of calls have the effect of one. */

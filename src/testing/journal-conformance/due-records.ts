@@ -1,5 +1,5 @@
 import type { FollowUpRecord, Journal } from '../../journal/journal.ts';
-import { assert, sleep } from './context.ts';
+import { assert, sleep } from './assert.ts';
 
 /** For how long the cases claim what is due, in milliseconds: all for the same time, since each claims the others' records. */
 export const DUE_LEASE = 300;
@@ -87,9 +87,13 @@ export class DueRecords {
 
   async #claimPage(journal: Journal, limit: number): Promise<readonly FollowUpRecord[]> {
     const startedAt = performance.now();
-    const { records, unreadable } = await journal.followUps.claimDue({ limit, lease: DUE_LEASE });
+    let unreadable = 0;
+    const onUnreadable = (keys: readonly string[]) => {
+      unreadable += keys.length;
+    };
+    const records = await journal.followUps.claimDue({ limit, lease: DUE_LEASE, onUnreadable });
     const endedAt = performance.now();
-    const count = records.length + unreadable.length;
+    const count = records.length + unreadable;
     assert(count <= limit, `claimDue returned ${count} records, and its limit was ${limit}`);
     for (const record of records) {
       const claim = { record, startedAt, endedAt, position: this.#position++ };

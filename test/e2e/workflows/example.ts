@@ -4,6 +4,11 @@ export interface WorkflowExample {
   readonly name: string;
   /** The folder in examples/workflows. It has `worker.ts`, `place-order.ts` and `payment-webhook.ts`. */
   readonly folder: string;
+  /**
+   * Whether the order is charged within the customer's request, and follow-ups do the rest. Then `server.ts` takes the place
+   * of `worker.ts`, and `place-order.ts` ends with the response.
+   */
+  readonly hasFollowUps?: boolean;
   /** Starts what the engine needs, on loopback and with its files in `folder`. */
   start(folder: string): Promise<RunningEngine>;
 }

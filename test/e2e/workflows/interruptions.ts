@@ -12,14 +12,17 @@ export function describeInterruptions(example: WorkflowExample): void {
     };
     afterEach(() => shop.close());
 
-    test('continues an order that was stored and never submitted', async () => {
-      shop = await Shop.open(example);
-      const { id } = newOrder();
-      shop.orders.place(newOrder({ id }));
-      await shop.startWorker();
-      await shop.reaches(id, 'waiting');
-      expect(shop.sandbox.charges).toHaveLength(1);
-    });
+    // Without a request of the customer, nothing is charged: see plain-pitfalls.test.ts.
+    if (!example.hasFollowUps) {
+      test('continues an order that was stored and never submitted', async () => {
+        shop = await Shop.open(example);
+        const { id } = newOrder();
+        shop.orders.place(newOrder({ id }));
+        await shop.startWorker();
+        await shop.reaches(id, 'waiting');
+        expect(shop.sandbox.charges).toHaveLength(1);
+      });
+    }
 
     test('retries a charge under the same key after 429', async () => {
       await open();

@@ -19,6 +19,12 @@ export const fastChecks = {
   afterDeadline: { minDelay: 500, maxDelay: 500, timeout: 120_000 },
 };
 
+/** As often, and with a deadline that no slow machine reaches. */
+export const fastChecksWithoutDeadline = {
+  ...fastChecks,
+  beforeDeadline: { ...fastChecks.beforeDeadline, timeout: 120_000 },
+};
+
 /** The first check comes after the test has ended. Only a notification can bring it forward. */
 export const slowChecks = {
   beforeDeadline: { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 },
@@ -27,13 +33,23 @@ export const slowChecks = {
 
 let orderNumber = 0;
 
+interface Spawning {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdio: ['ignore', 'pipe', 'inherit'];
+}
+
 /** A shop that runs one example: with the service, the engine, the orders, and workers that a test can kill. */
 export class Shop {
   readonly orders: Orders;
+  readonly ordersFile: string;
+  readonly journalFile: string;
   readonly #example: WorkflowExample;
   readonly #engine: RunningEngine;
   readonly #folder: string;
   readonly #env: NodeJS.ProcessEnv;
+  readonly #customers = new Set<ChildProcess>();
+  readonly #otherWorkers: ChildProcess[] = [];
   #sandbox: Sandbox;
   #worker: ChildProcess | undefined;
 
@@ -47,13 +63,14 @@ export class Shop {
     this.#engine = engine;
     this.#folder = folder;
     this.#sandbox = sandbox;
-    const ordersFile = join(folder, 'orders.db');
-    this.orders = new Orders(ordersFile);
+    this.ordersFile = join(folder, 'orders.db');
+    this.journalFile = join(folder, 'journal.db');
+    this.orders = new Orders(this.ordersFile);
     this.#env = {
       ...process.env,
       ...engine.env,
-      ORDERS_FILE: ordersFile,
-      JOURNAL_FILE: join(folder, 'journal.db'),
+      ORDERS_FILE: this.ordersFile,
+      JOURNAL_FILE: this.journalFile,
       JOURNAL_LEASE: '1500',
       PAYMENTS_BASE_URL: sandbox.baseUrl,
       PAYMENTS_API_KEY: sandbox.liveKey,
@@ -85,10 +102,17 @@ export class Shop {
 
   /** Starts a worker. `folder` can be another release of the example. */
   async startWorker(folder = this.#example.folder): Promise<void> {
-    const worker = spawn(process.execPath, ['worker.ts'], this.#spawning(folder));
-    this.#worker = worker;
-    await waitUntilReady(worker);
+    this.#worker = this.#spawnWorker(this.#spawning(folder));
+    await waitUntilReady(this.#worker);
     await this.#engine.workerStarted?.();
+  }
+
+  /** Starts one more worker, which runs until the test ends. */
+  async startAnotherWorker(env: NodeJS.ProcessEnv): Promise<void> {
+    const options = this.#spawning();
+    const worker = this.#spawnWorker({ ...options, env: { ...options.env, ...env } });
+    this.#otherWorkers.push(worker);
+    await waitUntilReady(worker);
   }
 
   /** Kills the worker, as a crash or the out-of-memory killer does: none of its code runs any more. */
@@ -104,8 +128,23 @@ export class Shop {
   /** Places an order by a command, as a shop's web server does: the worker has no part in it. */
   async place(changes: Partial<NewOrder> = {}): Promise<string> {
     const order = newOrder(changes);
-    await this.#run('place-order.ts', JSON.stringify(order));
+    if (this.#example.hasFollowUps) await this.#placeInRequest(order);
+    else await this.#run('place-order.ts', JSON.stringify(order));
     return order.id;
+  }
+
+  /** The customer's page waits for the response, and presses the button again if none comes: the test does not wait. */
+  async #placeInRequest(order: NewOrder): Promise<void> {
+    const customer = spawn(process.execPath, ['place-order.ts', JSON.stringify(order)], this.#spawning());
+    this.#customers.add(customer);
+    customer.once('exit', () => this.#customers.delete(customer));
+    customer.stdout.resume();
+    await until(() => this.orders.find(order.id) !== undefined, `${order.id} to be stored`);
+  }
+
+  /** Every customer closes the page: nobody presses the button again. */
+  async loseCustomers(): Promise<void> {
+    await Promise.all([...this.#customers].map((customer) => kill(customer, 'SIGKILL')));
   }
 
   notify(reference: string): Promise<void> {
@@ -133,6 +172,8 @@ export class Shop {
   }
 
   async close(): Promise<void> {
+    await this.loseCustomers();
+    await Promise.all(this.#otherWorkers.map((worker) => kill(worker, 'SIGKILL')));
     await this.killWorker();
     this.orders.close();
     await this.sandbox.close();
@@ -143,16 +184,16 @@ export class Shop {
   async #endWorker(signal: NodeJS.Signals): Promise<unknown> {
     const worker = this.#worker;
     this.#worker = undefined;
-    if (!worker || worker.exitCode !== null || worker.signalCode !== null) return worker?.exitCode;
-    const gone = once(worker, 'exit');
-    worker.kill(signal);
-    const [code] = await gone;
-    return code;
+    return worker && kill(worker, signal);
   }
 
-  #spawning(folder = this.#example.folder) {
+  #spawnWorker(options: Spawning): ChildProcess {
+    return spawn(process.execPath, [this.#example.hasFollowUps ? 'server.ts' : 'worker.ts'], options);
+  }
+
+  #spawning(folder = this.#example.folder): Spawning {
     const cwd = resolve('examples/workflows', folder);
-    return { cwd, env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] as ['ignore', 'pipe', 'inherit'] };
+    return { cwd, env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] };
   }
 
   async #run(script: string, argument: string): Promise<void> {
@@ -174,6 +215,15 @@ export function newOrder(changes: Partial<NewOrder> = {}): NewOrder {
     network: 'mtn',
     ...changes,
   };
+}
+
+/** Ends a process by a signal, and returns its exit code. */
+async function kill(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const gone = once(child, 'exit');
+  child.kill(signal);
+  const [code] = await gone;
+  return code;
 }
 
 /** A worker prints `ready` once it takes work. */

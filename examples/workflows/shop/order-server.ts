@@ -1,0 +1,57 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { PaymentsClient } from 'payment-collection-client';
+import type { FollowUps } from 'payment-collection-client/follow-ups';
+import { type ChargeableOrders, chargeOrder, type ShopResponse, showOrder } from './charge-order.ts';
+
+export interface OrderShop {
+  readonly payments: PaymentsClient;
+  readonly followUps: FollowUps;
+  readonly orders: ChargeableOrders;
+}
+
+/**
+ * Creates the shop's web server:
+ *
+ * - `POST /orders/{id}/payment`: the customer presses the button. The order is charged within the request.
+ * - `GET /orders/{id}`: the customer's page polls the state of the order.
+ * - `POST /webhooks/payments`: the service's webhook.
+ */
+export function createOrderServer(shop: OrderShop): Server {
+  return createServer(async (request, response) => {
+    const { status, body, headers } = await route(shop, request).catch((error): ShopResponse => {
+      console.error(error);
+      return { status: 503, headers: { 'retry-after': '1' }, body: { message: 'Please try again.' } };
+    });
+    const type = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+    response.writeHead(status, { ...type, ...headers }).end(JSON.stringify(body));
+  });
+}
+
+async function route(shop: OrderShop, request: IncomingMessage): Promise<ShopResponse> {
+  const { payments, orders, followUps } = shop;
+  const { pathname } = new URL(request.url ?? '/', 'http://shop.example');
+  const [, id, action] = /^\/orders\/([\w-]+)(?:\/(payment))?$/.exec(pathname) ?? [];
+  if (id !== undefined && action === 'payment' && request.method === 'POST')
+    return chargeOrder({ payments, orders }, id);
+  if (id !== undefined && action === undefined && request.method === 'GET') return showOrder(orders, id);
+  if (pathname === '/webhooks/payments' && request.method === 'POST') {
+    // Do not trust the caller. A notification only makes the payment due for a check.
+    await followUps.notify(await readReference(request));
+    return { status: 202, body: { message: 'Thank you.' } };
+  }
+  return { status: 404, body: { message: 'There is no such page.' } };
+}
+
+/** The form of the service's webhooks is not known. If this guess is wrong, only the notification is lost. */
+async function readReference(request: IncomingMessage): Promise<string> {
+  try {
+    let body = '';
+    for await (const chunk of request) {
+      body += chunk;
+      if (body.length > 10_000) return '';
+    }
+    return String(Object(JSON.parse(body)).reference);
+  } catch {
+    return '';
+  }
+}
