@@ -237,8 +237,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       expect(await listKeys(journal, { reference: 'TXN-17' })).toEqual(['order-17']);
       expect(await journal.count()).toMatchObject({ unknown: 1, completed: 0 });
       expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
-      const { records } = await journal.followUps.claimDue({ limit: 2, lease: 1_000 });
-      const [claimed] = records;
+      const [claimed] = await journal.followUps.claimDue({ limit: 2, lease: 1_000 });
       expect(claimed).toMatchObject({ key: 'order-17', entry: { state: 'unknown', reference: 'TXN-17' } });
       expect(Math.abs(Date.now() - (claimed?.entry.updatedAt ?? 0))).toBeLessThan(10_000);
     }
