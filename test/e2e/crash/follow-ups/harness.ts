@@ -230,7 +230,7 @@ async function hasEnded(journal: Journal, verify: VerifyService): Promise<boolea
     if (state === 'not_sent' || state === 'rejected' || followUp?.ended) continue;
     if (
       !followUp ||
-      followUp.failures !== undefined ||
+      followUp.final ||
       followUp.reported.length === 0 ||
       final.has(reference)
     )
