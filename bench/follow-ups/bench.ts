@@ -12,18 +12,24 @@ import {
   printSweepMemory,
 } from './sweeps.ts';
 
+const PARTS = ['memory', 'empty', 'statements', 'run', 'sharing', 'rates'] as const;
+
+type Part = (typeof PARTS)[number];
+
 interface Options {
   /** How many payments are open. */
   payments: number;
   /** After how many checks a rate has been measured. */
   checks: number;
   rounds: number;
+  /** What to measure. */
+  parts: readonly Part[];
 }
 
 /** Measures what follow-ups of many open payments cost, beside a loop by hand and BullMQ. */
 export async function benchFollowUps(args: string[]): Promise<void> {
   const options = parseOptions(args);
-  const { payments, checks, rounds } = options;
+  const { payments, parts } = options;
   const count = payments.toLocaleString('en-US');
   console.log(
     `${conditions()} The service, the databases and the measured processes share them.\n` +
@@ -35,17 +41,13 @@ export async function benchFollowUps(args: string[]): Promise<void> {
   if (!servers.kinds.includes('redis'))
     console.log('redis-server is not on the PATH: Redis and BullMQ are left out.');
 
-  await printSweepMemory(servers, payments);
-  await printEmptySweeps(servers, payments);
-  await printStatements(servers, payments);
-  const costs = await printRunCosts(servers, payments);
-  await printSharing(servers, payments);
-  const rates = await measureRates(servers, options);
-  console.log(
-    `\nThe next table is of ${rounds} rounds of ${checks.toLocaleString('en-US')} checks: the best of each figure, since other load can only make it worse.`,
-  );
-  printRates(rates);
-  printDay(costs);
+  if (parts.includes('memory')) await printSweepMemory(servers, payments);
+  if (parts.includes('empty')) await printEmptySweeps(servers, payments);
+  if (parts.includes('statements')) await printStatements(servers, payments);
+  const costs = parts.includes('run') ? await printRunCosts(servers, payments) : undefined;
+  if (parts.includes('sharing')) await printSharing(servers, payments);
+  if (parts.includes('rates')) printRates(await measureRates(servers, options), options);
+  if (costs) printDay(costs);
 }
 
 function parseOptions(args: string[]): Options {
@@ -53,13 +55,17 @@ function parseOptions(args: string[]): Options {
     payments: { type: 'string', default: '100000' },
     checks: { type: 'string', default: '20000' },
     rounds: { type: 'string', default: '3' },
+    only: { type: 'string', default: PARTS.join(',') },
   } as const;
   const { values } = parseArgs({ args, options });
   const [payments, checks, rounds] = [Number(values.payments), Number(values.checks), Number(values.rounds)];
+  const parts = PARTS.filter((part) => values.only.split(',').includes(part));
   const isValid = [payments, checks, rounds].every((value) => Number.isInteger(value) && value > 0);
-  if (isValid && payments >= 200)
-    return { payments, checks: Math.min(checks, Math.floor(payments * 0.75)), rounds };
-  throw new Error('--payments must be a whole number, 200 or more; --checks and --rounds ones of 1 or more.');
+  if (isValid && payments >= 200 && parts.length > 0)
+    return { payments, checks: Math.min(checks, Math.floor(payments * 0.75)), rounds, parts };
+  throw new Error(
+    `--payments must be a whole number, 200 or more; --checks and --rounds ones of 1 or more; --only some of ${PARTS.join(',')}.`,
+  );
 }
 
 async function measureRates(

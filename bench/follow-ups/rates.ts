@@ -108,9 +108,15 @@ export function takeBest(one: Rate | undefined, other: Rate): Rate {
 
 type MeasuredRate = Contender & { rate: Rate | undefined };
 
-export function printRates(rows: readonly MeasuredRate[]): void {
+export function printRates(
+  rows: readonly MeasuredRate[],
+  { checks, rounds }: { checks: number; rounds: number },
+): void {
   const findByHand = (row: MeasuredRate) =>
     rows.find(({ way, processes }) => way === 'by-hand' && processes === row.processes)?.rate;
+  console.log(
+    `\nThe next table is of ${rounds} rounds of ${checks.toLocaleString('en-US')} checks: the best of each figure, since other load can only make it worse.`,
+  );
   const title = `All payments are due, and 1 of ${FINAL_EVERY} is final: checks a second, and CPU for each check`;
   printTable(title, rows, [
     ['', ({ name }) => name],

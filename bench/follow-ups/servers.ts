@@ -19,23 +19,34 @@ export interface Servers {
   drop(store: StoreAddress): Promise<void>;
   /** Returns microseconds of CPU of the database since its start; `undefined` if they cannot be read, or are the process's. */
   readCpu(kind: StoreAddress['kind']): Promise<number | undefined>;
-  query(sql: string): Promise<pg.QueryResult>;
+  /** Whether the databases wait for the disk. A measurement of memory is faster if they do not. */
+  setDurable(isDurable: boolean): Promise<void>;
 }
+
+/** A file system in memory, on Linux. */
+const MEMORY_FOLDER = '/dev/shm';
 
 export async function startServers(closing: AsyncDisposableStack): Promise<Servers> {
   const service = closing.use(await Child.start('service.ts'));
   const port = await service.request<number>('getPort');
   const folder = mkdtempSync(join(tmpdir(), 'payments-bench-'));
-  closing.defer(() => rmSync(folder, { recursive: true }));
+  closing.defer(() => rmSync(folder, { recursive: true, force: true }));
   const postgres = await startPostgres();
   closing.defer(() => postgres.stop());
   const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
   closing.defer(() => pool.end());
+  // The server can stop before the connection is closed.
+  pool.on('error', () => {});
   const redis = hasRedis ? await startRedis() : undefined;
   closing.defer(() => redis?.stop());
   const connection = redis && new Redis(redis.url);
   closing.defer(() => connection?.disconnect());
   let stores = 0;
+  const memoryFolder = existsSync(MEMORY_FOLDER)
+    ? mkdtempSync(join(MEMORY_FOLDER, 'payments-bench-'))
+    : folder;
+  closing.defer(() => rmSync(memoryFolder, { recursive: true, force: true }));
+  let sqliteFolder = folder;
 
   return {
     service,
@@ -43,7 +54,11 @@ export async function startServers(closing: AsyncDisposableStack): Promise<Serve
     kinds: redis ? ['sqlite', 'postgres', 'redis'] : ['sqlite', 'postgres'],
     createAddress(kind) {
       const name = `payments_${++stores}`;
-      const urls = { sqlite: join(folder, `${name}.db`), postgres: postgres.url, redis: redis?.url ?? '' };
+      const urls = {
+        sqlite: join(sqliteFolder, `${name}.db`),
+        postgres: postgres.url,
+        redis: redis?.url ?? '',
+      };
       return { kind, url: urls[kind], name };
     },
     async drop({ kind, url, name }) {
@@ -55,7 +70,12 @@ export async function startServers(closing: AsyncDisposableStack): Promise<Serve
       if (kind === 'postgres') return readPostgresCpu(pool);
       return kind === 'redis' && connection ? readRedisCpu(connection) : undefined;
     },
-    query: (sql) => pool.query(sql),
+    async setDurable(isDurable) {
+      await pool.query(`ALTER SYSTEM SET fsync = ${isDurable ? 'on' : 'off'}`);
+      await pool.query('SELECT pg_reload_conf()');
+      await connection?.config('SET', 'appendfsync', isDurable ? 'always' : 'no');
+      sqliteFolder = isDurable || !existsSync(MEMORY_FOLDER) ? folder : memoryFolder;
+    },
   };
 }
 

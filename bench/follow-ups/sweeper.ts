@@ -61,13 +61,13 @@ serveParent({
     await using store = await openStore(readStore(value));
     let checks = 0;
     let heap = 0;
-    let rss = 0;
     const { followUps } = createSweeper(store, () => {
       checks += 1;
       if (checks % Math.ceil(expected / COLLECTIONS) === 0) heap = Math.max(heap, readHeap());
     });
     await sleep(200);
     const before = { heap: readHeap(), rss: process.memoryUsage.rss() };
+    let { rss } = before;
     const sampler = setInterval(() => {
       rss = Math.max(rss, process.memoryUsage.rss());
     }, SAMPLE_INTERVAL);

@@ -51,6 +51,7 @@ const WARM_UP = 1_000;
 
 export async function printSweepMemory(servers: Servers, payments: number): Promise<void> {
   const rows: ({ name: string; count: number } & SweepMemory)[] = [];
+  await servers.setDurable(false);
   for (const kind of servers.kinds) {
     for (const count of listSizes(payments)) {
       const memory = await withStore(servers, { kind, count, due: count }, async (store, sweeper) => {
@@ -62,6 +63,7 @@ export async function printSweepMemory(servers: Servers, payments: number): Prom
       rows.push({ name: NAMES[kind], count, ...memory });
     }
   }
+  await servers.setDurable(true);
   const title = `A sweep of everything that is due: the most memory, over that of a process that has swept ${formatCount(WARM_UP)} payments`;
   printTable(title, rows, [
     ['store', ({ name }) => name],

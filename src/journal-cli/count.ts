@@ -1,6 +1,7 @@
 import type { Journal, JournalState } from '../journal/journal.ts';
 import { type CountCommand, STATES } from './arguments.ts';
 import { limitTime } from './limit-time.ts';
+import { NO_KEYS } from './list.ts';
 import { padTo, toJsonLine } from './printable-text.ts';
 import type { Screen } from './screen.ts';
 
@@ -28,9 +29,14 @@ export async function countKeys(journal: Journal, { json }: CountCommand, screen
       return `${isAlarm ? bold(yellow(line)) : line}  ${dim(MEANINGS[state])}`;
     }),
     '',
-    unknown === 0 ? 'No unresolved keys.' : 'Unresolved keys: see payment-journal list.',
+    describeTotal(counts),
   );
   return unknown > 0;
+}
+
+function describeTotal(counts: Readonly<Record<JournalState, number>>): string {
+  if (counts.unknown > 0) return 'Unresolved keys: see payment-journal list.';
+  return STATES.every((state) => counts[state] === 0) ? NO_KEYS : 'No unresolved keys.';
 }
 
 /** What a state means, in a few words. */

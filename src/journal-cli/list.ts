@@ -33,8 +33,17 @@ export async function listKeys(journal: Journal, command: ListCommand, screen: S
     await printPage();
   }
   const more = hasMore ? [`There are more keys than --limit ${limit}.`] : [];
-  await printer.end([describeEnd(listed, unresolved, state), ...more]);
+  const isEmpty = listed === 0 && (state === 'all' || !(await hasKeys(journal)));
+  await printer.end([isEmpty ? NO_KEYS : describeEnd(listed, unresolved, state), ...more]);
   return unresolved > 0;
+}
+
+/** A wrong path or prefix is an empty journal, in which nothing is unresolved. */
+export const NO_KEYS = 'The journal has no keys at all. Is it the journal of your shop?';
+
+async function hasKeys(journal: Journal): Promise<boolean> {
+  for await (const _ of readInTime(journal, 'all', 1)) return true;
+  return false;
 }
 
 async function* readInTime(
@@ -83,10 +92,7 @@ function createTablePrinter(state: JournalState | 'all', screen: Screen): Printe
 }
 
 function describeEnd(listed: number, unresolved: number, state: JournalState | 'all'): string {
-  if (listed === 0) {
-    if (state === 'all') return 'The journal has no keys.';
-    return state === 'unknown' ? 'No unresolved keys.' : `No keys in the state ${state}.`;
-  }
+  if (listed === 0) return state === 'unknown' ? 'No unresolved keys.' : `No keys in the state ${state}.`;
   const keys = `${listed} ${listed === 1 ? 'key' : 'keys'}`;
   if (unresolved === 0) return `${keys}, none unresolved.`;
   if (unresolved < listed) return `${keys}, ${unresolved} unresolved.`;

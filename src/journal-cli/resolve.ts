@@ -61,14 +61,13 @@ async function confirmNotCharged(entry: JournalEntry, screen: Screen): Promise<v
 }
 
 function describeResolved(entry: JournalEntry, isNew: boolean, { show, style }: Screen): string[] {
-  const { key, state, reference, amount, currency, operation } = entry;
+  const { key, state, reference, amount, currency } = entry;
   if (!isNew) return [`${show(key)} is resolved so already. Nothing was changed.`];
   const done = style.green('Resolved:');
   if (state === 'not_charged')
     return [`${done} ${show(key)} was not charged. The next call under the key can charge.`];
-  const follow = operation === 'chargeMobileMoney' ? 'Whether it is paid' : 'Whether the customer has paid';
   return [
     `${done} ${show(key)} is ${show(`${reference ?? ''}, ${amount} ${currency}`)}.`,
-    `${follow} is another question: verify the reference, or let a follow-up do it.`,
+    'To learn whether it is paid, verify the reference, or let a follow-up do it.',
   ];
 }

@@ -179,11 +179,8 @@ local pattern = string.gsub(prefix, '[%*%?%[%]%\\]', '\\%0') .. '*'
 local found = redis.call('SCAN', cursor == '' and '0' or cursor, 'MATCH', pattern, 'COUNT', ${SEARCH_STEP})
 for _, name in ipairs(found[2]) do
   local key = string.sub(name, #prefix + 1)
-  -- No caller's key has a control character: these are the journal's own.
-  if key ~= '' and string.sub(key, 1, 1) ~= '\t' then
-    local record, index = load(key, true)
-    if index and not redis.call('ZSCORE', zset, members(key, index)[1]) then link(key, index) end
-  end
+  local _, index = load(key, true)
+  if index and not redis.call('ZSCORE', zset, members(key, index)[1]) then link(key, index) end
 end
 cursor = found[1] ~= '0' and found[1] or ''
 if cursor == '' then

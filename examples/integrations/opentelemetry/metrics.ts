@@ -36,6 +36,10 @@ export function createMetricRecorder(meter: Meter, server: Attributes): (event: 
   const journal = meter.createCounter('payments.journal', {
     description: 'Calls whose idempotency key was used before, and results that could not be recorded.',
   });
+  const resolved = meter.createCounter('payments.resolved', { description: 'Keys that a person resolved.' });
+  const followUps = meter.createCounter('payments.follow_ups', {
+    description: 'Steps of follow-ups, by their result.',
+  });
   const warnings = meter.createCounter('payments.journal.warnings', {
     description: "Settings of the journal's database that can lose a record.",
   });
@@ -56,6 +60,10 @@ export function createMetricRecorder(meter: Meter, server: Attributes): (event: 
         return waits.record(event.elapsed / 1000, createAttributes(event));
       case 'journal':
         return journal.add(1, createAttributes(event));
+      case 'resolved':
+        return resolved.add(1, createAttributes(event));
+      case 'follow_up':
+        return followUps.add(1, createAttributes(event));
       case 'journal_warning':
         return warnings.add(1, createAttributes(event));
     }
@@ -80,6 +88,14 @@ function createAttributes(event: PaymentsEvent): Attributes {
       return { 'payments.wait.result': event.result, ...statusAttribute(event) };
     case 'journal':
       return { 'payments.operation': event.operation, 'payments.journal.result': event.result };
+    case 'resolved':
+      return { 'payments.operation': event.operation, 'payments.resolved.result': event.result };
+    case 'follow_up':
+      return {
+        'payments.follow_up.result': event.result,
+        ...(event.reason === undefined ? {} : { 'payments.follow_up.reason': event.reason }),
+        ...statusAttribute(event),
+      };
     case 'journal_warning':
       return { 'payments.journal.setting': event.setting };
   }

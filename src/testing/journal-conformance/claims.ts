@@ -1,6 +1,6 @@
 import type { Journal } from '../../journal/journal.ts';
+import { assert, sleep } from './assert.ts';
 import {
-  assert,
   type ConformanceTest,
   charge,
   expectClaim,
@@ -11,7 +11,6 @@ import {
   note,
   otherInput,
   SHORT_LEASE,
-  sleep,
 } from './context.ts';
 
 /** Who can send: the claim of a key, its lease, and its heartbeats. */

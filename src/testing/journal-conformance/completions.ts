@@ -1,7 +1,7 @@
 import type { Claim, Journal } from '../../journal/journal.ts';
 import type { Completion } from '../../journal/record.ts';
+import { assert } from './assert.ts';
 import {
-  assert,
   type ConformanceTest,
   charge,
   expectClaim,

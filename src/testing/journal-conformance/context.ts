@@ -4,6 +4,7 @@ import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
 import type { ResolutionNote } from '../../journal/resolution.ts';
 import type { JournalStore } from '../../journal/store.ts';
+import { assert, sleep } from './assert.ts';
 import type { DueRecords } from './due-records.ts';
 
 /** A handle on the storage, alone or with a function that closes it. */
@@ -99,10 +100,6 @@ export const otherInput: ChargeIntent = {
 
 /** Who resolves a key, and why. */
 export const note: ResolutionNote = { by: 'kofi@shop.example', reason: 'found on the dashboard' };
-
-export function assert(holds: boolean, message: string): asserts holds {
-  if (!holds) throw new Error(message);
-}
 
 /** Claims a key, and expects to get the claim. */
 export async function expectClaim(
@@ -206,10 +203,4 @@ export async function expectMissingMethod(
   assert(error !== undefined, `the journal has ${method}: remove it from "without", so that it is tested`);
   const isNamed = error instanceof ConfigurationError && error.message.includes(method);
   assert(isNamed, `a journal without ${method} rejected with an error that does not name it: ${error}`);
-}
-
-export function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
 }

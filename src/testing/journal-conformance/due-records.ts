@@ -1,5 +1,5 @@
 import type { FollowUpRecord, Journal } from '../../journal/journal.ts';
-import { assert, sleep } from './context.ts';
+import { assert, sleep } from './assert.ts';
 
 /** For how long the cases claim what is due, in milliseconds: all for the same time, since each claims the others' records. */
 export const DUE_LEASE = 300;

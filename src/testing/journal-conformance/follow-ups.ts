@@ -1,6 +1,6 @@
 import type { FollowUpRecord, Journal } from '../../journal/journal.ts';
+import { assert, sleep } from './assert.ts';
 import {
-  assert,
   type ConformanceContext,
   type ConformanceTest,
   expectClaim,
@@ -8,7 +8,6 @@ import {
   expectUnknownAfterLease,
   note,
   SHORT_LEASE,
-  sleep,
 } from './context.ts';
 import { DUE_LEASE } from './due-records.ts';
 

@@ -1,7 +1,7 @@
 import type { Journal } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
+import { assert, sleep } from './assert.ts';
 import {
-  assert,
   type ConformanceContext,
   type ConformanceTest,
   charge,
@@ -10,7 +10,6 @@ import {
   note,
   otherInput,
   SHORT_LEASE,
-  sleep,
 } from './context.ts';
 
 /** What happened under a key: its attempts, and what persons resolved. */

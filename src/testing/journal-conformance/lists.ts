@@ -1,7 +1,7 @@
 import type { Journal, JournalEntry, JournalQuery } from '../../journal/journal.ts';
 import type { Completion } from '../../journal/record.ts';
+import { assert, sleep } from './assert.ts';
 import {
-  assert,
   type ConformanceContext,
   type ConformanceTest,
   expectClaim,
@@ -10,7 +10,6 @@ import {
   LONG_LEASE,
   note,
   SHORT_LEASE,
-  sleep,
 } from './context.ts';
 
 /** Finding keys without knowing them: by state, by reference, in order, and in pages. */

@@ -1,12 +1,5 @@
-import {
-  assert,
-  type ConformanceTest,
-  charge,
-  expectClaim,
-  expectState,
-  SHORT_LEASE,
-  sleep,
-} from './context.ts';
+import { assert, sleep } from './assert.ts';
+import { type ConformanceTest, charge, expectClaim, expectState, SHORT_LEASE } from './context.ts';
 
 /** Pairs of keys. A store that pads, folds, normalises, truncates or matches patterns takes a pair for one key. */
 const createUnusualKeys = (id: string): string[] => [

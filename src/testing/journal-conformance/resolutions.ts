@@ -1,6 +1,6 @@
 import type { Journal } from '../../journal/journal.ts';
+import { assert } from './assert.ts';
 import {
-  assert,
   type ConformanceContext,
   type ConformanceTest,
   charge,

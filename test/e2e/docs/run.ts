@@ -6,6 +6,9 @@ import { root } from './pages.ts';
 
 const IMPORT = /^import (?<what>\{[^}]*\}|\w+) from (?<from>'[^'\n]+');$/gm;
 
+/** A block is run as a function, which exports nothing. */
+const EXPORT = /^export (?=const |function |async )/gm;
+
 /** What a block printed, with the line of the page. */
 export interface Print {
   readonly line: number;
@@ -25,10 +28,13 @@ export async function runBlock(block: Block, names: object): Promise<Print[]> {
   const given = new Map<string, unknown>(Object.entries(names));
   given.set('console', { log: print, info: print, warn: print, error: print });
   // Types become blanks and imports stay on their lines, so that no line moves.
-  const script = stripTypeScriptTypes(code).replace(IMPORT, (_, what: string, from: string) => {
-    const wanted = what.startsWith('{') ? what.replaceAll(' as ', ': ') : `{ default: ${what} }`;
-    return `const ${wanted} = await import(${from});`;
-  });
+  const script = stripTypeScriptTypes(code.replace(EXPORT, '       ')).replace(
+    IMPORT,
+    (_, what: string, from: string) => {
+      const wanted = what.startsWith('{') ? what.replaceAll(' as ', ': ') : `{ default: ${what} }`;
+      return `const ${wanted} = await import(${from});`;
+    },
+  );
   try {
     const run = compileFunction(`return (async () => {${script}\n})();`, [...given.keys()], {
       filename: root + page,

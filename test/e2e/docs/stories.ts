@@ -140,6 +140,13 @@ export const stories: Record<string, readonly Story[]> = {
     },
   ],
   'docs/order-workflows.md, Charge at most once': [{ ...accepted, where: 'the key is used twice' }],
+  'docs/order-workflows.md, Resolve an unknown key': [
+    {
+      where: 'the response to the charge is lost',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+      charges: 1,
+    },
+  ],
   'docs/order-workflows.md, Choose a journal': [nothingHappens],
   'docs/order-workflows.md, Wait on an engine': [
     { where: 'the payment is pending', printed: [expect.stringMatching(/^\{ delay: \d+ \}$/)] },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { JournalError } from '../../../src/index.ts';
 import { type JournalEntry, memoryJournal } from '../../../src/journal/index.ts';
 import { measureWidth } from '../../../src/journal-cli/printable-text.ts';
@@ -9,13 +9,22 @@ import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts'
 const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
 
 test('lists nothing and exits with 0 without unresolved keys', async () => {
-  const { exports } = await startShop();
-  expect(await runCommand(['list'], { exports })).toMatchObject({
-    code: 0,
-    out: 'No unresolved keys.\n',
-    err: '',
-  });
+  const shop = await startShop();
+  await shop.leaveUnresolved('order-17/1');
+  await shop.journal.resolve('order-17/1', 'not_charged', { by: 'ama', reason: 'the service has none' });
+  expect(await runCommand(['list'], shop)).toMatchObject({ code: 0, out: 'No unresolved keys.\n', err: '' });
+  const completed = await runCommand(['list', '--state', 'completed'], shop);
+  expect(completed).toMatchObject({ code: 0, out: 'No keys in the state completed.\n' });
 });
+
+test.each([[['list']], [['list', '--state', 'all']], [['count']]])(
+  'asks whether an empty journal is the right one: %j',
+  async (args) => {
+    const { code, out } = await runCommand(args, await startShop());
+    expect(code).toBe(0);
+    expect(out).toMatch(/(?:^|\n)The journal has no keys at all\. Is it the journal of your shop\?\n$/);
+  },
+);
 
 test('lists the unresolved keys, oldest first, and exits with 3', async () => {
   const shop = await startShop();
@@ -34,13 +43,15 @@ test('lists the unresolved keys, oldest first, and exits with 3', async () => {
 });
 
 test('lists the key of a process whose lease has expired', async () => {
-  const shop = await startShop(memoryJournal({ lease: 100 }));
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const shop = await startShop(memoryJournal({ lease: 10_000 }));
   await shop.leaveUnresolved('order-16/1');
   const { service = '' } = (await shop.journal.read('order-16/1')) ?? {};
   const { operation, amount, currency } = fullEntry;
   await shop.journal.claim('order-17/1', { operation, amount, currency, service, fingerprint: 'f' });
   expect((await runCommand(['list'], shop)).out).not.toContain('order-17/1');
-  await sleep(150);
+  vi.setSystemTime(Date.now() + 11_000);
   const { code, out } = await runCommand(['list'], shop);
   expect([code, out.includes('order-17/1')]).toEqual([3, true]);
 });

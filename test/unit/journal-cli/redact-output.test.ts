@@ -12,7 +12,15 @@ const env = {
   DATABASE_URL: `postgres://merchant:${URL_PASSWORD}@db.internal:5432/shop`,
   REDIS_PASSWORD: 'redis-secret-0815',
 };
-const SECRETS = [API_KEY, PASSWORD, URL_PASSWORD, 'redis-secret-0815', 'sk_live_', '4vK9qLm2Xw7RtZ'];
+const SECRETS = [
+  API_KEY,
+  PASSWORD,
+  URL_PASSWORD,
+  'redis-secret-0815',
+  'sk_live_',
+  '4vK9qLm2Xw7RtZ',
+  'hunter',
+];
 
 const leaksIn = (text: string) => SECRETS.filter((secret) => text.includes(secret));
 
@@ -25,6 +33,9 @@ const messages = [
   `connect to redis://:redis-secret-0815@cache.internal failed`,
   `host=db.internal user=merchant password=${URL_PASSWORD}`,
   `{"password": "redis-secret-0815"}`,
+  'connect to redis://:hunter@cache failed',
+  'fatal: password=hunter for merchant',
+  `{"password":"hunter","user":"merchant"}`,
   `line one\n    at connect (redis-secret-0815)\nline two ${API_KEY}`,
 ];
 

@@ -25,7 +25,7 @@ test('records a reference that the service confirms', async () => {
     code: 0,
     out:
       'Resolved: order-17/1 is TXN-8f2c61d0, 25.50 GHS.\n' +
-      'Whether it is paid is another question: verify the reference, or let a follow-up do it.\n',
+      'To learn whether it is paid, verify the reference, or let a follow-up do it.\n',
     err: '',
   });
   expect(await shop.journal.read('order-17/1')).toMatchObject({

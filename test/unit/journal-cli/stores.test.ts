@@ -10,7 +10,7 @@ import { createProject, type Project } from './merchant-project.ts';
 const worker = fileURLToPath(new URL('programs/charge-until-killed.ts', import.meta.url));
 const KEYS = ['order-17/1', 'order-18/1', 'order 19 ✓/1'];
 /** Of each key, in milliseconds. The process that held it is dead. */
-const LEASE = 1_000;
+const LEASE = 4_000;
 
 /** A store, and how a merchant's config opens it at `process.env.PLACE`. */
 interface Store {

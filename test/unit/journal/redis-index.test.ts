@@ -2,6 +2,7 @@ import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Journal, MAX_DUE_IN } from '../../../src/journal/index.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
+import { createRedisStore } from '../../../src/journal/redis-store.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
@@ -56,7 +57,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       'zrangebylex',
     ]);
     expect(await index()).toHaveLength(3 * completed + 2 * unresolved.length + 1);
-  }, 120_000);
+  }, 600_000);
 
   test('lists pages in order, also when all keys are of one time', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
@@ -247,6 +248,20 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     expect(await listKeys(redisJournal(connectRedis(server), { prefix: `${prefix}journal:` }))).toEqual([
       'order-17',
     ]);
+  });
+
+  test('has no record that a write took out of it', async () => {
+    const { admin, prefix, index } = createRedisStorage(server);
+    const store = createRedisStore((command, ...args) => admin.call(command, ...args), prefix);
+    const found = { state: 'unknown', createdAt: 17, reference: 'txn-1' };
+    const text = JSON.stringify({ format: 2, state: 'unknown' });
+    const write = { text, ttl: null, mustCommit: true, dueIn: null };
+    await store.write('key', { ...write, expected: null, version: 'one', index: found });
+    expect(await store.count?.()).toMatchObject({ unknown: 1 });
+    await store.write('key', { ...write, expected: 'one', version: 'two', index: null });
+    expect(await store.count?.()).toMatchObject({ unknown: 0 });
+    expect(await index()).toHaveLength(1);
+    expect(await admin.hexists(`${prefix}key`, 'index')).toBe(0);
   });
 
   test('is not read inside a MULTI of the client', async () => {

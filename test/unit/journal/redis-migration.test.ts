@@ -197,19 +197,23 @@ describe.skipIf(!hasRedis)('a journal in Redis of the version without an index',
 
   test('corrects what it knew of a record that an old process changed', async () => {
     const { admin, name, open } = createRedisStorage(server);
-    for (const key of ['completes', 'rejects', 'stays unknown', 'is dropped'])
+    for (const key of ['completes', 'rejects', 'stays unknown', 'is dropped', 'is renewed'])
       await writeAsBefore(admin, name(key), { state: 'begun' });
     const journal = open({ lease: 1_000 });
-    expect(await listKeys(journal, { state: 'unknown' })).toHaveLength(4);
+    expect(await listKeys(journal, { state: 'unknown' })).toHaveLength(5);
+    await writeAsBefore(admin, name('is renewed'), { state: 'begun' }, 0);
     await writeAsBefore(admin, name('completes'), found('TXN-late'), 0);
     await writeAsBefore(admin, name('rejects'), { state: 'rejected' }, 0);
     await writeAsBefore(admin, name('stays unknown'), { state: 'unknown', reference: 'TXN-perhaps' }, 0);
     await admin.del(name('is dropped'));
+    expect(await listKeys(journal, { state: 'begun' })).toEqual(['is renewed']);
+    // The dropped one is counted until it is claimed.
+    expect(await journal.followUps.countDue()).toEqual({ due: 3, nextIn: null });
     expect(await listKeys(journal, { state: 'unknown' })).toEqual(['stays unknown']);
     expect(await listKeys(journal, { state: 'completed' })).toEqual(['completes']);
     expect(await listKeys(journal, { reference: 'TXN-late' })).toEqual(['completes']);
-    expect(await journal.count()).toMatchObject({ begun: 0, unknown: 1, completed: 1, rejected: 1 });
-    expect(await claimDueKeys(journal)).toEqual(['stays unknown']);
+    expect(await journal.count()).toMatchObject({ begun: 1, unknown: 1, completed: 1, rejected: 1 });
+    expect((await claimDueKeys(journal)).toSorted()).toEqual(['is renewed', 'stays unknown']);
   });
 
   test('never claims as due what an old process has completed', async () => {

@@ -49,7 +49,7 @@ export function checkGets(evidence: GetEvidence): GetFindings {
   const isStopped = ({ generation, at }: Get) => !killed.has(generation) && at > stoppedAt - evidence.timeout;
   const ofStopped = uncounted.filter((get) => isStopped(get));
   // If a process checks the payment meanwhile, another one checks it too, and so does the first one after a second.
-  const notified = 2 * evidence.events.filter(({ event }) => event === 'notified').length;
+  const notified = 2 * countNotifications(evidence);
   const unexplained = uncounted.length - ofKilled.length - ofStopped.length;
   if (unexplained > notified)
     violations.push(
@@ -79,6 +79,12 @@ export function checkGets(evidence: GetEvidence): GetFindings {
     unexplained: Math.max(0, unexplained - notified),
     early: Math.max(0, early.length - notified),
   };
+}
+
+/** A process that is killed might have made the payment due. */
+function countNotifications({ events }: GetEvidence): number {
+  const count = (name: LoggedEvent['event']) => events.filter(({ event }) => event === name).length;
+  return count('notifying') - count('not notified');
 }
 
 /** Returns what the process that sent a request logged of its record, before it sent another one. */
@@ -156,12 +162,11 @@ function isMismatch({ told }: Get): boolean {
   return told !== undefined && told !== 'not found' && told.isMismatch;
 }
 
-/** Whether every check that counts was a 404 for so long that the payment counts as gone, whatever the delays were. */
+/** Whether each check was a 404 for so long that the payment counts as gone, whatever the delays were. */
 function isGone(last: Get, evidence: GetEvidence): boolean {
-  const counted = evidence.gets.filter(
-    (get) => get.at <= last.at && findRecord(get, evidence)?.event === 'recorded',
-  );
-  const first = counted.at(counted.findLastIndex(({ told }) => told !== 'not found') + 1);
+  const before = evidence.gets.filter((get) => get.at <= last.at);
+  const since = before.slice(before.findLastIndex(({ told }) => told !== 'not found') + 1);
+  const first = since.find((get) => findRecord(get, evidence)?.event === 'recorded');
   return last.told === 'not found' && first !== undefined && last.endedAt - first.endedAt > GONE_AFTER;
 }
 

@@ -30,6 +30,8 @@ export interface FollowUpCounts {
   gone: number;
   /** Keys that a person must resolve. */
   unresolved: number;
+  /** Keys that were reported as unresolved before the process that charged woke up, and recorded the outcome. */
+  woken: number;
   gets: number;
   /** Requests that the journal does not count. */
   extra: number;
@@ -61,6 +63,7 @@ export function checkPayments(evidence: Evidence): FollowUpCounts & { violations
     mismatch: 0,
     gone: 0,
     unresolved: 0,
+    woken: 0,
     gets: evidence.service.gets.length,
     extra: 0,
     extraByKill: 0,
@@ -113,7 +116,7 @@ function checkEntry(entry: JournalEntry, payment: PaymentEvidence, counts: Follo
     if (!reasons.includes('unresolved')) found.push('unresolved, and onAttention was not called');
     if (!entry.followUp?.reported.includes('unresolved'))
       found.push('unresolved, and not recorded as reported');
-  } else if (reasons.length > 0) found.push(`${entry.state}, and onAttention was called`);
+  } else if (reasons.length > 0) counts.woken++;
   if (reasons.some((reason) => reason !== 'unresolved'))
     found.push(`${entry.state}, and reported as ${reasons}`);
   return found;
@@ -139,6 +142,7 @@ function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: F
   });
   addGets(counts, gets);
   const called = listCalls(ownEvents, 'onAttention').map(({ reason }) => reason);
+  if (called.includes('unresolved')) counts.woken++;
   const isFinal = ownGets.some(({ told }) => isFinalReading(told));
   const found = [...gets.violations, ...checkReasons(entry, payment)];
   if (followUp.ended !== 'delivered' && called.every((reason) => reason === 'unresolved'))
@@ -188,13 +192,13 @@ function checkReasons(entry: JournalEntry, { ownEvents, ownGets, polling }: Paym
   return listCalls(ownEvents, 'onAttention').flatMap(({ reason, reference, at }) => {
     const before = ownGets.filter((get) => get.endedAt <= at);
     const notFound = before.filter(({ told }) => told === 'not found');
-    const found = reference === entry.reference ? [] : [`${reason} was reported of ${reference}`];
+    const isKnown = reason !== 'unresolved' || reference !== undefined;
+    const found = !isKnown || reference === entry.reference ? [] : [`${reason} was reported of ${reference}`];
     const isTrue = {
       overdue: () => at >= entry.createdAt + polling.timeout,
       mismatch: () => before.some(({ told }) => told && told !== 'not found' && told.isMismatch),
       gone: () => at - (notFound[0]?.endedAt ?? at) >= NOT_FOUND_GRACE,
-      // Its process was slow: the lease of the charge had expired, and then the charge was completed.
-      unresolved: () => false,
+      unresolved: () => true,
     }[reason];
     if (!isTrue?.()) found.push(`reported as ${reason}, and it is not`);
     return found;

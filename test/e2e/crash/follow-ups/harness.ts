@@ -63,7 +63,7 @@ export interface FollowUpRunResult extends FollowUpCounts {
 }
 
 /** The lease of a charge: long enough for a busy machine, in milliseconds. */
-const LEASE = 2_000;
+const LEASE = 3_000;
 
 /** A charge is mostly made: this is about what comes after. */
 const chargeWeights = {

@@ -63,7 +63,7 @@ export const sweepKillPlanSchema = z.discriminatedUnion('kind', [
 export type SweepKillPlan = z.infer<typeof sweepKillPlanSchema>;
 
 /** How long a sweeper lives at most, in milliseconds. */
-const MAX_LIFE = 4_000;
+const MAX_LIFE = 3_000;
 
 /** One sweeper in four is killed at a random time. The others are killed at each point in turn. */
 export function planSweepKill(seed: number, kind: JournalKind, generation: number): SweepKillPlan {

@@ -30,6 +30,7 @@ export function printFollowUps(title: string, results: readonly FollowUpRunResul
     ['mismatch', column(({ mismatch }) => mismatch)],
     ['gone', column(({ gone }) => gone)],
     ['unresolved', column(({ unresolved }) => unresolved)],
+    ['woken', column(({ woken }) => woken)],
     ['onFinal repeated', column(({ onFinalRepeated }) => onFinalRepeated)],
     ['onAttention repeated', column(({ onAttentionRepeated }) => onAttentionRepeated)],
     ['threw', column(({ threw }) => threw)],

@@ -34,8 +34,8 @@ const sweepEventSchema = z.discriminatedUnion('event', [
     reference: z.optional(z.string()),
   }),
   z.object({ event: z.literal('threw'), key: z.string(), handler: z.enum(['onFinal', 'onAttention']) }),
-  /** A webhook has made the payment due. */
-  z.object({ event: z.literal('notified'), key: z.string() }),
+  /** A webhook is about to make the payment due, has done so, or cannot: another process has changed the record. */
+  z.object({ event: z.enum(['notifying', 'notified', 'not notified']), key: z.string() }),
   /** A sweep rejected, or `run` paused. */
   z.object({ event: z.literal('failed'), message: z.string() }),
 ]);

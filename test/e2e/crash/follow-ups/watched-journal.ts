@@ -19,8 +19,8 @@ export function watchFollowUps(journal: Journal, { killSwitch, log, control }: W
       const from = Date.now();
       killSwitch.reach('before claim');
       const claimed = await killSwitch.during('during claim', () => records.claimDue(claim));
-      if (claimed.records.length > 0) {
-        log({ event: 'claimed', from, lease: claim.lease, keys: claimed.records.map(({ key }) => key) });
+      if (claimed.length > 0) {
+        log({ event: 'claimed', from, lease: claim.lease, keys: claimed.map(({ key }) => key) });
         killSwitch.reach('after claim');
       }
       return claimed;
@@ -37,8 +37,9 @@ export function watchFollowUps(journal: Journal, { killSwitch, log, control }: W
       return updated;
     },
     async notify(record, dueIn) {
+      log({ event: 'notifying', key: record.key });
       const isNotified = await records.notify(record, dueIn);
-      if (isNotified) log({ event: 'notified', key: record.key });
+      log({ event: isNotified ? 'notified' : 'not notified', key: record.key });
       return isNotified;
     },
   };
@@ -58,9 +59,9 @@ function nameStep(before: FollowUp | undefined, after: FollowUp): Step {
 /** Takes the claim away: a payment that is claimed stays due, and a step is recorded over another process's. */
 function breakClaims(records: FollowUpRecords, control: Watch['control']): FollowUpRecords {
   if (control === undefined) return records;
-  const withoutLease = {
+  const withoutLease: FollowUpRecords = {
     ...records,
-    claimDue: ({ limit }: { limit: number }) => records.claimDue({ limit, lease: 0 }),
+    claimDue: (claim) => records.claimDue({ ...claim, lease: 0 }),
   };
   if (control === 'no lease') return withoutLease;
   return {

@@ -1,0 +1,130 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { catchError, charge } from '../../helpers/service.ts';
+import { runCommand, startShop } from '../../unit/journal-cli/run-command.ts';
+import { pages } from './pages.ts';
+
+const page = pages.find(({ path }) => path === 'docs/reference/payment-journal.md')?.text ?? '';
+const FENCED = /^```(?<language>\w+)\n(?<text>.*?)^```$/gms;
+const blocks = [...page.matchAll(FENCED)].map(({ groups }) => ({ language: '', text: '', ...groups }));
+
+/** Two unresolved keys of a night, and one that a person has resolved. */
+async function startNight() {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const timeZone = process.env.TZ;
+  process.env.TZ = 'UTC';
+  onTestFinished(() => {
+    if (timeZone === undefined) delete process.env.TZ;
+    else process.env.TZ = timeZone;
+    vi.useRealTimers();
+  });
+  const shop = await startShop();
+  const fail = async (key: string, time: string, amount: string, id: string) => {
+    vi.setSystemTime(`2026-11-22T${time}Z`);
+    const options = { idempotencyKey: key, headers: { 'X-Request-Id': id } };
+    await catchError(shop.payments.chargeMobileMoney({ ...charge, amount }, options));
+  };
+  await fail('order-16/1', '01:40:51', '80.00', 'pcc-b7e1d0a4');
+  await fail('order-17/1', '02:12:09', '25.50', 'pcc-1f0c2b77');
+  await fail('order-23/2', '04:55:30', '1200.00', 'pcc-0d93aa15');
+  const note = { by: 'ama@shop.example', reason: 'the service has no such charge: ticket 4711' };
+  await shop.journal.resolve('order-16/1', 'not_charged', note);
+  vi.setSystemTime('2026-11-22T05:20:00Z');
+  return shop;
+}
+
+const withoutDigest = (text: string) => text.replace(/\b[\da-f]{64}\b/g, '(digest)');
+
+/** Splits a command of the page, which can have quotes and go on in the next line. */
+function splitWords(command: string): string[] {
+  const words = command.replaceAll('\\\n', ' ').match(/"[^"]*"|\S+/g) ?? [];
+  return words.map((word) => word.replaceAll('"', ''));
+}
+
+test('shows what the command really prints', async () => {
+  const shop = await startNight();
+  const sessions = blocks.filter(({ text }) => text.startsWith('$ payment-journal '));
+  expect(sessions.length).toBeGreaterThan(3);
+  for (const { text } of sessions) {
+    const [, command = '', printed = ''] =
+      /^\$ payment-journal ((?:[^\n]*\\\n)*[^\n]*)\n(.*)$/s.exec(text) ?? [];
+    const asks = command.includes('--not-charged');
+    const typed = /\): (\S+)$/m.exec(printed)?.[1] ?? null;
+    const { out, err } = await runCommand(splitWords(command), {
+      ...shop,
+      isTTY: asks,
+      typed,
+      env: { NO_COLOR: '1' },
+    });
+    const shown = asks ? `${err}${typed}\n${out}` : err + out;
+    expect(withoutDigest(shown)).toBe(withoutDigest(printed));
+  }
+});
+
+test('lists every exit code and field', async () => {
+  const shop = await startNight();
+  const { out } = await runCommand(['show', 'order-16/1', '--json'], shop);
+  for (const field of [...Object.keys(JSON.parse(out)), 'reference', 'error', 'followUp'])
+    expect(page).toContain(`\`${field}\``);
+  for (const code of [0, 3, 1]) expect(page).toMatch(new RegExp(`^\\| ${code} \\|`, 'm'));
+});
+
+describe('the script for cron', () => {
+  const script = blocks.find(({ text }) => text.startsWith('#!/bin/sh'))?.text ?? '';
+
+  /** Runs the script with programs that write down what they get. */
+  function runScript(text: string, code: number) {
+    const folder = mkdtempSync(join(tmpdir(), 'cron-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const writeProgram = (name: string, lines: string) => {
+      writeFileSync(join(folder, name), `#!/bin/sh\n${lines}\n`);
+      chmodSync(join(folder, name), 0o755);
+    };
+    writeProgram('npx', `echo "$@"; echo "from the environment: $PAYMENTS_API_KEY" >&2; exit ${code}`);
+    for (const name of ['mail', 'curl'])
+      writeProgram(name, `{ printf '%s\\n' "$@"; cat; } > ${folder}/${name}.log`);
+    writeFileSync(join(folder, 'payments.env'), 'PAYMENTS_API_KEY=loaded\n');
+    const local = text
+      .replaceAll('/etc/shop/payments.env', join(folder, 'payments.env'))
+      .replaceAll('/opt/shop', folder);
+    writeProgram('alert.sh', local);
+    const env = { PATH: `${folder}:/usr/bin:/bin` };
+    const { status, stdout, stderr } = spawnSync('/bin/sh', [join(folder, 'alert.sh')], {
+      env,
+      encoding: 'utf8',
+      input: '',
+    });
+    const read = (name: string) =>
+      existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : undefined;
+    return { status, output: stdout + stderr, mail: read('mail.log'), curl: read('curl.log') };
+  }
+
+  test('says nothing if no key is unresolved', () => {
+    expect(runScript(script, 0)).toEqual({ status: 0, output: '', mail: undefined, curl: undefined });
+  });
+
+  test.each([
+    [3, 'Unresolved payments'],
+    [1, 'payment-journal failed'],
+    [127, 'payment-journal failed'],
+  ])('mails what was printed if the exit code is %i', (code, subject) => {
+    const { output, mail } = runScript(script, code);
+    expect(output).toBe('');
+    expect(mail).toContain(subject);
+    expect(mail).toContain('payment-journal list');
+    expect(mail).toContain('from the environment: loaded');
+  });
+
+  test('posts it with the line for curl instead', () => {
+    const line = blocks.find(({ text }) => text.startsWith('curl '))?.text.trimEnd() ?? '';
+    const posting = script.replace(/^.*\| mail .*$/m, () => line);
+    expect(posting).not.toBe(script);
+    const { curl, mail } = runScript(posting, 3);
+    expect(mail).toBeUndefined();
+    expect(curl).toContain('Unresolved payments');
+    expect(curl).toContain('payment-journal list');
+  });
+});

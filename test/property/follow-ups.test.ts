@@ -1,0 +1,52 @@
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { fakeClocks, pass, turns } from '../helpers/fake-timers.ts';
+import { finish } from '../helpers/follow-ups.ts';
+import { type FollowUpCommand, followUpCommands, healthyProcess } from './follow-up-interleavings.ts';
+import { simulateFollowUps } from './simulated-follow-ups.ts';
+
+type Simulation = ReturnType<typeof simulateFollowUps>;
+
+async function execute(simulation: Simulation, command: FollowUpCommand): Promise<void> {
+  const { chargeOnce, startProcess, notify, resolve, processes } = simulation;
+  if (command.does === 'charge') await finish(chargeOnce(command));
+  if (command.does === 'start') startProcess(command);
+  if (command.does === 'notify') await finish(notify(command.index));
+  if (command.does === 'resolve') await finish(resolve(command.index));
+  if (command.does === 'kill') processes[command.index % Math.max(1, processes.length)]?.kill();
+  if (command.does === 'pass') await pass(command.time, 500);
+  await turns(3);
+}
+
+test('forgets no payment, and repeats nothing without a cause (property)', async () => {
+  fakeClocks();
+  const tally = { payments: 0, finals: 0, attentions: 0, gets: 0, kills: 0, faults: 0, throws: 0 };
+  await fc.assert(
+    fc.asyncProperty(followUpCommands, async (commands) => {
+      const simulation = simulateFollowUps();
+      for (const command of commands) await execute(simulation, command);
+      const { startProcess, endAll, judge, payments, finals, attentions, gets, disturbances } = simulation;
+      startProcess(healthyProcess);
+      // The lease of what was killed, the longest plan of a charge, the deadline and the first slow pauses.
+      await pass(360_000, 1_000);
+      await finish(endAll());
+      expect(judge()).toEqual([]);
+      await pass(60_000, 1_000);
+      expect(vi.getTimerCount()).toBe(0);
+      tally.payments += payments.length;
+      tally.finals += finals.length;
+      tally.attentions += attentions.length;
+      tally.gets += gets.length;
+      tally.kills += disturbances.kills;
+      tally.faults += disturbances.faults;
+      tally.throws += disturbances.throws;
+    }),
+    { numRuns: 100 },
+  );
+  expect(tally.payments).toBeGreaterThan(200);
+  expect(tally.finals).toBeGreaterThan(100);
+  expect(tally.attentions).toBeGreaterThan(50);
+  expect(tally.kills).toBeGreaterThan(30);
+  expect(tally.faults).toBeGreaterThan(20);
+  expect(tally.throws).toBeGreaterThan(20);
+}, 300_000);
