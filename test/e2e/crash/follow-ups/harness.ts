@@ -228,13 +228,7 @@ async function hasEnded(journal: Journal, verify: VerifyService): Promise<boolea
   );
   for await (const { state, reference = '', followUp } of journal.list()) {
     if (state === 'not_sent' || state === 'rejected' || followUp?.ended) continue;
-    if (
-      !followUp ||
-      followUp.final ||
-      followUp.reported.length === 0 ||
-      final.has(reference)
-    )
-      return false;
+    if (!followUp || followUp.final || followUp.reported.length === 0 || final.has(reference)) return false;
   }
   return true;
 }
