@@ -25,7 +25,7 @@ test('shows every fact of an entry, and its history', async () => {
     'Error        server_error, HTTP status 503\n',
     'Follow-up    7 checks\n',
     '2 of the latest at slow pauses\n',
-    'a notification asked for a check at 2026-11-22T',
+    'notifications since then: 2',
     'leaseExpired: true\n',
     'reported: overdue, gone\n',
     'final status success, paid at 2026-11-22T05:13:00+00:00\n',
