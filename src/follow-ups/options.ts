@@ -22,11 +22,7 @@ export interface FollowUpsOptions {
    * A call after the first is made from the record: `customer_email` is `null` then.
    *
    * @example
-   * ```ts
-   * async onFinal({ key, transaction }) {
-   *   await orders.settle(key, transaction.status === 'success' ? 'paid' : 'not paid');
-   * }
-   * ```
+   * onFinal: ({ key, transaction }) => orders.settle(key, transaction.status === 'success' ? 'paid' : 'not paid')
    */
   onFinal: (payment: FinalPayment) => unknown;
   /**

@@ -5,8 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DatabaseServer, findFreePort } from './databases.ts';
 
-/** Whether Debian's pgbouncer is on the PATH. Without it, the tests that need it are skipped with a notice. */
+/** Whether Debian's pgbouncer is on the PATH. Without it, the tests that need it are skipped. */
 export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;
+
+if (!hasPgBouncer) {
+  console.warn('The tests with PgBouncer are skipped: none on the PATH (Debian: apt-get install pgbouncer).');
+}
 
 /**
  * Starts PgBouncer in transaction mode, in front of a database of `startPostgres`. Each transaction can run on another

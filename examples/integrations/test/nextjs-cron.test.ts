@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startSandbox } from 'payment-collection-client/sandbox';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { isChromiumMissing, launchBrowser, openPage } from '../../../test/e2e/browser/chromium.ts';
 import {
   describeFollowUps,
   type FollowUpProcesses,
@@ -111,21 +112,25 @@ describeFollowUps({
   start: (env) => NextProcess.start(env),
 });
 
-describe('The routes of the Next.js example', () => {
-  async function open() {
-    const sandbox = await startSandbox();
-    onTestFinished(() => sandbox.close());
-    const database = await startPostgres();
-    onTestFinished(() => database.stop());
-    const shop = await NextProcess.start({
-      DATABASE_URL: database.url,
-      PAYMENTS_BASE_URL: sandbox.baseUrl,
-      PAYMENTS_API_KEY: sandbox.liveKey,
-    });
-    onTestFinished(() => shop.stop());
-    return { sandbox, shop };
-  }
+/** The first check comes after the requests of a test, and soon enough for a browser to see it. */
+const CHECKS = { initialDelay: 3_000, minDelay: 1_000, maxDelay: 1_000, timeout: 600_000 };
 
+async function open() {
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  const database = await startPostgres();
+  onTestFinished(() => database.stop());
+  const shop = await NextProcess.start({
+    DATABASE_URL: database.url,
+    PAYMENTS_BASE_URL: sandbox.baseUrl,
+    PAYMENTS_API_KEY: sandbox.liveKey,
+    CHECK_SCHEDULE: JSON.stringify({ beforeDeadline: CHECKS }),
+  });
+  onTestFinished(() => shop.stop());
+  return { sandbox, shop };
+}
+
+describe('The routes of the Next.js example', () => {
   it('sweep only with the secret, and show the state without a request to the service', async () => {
     const { sandbox, shop } = await open();
     const id = await shop.place();
@@ -149,6 +154,26 @@ describe('The routes of the Next.js example', () => {
     expect(refused.text).toContain('Nothing was charged');
     expect((await shop.pay(id)).status).toBe(303);
     expect(sandbox.charges).toHaveLength(1);
+  });
+});
+
+describe.skipIf(isChromiumMissing)('The pages of the Next.js example in Chromium', () => {
+  it('shows the customer that the order is paid once cron has found it', async () => {
+    const { sandbox, shop } = await open();
+    const browser = await launchBrowser();
+    onTestFinished(() => browser.close());
+    const { page } = await openPage(browser);
+    await page.goto(shop.url);
+    await page.getByLabel('Email').fill('ama@example.com');
+    await page.getByLabel('Mobile Money number').fill('0244123456');
+    await page.getByLabel('Network').selectOption('telecel');
+    await page.getByRole('button', { name: 'Pay' }).click();
+    await page.getByText('Approve the payment on your phone').waitFor();
+    sandbox.approve(sandbox.charges[0]?.reference ?? '');
+    let found = 0;
+    while (found === 0) found = Object(await (await shop.callCron()).json()).final;
+    await page.getByText('Your order is paid').waitFor();
+    expect(sandbox.charges).toMatchObject([{ amount: '25.50', network: 'telecel' }]);
   });
 });
 

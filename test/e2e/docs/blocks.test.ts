@@ -27,7 +27,7 @@ const titleOf = ({ page, heading }: Block) => `${page}, ${heading}`;
 const storiesOf = (block: Block) => stories[titleOf(block)] ?? [nothingHappens];
 
 const STEPS = /\b(?:fulfil|release|holdForReview|showPaymentFailed|retryLater|checkLater)(?=\()/g;
-const WAITS = /\b(?:waitForFinalStatus|watch|reconcile)\(/;
+const WAITS = /\b(?:waitForFinalStatus|watch|reconcile|followUps\.run)\(/;
 const BRINGS_ITS_OWN_SERVICE = /\b(?:setupServer|startSandbox)\(/;
 
 test('runs every block', () => {
@@ -103,7 +103,7 @@ async function play(block: Block, story: Story): Promise<{ scene: Scene; printed
   else onTestFinished(() => server.close());
   const pool = /\bpool\b/.test(block.code) ? await openPool() : undefined;
   const printed = await runToEnd(runBlock(block, { ...scene.names, pool }));
-  story.afterwards?.(scene);
+  await story.afterwards?.(scene);
   return { scene, printed };
 }
 

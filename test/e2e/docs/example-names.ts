@@ -1,4 +1,5 @@
 import type * as client from 'payment-collection-client';
+import type * as followUps from 'payment-collection-client/follow-ups';
 import type * as journal from 'payment-collection-client/journal';
 import type * as postgres from 'payment-collection-client/journal/postgres';
 import type * as sandbox from 'payment-collection-client/sandbox';
@@ -7,6 +8,7 @@ import type * as testing from 'payment-collection-client/testing';
 import type { Dispatcher, fetch } from 'undici';
 
 type Exported = typeof client &
+  typeof followUps &
   typeof journal &
   typeof postgres &
   typeof sandbox &
@@ -22,6 +24,8 @@ interface Order {
 export interface Names extends Exported {
   payments: client.PaymentsClient;
   journal: journal.Journal;
+  followUps: followUps.FollowUps;
+  orders: { settle(key: string, status: string): Promise<void> };
   mock: testing.MockPayments;
   input: client.ChargeMobileMoneyInput;
   charge: client.ChargeMobileMoneyInput;
@@ -51,6 +55,7 @@ export interface Names extends Exported {
   storeOf(database: object): journal.JournalStore;
   myStore(): journal.JournalStore;
   connect(): { end(): Promise<void> };
+  openJournal: Parameters<typeof testing.journalConformance>[0];
   storeOn(connection: object): journal.JournalStore;
   setupServer(...handlers: object[]): object;
   test(name: string, run: () => Promise<void>): void;
@@ -59,7 +64,8 @@ export interface Names extends Exported {
     client.CreateOptions &
     client.VerifyOptions &
     client.WaitOptions &
-    journal.JournalOptions;
+    journal.JournalOptions &
+    Partial<followUps.FollowUpsOptions>;
   /** For an example that is a value. */
   value: client.Expectation | testing.Faults['verify'];
 }
@@ -67,6 +73,8 @@ export interface Names extends Exported {
 export const freeNames = [
   'payments',
   'journal',
+  'followUps',
+  'orders',
   'mock',
   'input',
   'charge',
@@ -89,6 +97,7 @@ export const freeNames = [
   'storeOf',
   'myStore',
   'connect',
+  'openJournal',
   'storeOn',
   'setupServer',
   'test',

@@ -1,4 +1,5 @@
 import * as client from 'payment-collection-client';
+import * as followUps from 'payment-collection-client/follow-ups';
 import * as journal from 'payment-collection-client/journal';
 import * as postgres from 'payment-collection-client/journal/postgres';
 import * as sandbox from 'payment-collection-client/sandbox';
@@ -9,7 +10,7 @@ import { assuming, faultsOf } from './compile.ts';
 import { freeNames } from './example-names.ts';
 import { examples } from './examples.ts';
 
-const exported = [client, journal, postgres, schedule, sandbox, testing].flatMap(Object.keys);
+const exported = [client, followUps, journal, postgres, schedule, sandbox, testing].flatMap(Object.keys);
 const faults = faultsOf(examples, assuming('./example-names.ts', [...exported, ...freeNames]));
 
 test('finds the examples of the source', () => {

@@ -3,15 +3,17 @@ import type { Block } from './blocks.ts';
 import { root } from './pages.ts';
 
 const EXAMPLE = /@example\b(?<text>.*?)(?=\n\s*\*\s*@|\s*\*\/)/gs;
+const SQL = /^```sql\n/m;
 const FENCED = /^```ts\n(?<code>.*)\n```$/s;
 
-/** Every `@example` in the source: a block, a line of code, an option with a value, or a value. */
+/** Every `@example` of TypeScript in the source: a block, a line of code, an option with a value, or a value. */
 export const examples: Block[] = globSync('src/**/*.ts', { cwd: root })
   .sort()
   .flatMap((page) => {
     const text = readFileSync(root + page, 'utf8');
-    return [...text.matchAll(EXAMPLE)].map(({ index, groups }) => {
+    return [...text.matchAll(EXAMPLE)].flatMap(({ index, groups }) => {
       const shown = (groups?.text ?? '').replace(/^\s*\* ?/gm, '').trim();
+      if (SQL.test(shown)) return [];
       const line = text.slice(0, index).split('\n').length;
       return { page, heading: `line ${line}`, line, code: toStatement(shown), notRun: null };
     });

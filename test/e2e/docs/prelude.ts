@@ -1,4 +1,6 @@
 import { type ChargeMobileMoneyInput, PaymentsClient } from 'payment-collection-client';
+import { createFollowUps, type FollowUps } from 'payment-collection-client/follow-ups';
+import { memoryJournal } from 'payment-collection-client/journal';
 import type { MockPayments } from 'payment-collection-client/testing';
 import type { Pool } from 'pg';
 
@@ -27,6 +29,7 @@ export interface Names {
   charge: ChargeMobileMoneyInput;
   reference: string;
   payments: PaymentsClient;
+  followUps: FollowUps;
   secrets: { get(name: string): Promise<string> };
   pool: Pool;
   express: { json(): Handler };
@@ -46,6 +49,7 @@ export const assumedNames = [
   'charge',
   'reference',
   'payments',
+  'followUps',
   'secrets',
   'pool',
   'express',
@@ -82,12 +86,20 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
   const price = { amount: '25.50', currency: 'GHS' };
   const payments = new PaymentsClient();
   const { reference } = await payments.initialize({ ...price, customer_email: customer.customer_email });
+  const journal = memoryJournal();
+  const followUps = createFollowUps({
+    payments: new PaymentsClient({ journal }),
+    journal,
+    onFinal() {},
+    onAttention() {},
+  });
   const names = {
     order: { id: '17', ...price, reference, chargedAt: Date.now() - 60_000 },
     customer,
     charge: { ...price, ...customer },
     reference,
     payments,
+    followUps,
     secrets: { get: async () => mock.apiKey },
     express: { json: (): Handler => (_request, _response, next) => next() },
     app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },

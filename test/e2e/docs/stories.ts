@@ -7,7 +7,7 @@ export interface Story {
   readonly where: string;
   arrange?(scene: Scene): void;
   /** What happens once the block has run. */
-  afterwards?(scene: Scene): void;
+  afterwards?(scene: Scene): void | Promise<void>;
   /** The exact actions that the shop must have taken. */
   readonly actions?: readonly string[];
   /** What must have been printed: matched as `toEqual` does. */
@@ -58,6 +58,28 @@ const silent: Story = {
   actions: ['checkLater order-17 TXN-000001'],
 };
 
+/** The same story of a process that runs until it is asked to end: it is, after the shop's first step. */
+function endsAfterStep({ arrange, ...story }: Story): Story {
+  return {
+    ...story,
+    arrange(scene) {
+      arrange?.(scene);
+      const { names } = scene;
+      const own = new Set(process.listeners('SIGTERM'));
+      const end = () => {
+        for (const listener of process.listeners('SIGTERM')) if (!own.has(listener)) listener('SIGTERM');
+      };
+      const endAfter =
+        <Args extends unknown[]>(step: (...args: Args) => Promise<void>) =>
+        (...args: Args) =>
+          step(...args).then(end);
+      names.fulfil = endAfter(names.fulfil);
+      names.release = endAfter(names.release);
+      names.holdForReview = endAfter(names.holdForReview);
+    },
+  };
+}
+
 /** By page and heading. Every step of the shop that a block shows has to be taken in one of its stories. */
 export const stories: Record<string, readonly Story[]> = {
   'README.md, Charge a customer': [
@@ -77,6 +99,46 @@ export const stories: Record<string, readonly Story[]> = {
   'README.md, Handle errors': [accepted, refusal, inDoubt],
   'README.md, Wait for the final status': [approved, declined, silent],
   'README.md, Charge at most once': [accepted],
+  'docs/follow-ups.md, Sweep from cron': [{ ...accepted, printed: ['0 0 0'] }],
+  'docs/follow-ups.md, Run in a process': [
+    endsAfterStep({
+      where: 'the customer approves',
+      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
+      actions: ['fulfil order-17'],
+      charges: 1,
+    }),
+    endsAfterStep({
+      where: 'the customer declines',
+      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
+      actions: ['release order-17'],
+      charges: 1,
+    }),
+    endsAfterStep({
+      ...inDoubt,
+      actions: ['holdForReview order-17 Error'],
+      printed: ["'unknown'"],
+    }),
+  ],
+  'docs/follow-ups.md, Take the webhook': [
+    {
+      where: 'a webhook comes in',
+      arrange: ({ names }) => void vi.spyOn(names.followUps, 'notify'),
+      async afterwards({ names, post, actions }) {
+        post('/webhooks/payments', { data: { reference: names.reference } });
+        expect(names.followUps.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
+        await vi.waitFor(() => expect(actions).toHaveLength(1));
+      },
+      actions: ['respond 204'],
+    },
+    {
+      where: 'a webhook comes in that says nothing',
+      async afterwards({ post, actions }) {
+        post('/webhooks/payments', {});
+        await vi.waitFor(() => expect(actions).toHaveLength(1));
+      },
+      actions: ['respond 204'],
+    },
+  ],
   'docs/order-workflows.md, Charge at most once': [{ ...accepted, where: 'the key is used twice' }],
   'docs/order-workflows.md, Resolve an unknown key': [
     {
