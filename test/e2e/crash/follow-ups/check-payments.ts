@@ -102,6 +102,14 @@ function groupByKey(events: readonly LoggedEvent[]): Map<string, LoggedEvent[]> 
 }
 
 function checkEntry(entry: JournalEntry, payment: PaymentEvidence, counts: FollowUpCounts): string[] {
+  const ownEvents = payment.ownEvents.filter(({ at }) => at >= entry.createdAt);
+  // The process of an earlier charge was reported as gone, woke up, and recorded that there is no charge.
+  if (listCalls(payment.ownEvents, 'onAttention').some(({ at }) => at < entry.createdAt)) counts.woken++;
+  return checkCharge(entry, { ...payment, ownEvents }, counts);
+}
+
+/** Checks what happened since the latest charge under the key. */
+function checkCharge(entry: JournalEntry, payment: PaymentEvidence, counts: FollowUpCounts): string[] {
   const { ownEvents, ownGets } = payment;
   const found = [
     ...checkHandlerCalls(payment, 'onFinal', 'end', counts),
