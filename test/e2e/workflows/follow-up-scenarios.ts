@@ -228,7 +228,7 @@ export function describeFollowUps(example: FollowUpExample): void {
       expect(countVerifies()).toBe(1);
     });
 
-    test('ships once after a kill of a sweep before it recorded that onFinal succeeded', async () => {
+    test('ships once after a kill of a sweep before onFinal is recorded', async () => {
       await open();
       const id = await placeAndPay();
       sandbox.approve(referenceOf());
