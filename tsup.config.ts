@@ -20,8 +20,10 @@ const others = {
   },
 };
 const commands = {
-  'payment-journal': 'src/journal-cli/cli.ts',
-  'payment-sandbox': 'src/sandbox/cli.ts',
+  entry: {
+    'payment-journal': 'src/journal-cli/cli.ts',
+    'payment-sandbox': 'src/sandbox/cli.ts',
+  },
 };
 const all = { ...others.entry, ...schedule.entry, ...sandbox.entry };
 
@@ -66,7 +68,7 @@ export default defineConfig([
   // Splitting keeps one copy of each error class across `.` and `./testing`.
   {
     ...shared,
-    entry: { ...others.entry, ...schedule.entry, ...commands },
+    entry: { ...others.entry, ...schedule.entry, ...commands.entry },
     format: 'esm',
     splitting: true,
     esbuildPlugins: [beside(/^\.\/index\.ts$/, './sandbox.cjs')],

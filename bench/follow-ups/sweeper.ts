@@ -44,8 +44,8 @@ export interface StepTimes {
   countDue: number;
 }
 
-/** How many full collections there are in one sweep. */
-const COLLECTIONS = 10;
+/** There is a full collection after so many checks, or ten in a small sweep. */
+const CHECKS_PER_COLLECTION = 1_000;
 const SAMPLE_INTERVAL = 10;
 
 serveParent({
@@ -59,11 +59,12 @@ serveParent({
   async measureMemory(value): Promise<SweepMemory> {
     const { expected } = Object(value);
     await using store = await openStore(readStore(value));
+    const interval = Math.min(CHECKS_PER_COLLECTION, Math.ceil(expected / 10));
     let checks = 0;
     let heap = 0;
     const { followUps } = createSweeper(store, () => {
       checks += 1;
-      if (checks % Math.ceil(expected / COLLECTIONS) === 0) heap = Math.max(heap, readHeap());
+      if (checks % interval === 0) heap = Math.max(heap, readHeap());
     });
     await sleep(200);
     const before = { heap: readHeap(), rss: process.memoryUsage.rss() };

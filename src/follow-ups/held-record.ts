@@ -1,8 +1,7 @@
 import { JournalError } from '../errors.ts';
 import type { FollowUpRecord, FollowUpRecords } from '../journal/journal.ts';
-import type { FollowUp, JournalRecord } from '../journal/record.ts';
+import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from '../journal/record.ts';
 import { DeadlineExceeded, elapsedSince, readClocks, sleep, withTimeout } from '../timing.ts';
-import { NO_FOLLOW_UP } from './plan.ts';
 
 /** How long a step of the journal is waited for, in milliseconds. */
 const JOURNAL_TIMEOUT = 15_000;

@@ -24,7 +24,8 @@ export interface FollowUps {
    * Checks every payment that is due, and calls the handlers: from cron, a job, or a serverless function. Any number can run
    * at the same time: each payment is checked by one of them.
    *
-   * @throws {AuthenticationError} if the service refuses the API key, or {PermissionError}: the payments stay due.
+   * @throws {AuthenticationError} if the service refuses the API key. The payments stay due.
+   * @throws {PermissionError} if the service allows no check. The payments stay due.
    * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
    * @throws {JournalError} if the journal failed. What was not recorded is done again.
    * @throws {ClosedError} if the client is closed.
@@ -53,7 +54,8 @@ export interface FollowUps {
   run(options?: RunOptions): Promise<void>;
   /**
    * Makes a payment due now: a webhook arrived, in whichever process. The notification is never believed, so anyone can send
-   * one. It causes at most one extra check per second. It wakes `run` and the waits of this process. It never rejects.
+   * one. It causes at most one extra check per second and reference. It wakes `run` and the waits of this process. It never
+   * rejects: an error of the journal is an event `follow_up` with the result `failed`.
    */
   notify(reference: string): Promise<void>;
 }

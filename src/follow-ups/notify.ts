@@ -1,8 +1,8 @@
 import { referenceSchema } from '../api/input.ts';
 import type { FollowUpRecord } from '../journal/journal.ts';
+import { NO_FOLLOW_UP } from '../journal/record.ts';
 import { withJournalTimeout } from './held-record.ts';
 import type { FollowUpContext } from './options.ts';
-import { NO_FOLLOW_UP } from './plan.ts';
 import { describeError, NOTIFY_INTERVAL } from './step.ts';
 
 /**

@@ -3,7 +3,7 @@
 import type { Transaction } from '../api/transaction.ts';
 import { APIError, NotFoundError, PaymentsError, TransactionMismatchError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
-import type { FollowUp, JournalRecord } from '../journal/record.ts';
+import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from '../journal/record.ts';
 import type { PollingRules } from '../options.ts';
 import type { CheckedTransaction } from '../polling/follow-up-access.ts';
 import { isFinal, nextDelay } from '../schedule.ts';
@@ -35,9 +35,6 @@ export const OVERDUE_PERIOD = 7 * 24 * 60 * 60 * 1000;
 
 /** A replica of the service can lag behind: a 404 needs a person once it has lasted this long, in milliseconds. */
 const NOT_FOUND_GRACE = 10_000;
-
-/** The follow-up before its first step. */
-export const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
 
 /** Decides what follows a check of a completed record. */
 export function planAfterCheck(record: JournalRecord, end: CheckEnd, input: PlanInput): CheckPlan {

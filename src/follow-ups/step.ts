@@ -26,7 +26,7 @@ export interface StepContext extends FollowUpContext {
   readonly onChecked: () => void;
 }
 
-export interface Tally {
+interface Tally {
   checked: number;
   /** Of them, how many got a transaction. */
   read: number;

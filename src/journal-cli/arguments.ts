@@ -3,7 +3,7 @@ import type { JournalState } from '../journal/journal.ts';
 import { findNearestName } from '../unknown-option.ts';
 import { CommandError } from './command-error.ts';
 
-export const COMMANDS = ['list', 'show', 'resolve', 'count'] as const;
+const COMMANDS = ['list', 'show', 'resolve', 'count'] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 /** In the order in which they are shown. */

@@ -1,6 +1,6 @@
 import type { Journal, JournalState } from '../journal/journal.ts';
 import { type CountCommand, STATES } from './arguments.ts';
-import { limitTime } from './limit-time.ts';
+import { limitJournal } from './limit-time.ts';
 import { NO_KEYS } from './list.ts';
 import { padTo, toJsonLine } from './printable-text.ts';
 import type { Screen } from './screen.ts';
@@ -11,8 +11,8 @@ const COUNT_TIMEOUT = 5 * 60_000;
 /** Counts the keys in each state. Returns whether one of them is unresolved. */
 export async function countKeys(journal: Journal, { json }: CountCommand, screen: Screen): Promise<boolean> {
   // Any read shows soon whether the database is up.
-  await limitTime('The journal', () => journal.read('payment-journal'));
-  const counts = await limitTime('The journal', () => journal.count(), { timeout: COUNT_TIMEOUT });
+  await limitJournal(() => journal.read('payment-journal'));
+  const counts = await limitJournal(() => journal.count(), COUNT_TIMEOUT);
   const { unknown } = counts;
   if (json) {
     await screen.print(toJsonLine(Object.fromEntries(STATES.map((state) => [state, counts[state]]))));

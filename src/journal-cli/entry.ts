@@ -62,24 +62,13 @@ function describeError({ state, error }: JournalEntry, show: Screen['show']): st
 
 function describeFollowUp({ followUp }: JournalEntry, show: Screen['show']): string[] {
   if (!followUp) return [];
-  const {
-    checks,
-    checkedAt,
-    slowChecks,
-    notFoundSince,
-    notifiedAt,
-    reported,
-    final,
-    failures,
-    ended,
-    ...others
-  } = followUp;
+  const { checks, checkedAt, slowChecks, notFoundSince, reported, final, failures, ended, ...others } =
+    followUp;
   const facts = [
     `${checks} ${checks === 1 ? 'check' : 'checks'}`,
     checkedAt === undefined ? '' : `last check ${formatMoment(checkedAt)}`,
     slowChecks === undefined ? '' : `${slowChecks} of the latest at slow pauses`,
     notFoundSince === undefined ? '' : `not found since ${formatMoment(notFoundSince)}`,
-    notifiedAt === undefined ? '' : `a notification asked for a check at ${formatTime(notifiedAt)}`,
     reported.length === 0 ? '' : `reported: ${reported.join(', ')}`,
     final ? `final status ${final.status}${final.paid_at === null ? '' : `, paid at ${final.paid_at}`}` : '',
     failures === undefined ? '' : `${failures} failed calls of onFinal or onAttention in a row`,

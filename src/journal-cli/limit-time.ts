@@ -17,3 +17,8 @@ export async function limitTime<T>(
     throw new CommandError(`${subject} did not respond within ${timeout / 1000} s.`, advice);
   }
 }
+
+/** Runs one step of the journal. @throws {CommandError} if its database hangs. */
+export function limitJournal<T>(work: () => Promise<T>, timeout = STEP_TIMEOUT): Promise<T> {
+  return limitTime('The journal', work, { timeout, advice: 'Check that its database is up.' });
+}

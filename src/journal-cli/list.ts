@@ -1,6 +1,6 @@
 import type { Journal, JournalEntry, JournalState } from '../journal/journal.ts';
 import type { ListCommand } from './arguments.ts';
-import { limitTime } from './limit-time.ts';
+import { limitJournal } from './limit-time.ts';
 import { toJsonLine } from './printable-text.ts';
 import type { Screen } from './screen.ts';
 import { type Column, Table } from './table.ts';
@@ -54,7 +54,7 @@ async function* readInTime(
   const entries = journal.list({ state: state === 'all' ? undefined : state, limit });
   try {
     for (;;) {
-      const next = await limitTime('The journal', () => entries.next());
+      const next = await limitJournal(() => entries.next());
       if (next.done) return;
       yield next.value;
     }

@@ -50,7 +50,7 @@ function describeUnresolved(entry: JournalEntry, options: CommonOptions, screen:
     ...formatCommand(entry, found, options, screen),
     ...step(
       4,
-      `If it certainly does not exist, free the key. The next call under the key can then ${isCharge ? 'charge' : 'start a payment'}:`,
+      `If it does not exist, search again an hour later. Only then free the key. The next call under it can ${isCharge ? 'charge' : 'start a payment'}:`,
     ),
     ...formatCommand(entry, ['--not-charged'], options, screen),
   ];

@@ -16,7 +16,7 @@ export interface Terminal {
 type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Changes how a text looks, where colours are shown. */
-export type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>>;
+type Style = Readonly<Record<'bold' | 'dim' | 'red' | 'green' | 'yellow', (text: string) => string>>;
 
 /** Where the command prints. All recorded text goes through {@link Screen.show}. */
 export interface Screen {

@@ -2,7 +2,7 @@ import type { Journal, JournalEntry } from '../journal/journal.ts';
 import type { ShowCommand } from './arguments.ts';
 import { CommandError } from './command-error.ts';
 import { formatEntry } from './entry.ts';
-import { limitTime } from './limit-time.ts';
+import { limitJournal } from './limit-time.ts';
 import { toJsonLine } from './printable-text.ts';
 import type { Screen } from './screen.ts';
 
@@ -15,7 +15,7 @@ export async function showKey(journal: Journal, command: ShowCommand, screen: Sc
 
 /** @throws {CommandError} if the journal has no record of the key. */
 export async function readEntry(journal: Journal, key: string): Promise<JournalEntry> {
-  const entry = await limitTime('The journal', () => journal.read(key));
+  const entry = await limitJournal(() => journal.read(key));
   if (entry) return entry;
   throw new CommandError(
     `The journal has no record of the key "${key}".`,

@@ -14,14 +14,9 @@ export function formatAge(time: number, now: number): string {
   return `${Math.floor(seconds / length)} ${unit} ago`;
 }
 
-/** Returns a time in ISO 8601, in the local zone, with its offset: `2026-11-22T06:12:09+01:00`. */
+/** Returns a time in ISO 8601, in UTC, as the service gives times: `2026-11-22T05:12:09Z`. */
 export function formatTime(time: number): string {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return 'no valid time';
-  const offset = -date.getTimezoneOffset();
-  const local = new Date(time + offset * 60_000);
-  if (Number.isNaN(local.getTime())) return 'no valid time';
-  const pad = (value: number) => String(Math.floor(value)).padStart(2, '0');
-  const zone = `${offset < 0 ? '-' : '+'}${pad(Math.abs(offset) / 60)}:${pad(Math.abs(offset) % 60)}`;
-  return local.toISOString().replace(/\.\d+Z$/, zone);
+  return date.toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -25,7 +25,7 @@ export interface JournalOptions {
   /**
    * How long a record is kept once its outcome is known, in milliseconds. A dropped key counts as new: keep it for longer
    * than any order of yours might be retried. A record whose outcome is unknown, and one that a person resolved, is kept
-   * for ever. Each step of a follow-up counts as a write: the record is kept for this long after it.
+   * for ever. A record is kept for as long as its follow-up lasts, and for this long after the last step of it.
    *
    * A record is never dropped early because a clock is wrong. In memory a clock that cannot be set is used. SQLite,
    * PostgreSQL and Redis count the time from write to write, at most a day at once, take away what the clock went back,

@@ -1,17 +1,14 @@
 import type { FollowUpRecord, FollowUpRecords } from './journal.ts';
 import { listPage, missingMethodError, toEntry } from './list.ts';
 import {
-  type FollowUp,
   type JournalRecord,
+  NO_FOLLOW_UP,
   newVersion,
   ownerOf,
   referenceOf,
   toStoreError,
 } from './record.ts';
 import { type KeyedRecord, parseListed, type Records, retryCas } from './records.ts';
-
-/** The follow-up before its first step. */
-export const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
 
 /** How many keys of one transaction are looked at: more than one is wrong already. */
 const MAX_KEYS_OF_REFERENCE = 10;

@@ -99,6 +99,9 @@ export type JournalRecord = z.output<typeof journalRecordSchema>;
 /** How far the follow-up of a payment is. @useDeclaredType */
 export type FollowUp = z.output<typeof followUpSchema>;
 
+/** The follow-up before its first step. */
+export const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
+
 /** What is about to be sent. */
 export interface ChargeIntent
   extends Pick<JournalRecord, 'operation' | 'service' | 'fingerprint' | 'amount' | 'currency'> {

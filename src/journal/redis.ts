@@ -67,11 +67,13 @@ export interface RedisJournalOptions extends JournalOptions {
  * fail instead, with nothing sent, set `maxRetriesPerRequest` of `ioredis`, or `disableOfflineQueue` of `redis`. Give the
  * journal a connection of its own, not one on which you use `WATCH` and `MULTI`.
  *
+ * The index of all records is one sorted set, whose name ends in `index`. If Redis loses it, the next `list` builds it again.
+ *
  * **Upgrade**: records of a version of this package without `list` are read as they are. The first `list`, `count` or sweep
- * searches the keys of Redis for them, and adds them to the index. To miss no key in `list`, end the processes of that
- * version before. If some are still running, or are started again, what they record is found by a later search: a
- * minute after the first one, then after twice as long, up to a day. Each call takes part in it for a tenth of a second at
- * most. Charges do not need the index: all versions protect them alike.
+ * searches the keys of Redis for them, and adds them to the index. End all processes of that version before it: they do not
+ * write the index. What they record afterwards is found by a later search: a minute after the first one, then after
+ * twice as long each time, up to a day. Each call spends a tenth of a second at most on a later search. Charges do not need
+ * the index: all versions protect them alike.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *

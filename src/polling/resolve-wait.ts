@@ -32,7 +32,7 @@ export interface ResolvedWait {
  * What ends a wait: a final status, the first transaction whatever its status, or the end of the first poll, also with a
  * temporary error.
  */
-export type WaitEnd = 'final' | 'transaction' | 'response';
+type WaitEnd = 'final' | 'transaction' | 'response';
 
 /**
  * Validates the options of one wait and fills in the client's. Nothing of it is validated again at a poll.

@@ -19,13 +19,13 @@ import { API_KEY, catchError, charge } from './service.ts';
 const BASE_URL = 'https://payments.example/api/v1';
 
 /** A process that follows payments: a client and a journal of its own, over the shop's records. */
-export interface FollowUpProcess extends FollowUps {
+interface FollowUpProcess extends FollowUps {
   readonly payments: PaymentsClient;
   readonly journal: Journal;
 }
 
 /** A call of a handler, and when it began, in milliseconds since the shop was opened. */
-export type HandlerCall<T> = T & { at: number };
+type HandlerCall<T> = T & { at: number };
 
 /** A shop whose payments are followed, and the service that it uses. */
 export interface FollowedShop {
@@ -139,10 +139,7 @@ export async function sweepFor(
   return results;
 }
 
-/** Returns the results of the events `follow_up`, in order. */
-export const followUpResults = ({ events }: FollowedShop) =>
-  findFollowUpEvents(events).map(({ result }) => result);
-
+/** Returns the events of follow-ups, in order. */
 export const findFollowUpEvents = (events: readonly PaymentsEvent[]): FollowUpEvent[] =>
   events.filter((event) => event.type === 'follow_up');
 

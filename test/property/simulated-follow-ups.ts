@@ -31,7 +31,7 @@ interface SimulatedProcess {
 }
 
 /** The schedule of every client, which a test can wait for. */
-export const polling = { initialDelay: 8_000, minDelay: 3_000, maxDelay: 15_000, timeout: 60_000 };
+const polling = { initialDelay: 8_000, minDelay: 3_000, maxDelay: 15_000, timeout: 60_000 };
 const BASE_URL = 'https://payments.example/api/v1';
 
 /** Simulates processes that charge and follow payments, with their database, the service and a person. */

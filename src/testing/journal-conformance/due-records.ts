@@ -87,9 +87,13 @@ export class DueRecords {
 
   async #claimPage(journal: Journal, limit: number): Promise<readonly FollowUpRecord[]> {
     const startedAt = performance.now();
-    const { records, unreadable } = await journal.followUps.claimDue({ limit, lease: DUE_LEASE });
+    let unreadable = 0;
+    const onUnreadable = (keys: readonly string[]) => {
+      unreadable += keys.length;
+    };
+    const records = await journal.followUps.claimDue({ limit, lease: DUE_LEASE, onUnreadable });
     const endedAt = performance.now();
-    const count = records.length + unreadable.length;
+    const count = records.length + unreadable;
     assert(count <= limit, `claimDue returned ${count} records, and its limit was ${limit}`);
     for (const record of records) {
       const claim = { record, startedAt, endedAt, position: this.#position++ };

@@ -54,7 +54,7 @@ function expectKept({
   expect(delivered).toBeGreaterThan(counts.payments / 3);
 }
 
-test('follows every payment up while sweepers are killed, with SQLite', () =>
+test('follows payments up while sweepers are killed, with SQLite', () =>
   withFile(async () => expectKept(await runAndRecord({ kind: 'sqlite' }))));
 
 test('finds double work in the same run without the claim', async () => {
@@ -64,10 +64,10 @@ test('finds double work in the same run without the claim', async () => {
 });
 
 if (isExhaustive) {
-  test('follows every payment up while sweepers are killed, with PostgreSQL', () =>
+  test('follows payments up while sweepers are killed, with PostgreSQL', () =>
     withPostgres(async (url) => expectKept(await runAndRecord({ kind: 'postgres', url, seed: 2 }))));
 
-  test.runIf(hasRedis)('follows every payment up with Redis, while sweepers are killed (if installed)', () =>
+  test.runIf(hasRedis)('follows payments up while sweepers are killed, with Redis (if installed)', () =>
     withRedis(async (url) => expectKept(await runAndRecord({ kind: 'redis', url, seed: 3 }))),
   );
 

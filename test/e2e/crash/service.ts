@@ -27,7 +27,7 @@ export interface CrashService {
 }
 
 /** How often the service responds in each way, in percent. */
-export const responseWeights = {
+const responseWeights = {
   success: 56,
   'late success': 5,
   'reset before accepting': 4,

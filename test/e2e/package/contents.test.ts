@@ -49,6 +49,7 @@ test('packs these files and no other', async () => {
       'package.json',
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/ky.cjs',
+      'dist/payment-journal.js',
       'dist/payment-sandbox.js',
       ...entryNames.flatMap((name) => ['.js', '.cjs', '.d.ts', '.d.cts'].map((end) => `dist/${name}${end}`)),
     ].sort(),
@@ -91,11 +92,14 @@ test('has every entry point of package.json, each of which is tested', async () 
   expect(Object.keys(rest)).toEqual(Object.keys(entries));
 });
 
-test('installs the command payment-sandbox', async () => {
-  expect((await readText('dist/payment-sandbox.js')).startsWith('#!/usr/bin/env node\n')).toBe(true);
-  const command = join(inject('bare'), 'node_modules/.bin/payment-sandbox');
+test.each([
+  ['payment-journal', '--config <file>'],
+  ['payment-sandbox', '--port <number>'],
+])('installs the command %s', async (name, option) => {
+  expect((await readText(`dist/${name}.js`)).startsWith('#!/usr/bin/env node\n')).toBe(true);
+  const command = join(inject('bare'), 'node_modules/.bin', name);
   expect((await stat(command)).mode & 0o111).toBe(0o111);
-  expect(await run(command, ['--help'], inject('bare'))).toContain('--port <number>');
+  expect(await run(command, ['--help'], inject('bare'))).toContain(option);
 });
 
 test('ships the licence of everything that is bundled', async () => {

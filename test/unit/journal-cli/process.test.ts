@@ -215,7 +215,7 @@ describe('a step that hangs ends the command', () => {
     });
     expect([code, out]).toEqual([1, '']);
     expect(err).toBe(
-      `payment-journal: The journal did not respond within ${seconds} s.\n` +
+      `payment-journal: The journal did not respond within ${seconds} s.\nCheck that its database is up.\n` +
         'payment-journal: The close function of the config did not respond within 5 s.\n',
     );
   });
@@ -225,7 +225,10 @@ describe('a step that hangs ends the command', () => {
       const { payments, journal } = await startShop();
       return { payments, journal: { ...journal, count: hangNow } };
     });
-    expect([code, err]).toEqual([1, 'payment-journal: The journal did not respond within 300 s.\n']);
+    expect([code, err]).toEqual([
+      1,
+      'payment-journal: The journal did not respond within 300 s.\nCheck that its database is up.\n',
+    ]);
   });
 
   test('if it is the resolution, which might have been recorded', async () => {

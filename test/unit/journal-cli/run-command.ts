@@ -121,12 +121,10 @@ export const fullEntry: JournalEntry = {
     checkedAt: Date.parse('2026-11-22T05:20:00.000Z'),
     slowChecks: 2,
     notFoundSince: Date.parse('2026-11-22T05:19:00.000Z'),
-    notifiedAt: Date.parse('2026-11-22T05:18:00.000Z'),
     reported: ['overdue', 'gone'],
     final: { status: 'success', paid_at: '2026-11-22T05:13:00+00:00' },
     failures: 3,
     ended: 'given_up',
-    leaseExpired: true,
   },
 };
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type Cluster, Redis } from 'ioredis';
 import { Client, Pool, type PoolClient } from 'pg';
-import { createClient } from 'redis';
+import { createClient, createCluster } from 'redis';
 import { expectTypeOf, test } from 'vitest';
 import { createJournal, type Journal, type JournalStore, memoryJournal } from '../../../src/journal/index.ts';
 import { type PostgresJournal, postgresJournal } from '../../../src/journal/postgres.ts';
@@ -23,6 +23,7 @@ test('takes the real clients as they are', () => {
   expectTypeOf(redisJournal(cluster)).toEqualTypeOf<Journal>();
   expectTypeOf(redisJournal(createClient())).toEqualTypeOf<Journal>();
   expectTypeOf(redisJournal(createClient({ RESP: 3 }))).toEqualTypeOf<Journal>();
+  expectTypeOf(redisJournal(createCluster({ rootNodes: [] }))).toEqualTypeOf<Journal>();
 });
 
 test('refuses other clients and addresses', () => {
@@ -49,6 +50,9 @@ test('journalConformance takes a journal, with or without close', () => {
   expectTypeOf(journalConformance((options) => createJournal(store, options))).toEqualTypeOf<JournalCase[]>();
   journalConformance(async (options) => createJournal(store, options));
   journalConformance((options) => ({ journal: createJournal(store, options), close: () => {} }));
+  journalConformance((options) => createJournal(store, options), { without: ['list', 'followUps'] });
+  // @ts-expect-error claimDue is a part of followUps
+  journalConformance((options) => createJournal(store, options), { without: ['claimDue'] });
   // @ts-expect-error a store is not a journal
   journalConformance(() => store);
 });

@@ -21,7 +21,7 @@ const fateWeights = {
   'not found at first': 5,
 };
 
-export type Fate = keyof typeof fateWeights;
+type Fate = keyof typeof fateWeights;
 
 /** What happens to a payment at the service, from its charge on. */
 export interface PaymentLife {

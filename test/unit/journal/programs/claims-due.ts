@@ -12,7 +12,7 @@ process.stdin.destroy();
 
 const keys: string[] = [];
 for (;;) {
-  const { records } = await followUps.claimDue({ limit: 5, lease: 600_000 });
+  const records = await followUps.claimDue({ limit: 5, lease: 600_000 });
   if (records.length === 0) break;
   keys.push(...records.map(({ key }) => key));
 }
