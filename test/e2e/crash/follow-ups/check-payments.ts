@@ -153,8 +153,8 @@ function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: F
   if (called.includes('unresolved')) counts.woken++;
   const isFinal = ownGets.some(({ told }) => isFinalReading(told));
   const found = [...gets.violations, ...checkReasons(entry, payment)];
-  if (followUp.ended !== 'delivered' && called.every((reason) => reason === 'unresolved'))
-    found.push('forgotten: neither is onFinal recorded as done, nor was onAttention called');
+  if (followUp.ended !== 'delivered' && followUp.reported.every((reason) => reason === 'unresolved'))
+    found.push(`forgotten: it is neither delivered nor reported, at ${JSON.stringify(entry.followUp)}`);
   if (isFinal && followUp.ended !== 'delivered')
     found.push('the service said that it is final, and it is not delivered');
   if (followUp.ended === 'delivered' && listCalls(ownEvents, 'onFinal').length === 0)
