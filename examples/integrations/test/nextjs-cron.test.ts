@@ -131,7 +131,7 @@ async function open() {
 }
 
 describe('The routes of the Next.js example', () => {
-  it('sweep only with the secret, and show the state without a request to the service', async () => {
+  it('sweep with the secret only, and read the state from the database', async () => {
     const { sandbox, shop } = await open();
     const id = await shop.place();
     await shop.pay(id);

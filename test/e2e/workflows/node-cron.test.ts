@@ -21,6 +21,7 @@ describe('the cron process', () => {
       DATABASE_URL: server.url,
       PAYMENTS_BASE_URL: sandbox.baseUrl,
       PAYMENTS_API_KEY: sandbox.liveKey,
+      PAYMENTS_TIMEOUT: '1000',
       CHECK_SCHEDULE: JSON.stringify({ beforeDeadline: polling }),
     });
     onTestFinished(() => shop.stop());

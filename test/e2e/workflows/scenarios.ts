@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkflowExample } from './example.ts';
 import { recordMeasurement } from './measurements.ts';
@@ -56,6 +57,8 @@ export function describeWorkflow(example: WorkflowExample): void {
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
       await until(() => shop.verifies() >= 1, 'a check');
+      // The worker gets the response, and waits for the next check.
+      await sleep(150);
       await shop.killWorker();
       shop.sandbox.approve(reference);
       const checks = shop.verifies();
