@@ -43,7 +43,7 @@ export interface Journal {
   /** Returns how many keys are in each state. @throws {ConfigurationError} if the store has no `list`. */
   count(): Promise<Record<JournalState, number>>;
   /**
-   * Resolves a key as {@link PaymentsClient.resolve} does, but does not ask the service: for tests and migrations. It does
+   * Resolves a key as `payments.resolve` does, but does not ask the service: for tests and migrations. It does
    * refuse a reference that is recorded under another key. The same resolution twice is harmless.
    *
    * @throws {JournalError} if there is no such key, if it is in progress (`retryable`), or if the record contradicts it.
@@ -89,7 +89,7 @@ export type ClaimResult =
   /** The journal belongs to another service or mode than `intent.service`, and recorded nothing. */
   | { readonly state: 'other_service'; readonly service: string };
 
-/** The state of a key. See docs/reference/idempotency-states.md. */
+/** The state of a key. See docs/reference/idempotency-states.md. @useDeclaredType */
 export type JournalState = JournalRecord['state'];
 
 /** Which keys {@link Journal.list} yields. */

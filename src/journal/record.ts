@@ -103,8 +103,16 @@ export type FollowUp = z.output<typeof followUpSchema>;
 export const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
 
 /** What is about to be sent. */
-export interface ChargeIntent
-  extends Pick<JournalRecord, 'operation' | 'service' | 'fingerprint' | 'amount' | 'currency'> {
+export interface ChargeIntent {
+  readonly operation: JournalRecord['operation'];
+  /** A digest of base URL and mode. */
+  readonly service: string;
+  /** A digest of the whole input: the same for the same input under the same key. */
+  readonly fingerprint: string;
+  /** With two decimals. */
+  readonly amount: string;
+  readonly currency: string;
+  /** Of a Mobile Money charge. */
   readonly network?: string | undefined;
   /** The `X-Request-Id` of the request. */
   readonly requestId?: string | undefined;
@@ -123,7 +131,7 @@ export function addRequest(history: KeyHistory, requestId: string | undefined): 
   return { ...history, attempts: history.attempts + 1, requestIds };
 }
 
-/** Why a call failed. */
+/** Why a call failed. @useDeclaredType */
 export type RecordedError = z.output<typeof recordedErrorSchema>;
 
 /** The outcome of a call under a claim. */

@@ -20,7 +20,7 @@ export interface JournalCase {
 }
 
 /** A part of a journal that a store can be without. */
-type OptionalPart = 'list' | 'followUps';
+type OptionalPart = NonNullable<JournalConformanceOptions['without']>[number];
 
 /** What {@link journalConformance} takes besides the function that opens a handle. */
 export interface JournalConformanceOptions {
@@ -30,7 +30,7 @@ export interface JournalConformanceOptions {
    *
    * @default [] every case is run, and fails if the store has not the method that it needs
    */
-  without?: readonly OptionalPart[] | undefined;
+  without?: readonly ('list' | 'followUps')[] | undefined;
 }
 
 /**
