@@ -93,9 +93,18 @@ const TICK = 10_000;
 
 /** Reads user and system time of a process, and with four fields those of its children that have ended. */
 function readTicks(pid: string, fields: 2 | 4): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const stat = readStat(pid);
   const times = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return times.slice(11, 11 + fields).reduce((sum, ticks) => sum + Number(ticks), 0);
+}
+
+function readStat(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    // It has just ended: it is counted with its parent.
+    return '';
+  }
 }
 
 async function readRedisCpu(redis: Redis): Promise<number> {

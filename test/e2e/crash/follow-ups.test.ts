@@ -9,11 +9,11 @@ import { controlRun, longRun, shortRun } from './follow-ups/sizes.ts';
 // For thousands of payments: npm run crashproof -- follow-ups.
 const size = chooseSize(shortRun, {
   ...longRun,
-  keys: 400,
+  keys: 250,
   sweepers: 3,
   workers: 2,
   chargeKills: 8,
-  kills: 40,
+  kills: 24,
 });
 vi.setConfig({ testTimeout: 600_000 });
 

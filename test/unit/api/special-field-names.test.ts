@@ -106,7 +106,8 @@ describe('a response field named', () => {
       expectExtraFields(await send(), name, value);
       expectExtraFields(await send(), name, value);
       expect(service.requests).toHaveLength(1);
-      expectExtraFields(readOwnField(await createJournal(store).read('order-17'), 'result'), name, value);
+      const record: unknown = JSON.parse((await store.read('order-17'))?.text ?? '');
+      expectExtraFields(readOwnField(record, 'result'), name, value);
     }
   });
 

@@ -201,7 +201,7 @@ export const brokenLists: Wrong[] = [
     what: 'makes all due at once',
     open: deciding({ dueAtOf: ({ dueIn }) => inFuture(dueIn && 0) }),
     found: FIRST_CHECK,
-    says: 'ms, due in 400',
+    says: 'ms, due in 1000',
   },
   {
     what: 'makes nothing due',

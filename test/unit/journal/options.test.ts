@@ -6,6 +6,7 @@ import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 
 const query = async () => ({ rows: [] });
@@ -40,7 +41,7 @@ describe.each([
     'refuses to resolve %s with a JournalError',
     async (key) => {
       const journal = open();
-      const resolving = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged']);
+      const resolving = async () => Reflect.apply(journal.resolve, journal, [key, 'not_charged', note]);
       expect(await catchError(resolving())).toBeInstanceOf(JournalError);
     },
   );

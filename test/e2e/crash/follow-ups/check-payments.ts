@@ -102,6 +102,14 @@ function groupByKey(events: readonly LoggedEvent[]): Map<string, LoggedEvent[]> 
 }
 
 function checkEntry(entry: JournalEntry, payment: PaymentEvidence, counts: FollowUpCounts): string[] {
+  const ownEvents = payment.ownEvents.filter(({ at }) => at >= entry.createdAt);
+  // The process of an earlier charge was reported as gone, woke up, and recorded that there is no charge.
+  if (listCalls(payment.ownEvents, 'onAttention').some(({ at }) => at < entry.createdAt)) counts.woken++;
+  return checkCharge(entry, { ...payment, ownEvents }, counts);
+}
+
+/** Checks what happened since the latest charge under the key. */
+function checkCharge(entry: JournalEntry, payment: PaymentEvidence, counts: FollowUpCounts): string[] {
   const { ownEvents, ownGets } = payment;
   const found = [
     ...checkHandlerCalls(payment, 'onFinal', 'end', counts),
@@ -145,8 +153,8 @@ function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: F
   if (called.includes('unresolved')) counts.woken++;
   const isFinal = ownGets.some(({ told }) => isFinalReading(told));
   const found = [...gets.violations, ...checkReasons(entry, payment)];
-  if (followUp.ended !== 'delivered' && called.every((reason) => reason === 'unresolved'))
-    found.push('forgotten: neither is onFinal recorded as done, nor was onAttention called');
+  if (followUp.ended !== 'delivered' && followUp.reported.every((reason) => reason === 'unresolved'))
+    found.push(`forgotten: it is neither delivered nor reported, at ${JSON.stringify(entry.followUp)}`);
   if (isFinal && followUp.ended !== 'delivered')
     found.push('the service said that it is final, and it is not delivered');
   if (followUp.ended === 'delivered' && listCalls(ownEvents, 'onFinal').length === 0)
