@@ -6,6 +6,7 @@ import { setupServer } from 'msw/node';
 import { createMockPayments } from 'payment-collection-client/testing';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 import { type Block, blocksOf, isTestFile } from './blocks.ts';
@@ -126,15 +127,6 @@ async function openPool(): Promise<pg.Pool> {
     await postgres.stop();
   });
   return pool;
-}
-
-/** Ends a pool and waits for its connections: `end` does not wait, and a stopping server sends an error to open ones. */
-async function closePool(pool: pg.Pool): Promise<void> {
-  const open = Array.from({ length: pool.totalCount }, () => Promise.withResolvers<void>());
-  const closing = open.map(({ promise }) => promise);
-  pool.on('remove', () => open.pop()?.resolve());
-  await pool.end();
-  await Promise.all(closing);
 }
 
 /** Advances a fake clock until the block ends. */

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { PaymentsClient } from '../../../src/index.ts';
 import { type PostgresJournal, postgresJournal } from '../../../src/journal/postgres.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
+import { closePool } from '../../helpers/close-pool.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 
 /** An example that charges in a web request, and sweeps in a job of its own, on PostgreSQL. */
@@ -46,6 +47,7 @@ export function describeFollowUps(example: FollowUpExample): void {
     let pool: Pool;
     let journal: PostgresJournal;
     let shop: FollowUpProcesses;
+    const locks: TableLock[] = [];
 
     beforeAll(async () => {
       server = await startPostgres();
@@ -56,14 +58,15 @@ export function describeFollowUps(example: FollowUpExample): void {
       databases++;
       const admin = new Pool({ connectionString: server.url, max: 1 });
       await admin.query(`CREATE DATABASE shop_${databases}`);
-      await admin.end();
+      await closePool(admin);
       sandbox = await startSandbox();
       pool = new Pool({ connectionString: server.url.replace(/postgres$/, `shop_${databases}`) });
       journal = postgresJournal(pool, { lease: LEASE });
     });
     afterEach(async () => {
+      for (const lock of locks.splice(0)) await lock.release();
       await shop.stop();
-      await pool.end();
+      await closePool(pool);
       await sandbox.close();
     });
 
@@ -111,7 +114,7 @@ export function describeFollowUps(example: FollowUpExample): void {
     /** Keeps other processes from writing to a table, as a migration does. They can still read. */
     const lockWrites = async (table: string): Promise<TableLock> => {
       const lock = new TableLock(pool, await pool.connect(), table);
-      onTestFinished(() => lock.release());
+      locks.push(lock);
       await lock.acquire();
       return lock;
     };

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Pool } from 'pg';
+import { closePool } from '../../helpers/close-pool.ts';
 import { findFreePort } from '../../helpers/databases.ts';
 import { ExampleProcess } from './child-process.ts';
 import type { FollowUpExample, FollowUpProcesses } from './follow-up-scenarios.ts';
@@ -82,7 +83,7 @@ export class NodeCronProcesses implements FollowUpProcesses {
   async stop(): Promise<void> {
     await this.killSweep();
     await this.killWeb();
-    await this.#pool.end();
+    await closePool(this.#pool);
   }
 
   /** Starts the process that sweeps by itself, every second. */

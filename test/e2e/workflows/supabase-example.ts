@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
+import { closePool } from '../../helpers/close-pool.ts';
 import { type DatabaseServer, findFreePort } from '../../helpers/databases.ts';
 import { startPgBouncer } from '../../helpers/pgbouncer.ts';
 import { ExampleProcess } from './child-process.ts';
@@ -71,7 +72,7 @@ class SupabaseProcesses implements FollowUpProcesses {
 
   async stop(): Promise<void> {
     for (const name of [...this.#functions.keys()]) await this.#kill(name);
-    await this.#pool.end();
+    await closePool(this.#pool);
     await this.#pooler.stop();
   }
 
