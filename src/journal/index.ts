@@ -19,7 +19,14 @@ export type {
   Protocol,
 } from './journal.ts';
 export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
-export type { ChargeIntent, Completion, FollowUp, KeyHistory, RecordedError } from './record.ts';
+export type {
+  ChargeIntent,
+  Completion,
+  FollowUp,
+  KeyHistory,
+  RecordedError,
+  RecordedResolution,
+} from './record.ts';
 export type { Resolution, ResolutionNote } from './resolution.ts';
 export {
   type JournalStore,

@@ -119,7 +119,19 @@ export interface ChargeIntent {
 }
 
 /** What happened under a key until now. */
-export type KeyHistory = Pick<JournalRecord, 'createdAt' | 'attempts' | 'requestIds' | 'resolutions'>;
+export interface KeyHistory {
+  /** When the latest call under the key began, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /** How many requests were sent under the key, or might have been. */
+  readonly attempts: number;
+  /** The `X-Request-Id` of the latest of them. */
+  readonly requestIds: string[];
+  /** What persons resolved, oldest first. */
+  readonly resolutions: RecordedResolution[];
+}
+
+/** What a person resolved about a key, when and why. @useDeclaredType */
+export type RecordedResolution = z.output<typeof resolutionEntrySchema>;
 
 /** How many request ids of a key are kept. */
 const MAX_REQUEST_IDS = 20;
