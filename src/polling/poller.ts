@@ -56,6 +56,8 @@ export class Poller {
   #wallLead = 0;
   /** Until when a limit held back a poll that was due, as far as that is known. */
   #heldBackUntil = Number.NEGATIVE_INFINITY;
+  /** When a poll last ended while `maxConcurrency` was reached. */
+  #wasFullUntil = Number.NEGATIVE_INFINITY;
   #lastTick = Number.NEGATIVE_INFINITY;
   #inFlight = 0;
 
@@ -167,7 +169,10 @@ export class Poller {
     const hasSlot = this.#hasFreeSlot();
     const allowedAt = this.#rateLimiter.getNextStart(now);
     if (!hasSlot || allowedAt > Math.max(group.dueAt, now))
-      this.#heldBackUntil = Math.max(this.#heldBackUntil, Math.ceil(hasSlot ? allowedAt : now + 1));
+      this.#heldBackUntil = Math.max(
+        this.#heldBackUntil,
+        Math.ceil(hasSlot ? allowedAt : Math.max(allowedAt, now + 1)),
+      );
     if (hasSlot)
       this.#timer.scheduleAt(Math.max(group.dueAt, allowedAt, this.#lastTick + TICK_INTERVAL), now);
   }
@@ -218,12 +223,14 @@ export class Poller {
     const { group, dueAt } = waiter;
     if (isOverdue(waiter)) return now - dueAt >= FINAL_CHECK_TIMEOUT;
     if (now - dueAt >= MISSED_THRESHOLD) return true;
-    // A poll that was due after the deadline was held back by a 429 to its reference.
+    // A poll that was due after the deadline was held back by a 429 to its reference. A poll that ends at the deadline
+    // can free a slot in this very tick, too late for a check.
     return (
       group.attempts === 0 &&
       group.dueAt <= dueAt &&
       group.dueAt >= this.#heldBackUntil &&
-      this.#hasFreeSlot()
+      this.#hasFreeSlot() &&
+      this.#wasFullUntil < dueAt
     );
   }
 
@@ -272,6 +279,7 @@ export class Poller {
     group.inFlight = inFlight;
     const endPoll = (result: PollResult) => {
       const endedAt = this.#clock.now();
+      if (!this.#hasFreeSlot()) this.#wasFullUntil = endedAt;
       this.#inFlight--;
       if (isAccepted(result)) this.#rateLimiter.onAccepted(endedAt, now, group.reference);
       if (group.inFlight === inFlight) {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { WaitTimeoutError } from '../../../src/index.ts';
+import { type WaitOptions, WaitTimeoutError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
   flushMicrotasks,
@@ -66,6 +66,67 @@ test('keeps deadlines while polls that hang fill maxConcurrency', async () => {
   const ends = await runToEnd(Promise.all(waits));
   expect(ends.map(({ at }) => at)).toEqual(Array(10).fill(7_300));
   expect(seen).toHaveLength(2);
+});
+
+test('keeps the deadline exactly if a slot becomes free only then', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    latency: 400,
+    polling: { maxConcurrency: 1 },
+  });
+  // The poll of this wait ends at 400 ms, before the timer of the deadline fires.
+  timeSettlement(client.waitForFinalStatus('TXN-slow'));
+  await vi.advanceTimersByTimeAsync(0);
+  const startedAt = Date.now();
+  const queued = timeSettlement(client.waitForFinalStatus('TXN-queued', { startedAt, timeout: 400 }));
+  const end = await runToEnd(queued, SECOND);
+  expect(end).toMatchObject({ at: 400, error: { code: 'wait_timeout', attempts: 0 } });
+  expect(seen.map(({ reference }) => reference)).toEqual(['TXN-slow']);
+  client.close();
+});
+
+test('makes no check after the deadline if the rate forbade one before', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    latency: 350,
+    polling: { maxConcurrency: 1, maxRequestsPerSecond: 1 },
+  });
+  // The callback is busy from 350 ms to 450 ms, but the rate allows no poll before 1,000 ms.
+  timeSettlement(client.waitForFinalStatus('TXN-slow', { onPoll: () => jumpClock(100) }));
+  await vi.advanceTimersByTimeAsync(0);
+  const startedAt = Date.now();
+  const queued = timeSettlement(client.waitForFinalStatus('TXN-queued', { startedAt, timeout: 400 }));
+  const end = await runToEnd(queued, 2 * SECOND);
+  expect(end).toMatchObject({ at: 450, error: { code: 'wait_timeout', attempts: 0 } });
+  expect(seen.map(({ reference }) => reference)).not.toContain('TXN-queued');
+  client.close();
+});
+
+test('keeps the deadline exactly behind two polls, with both limits', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'), {
+    latency: 300,
+    polling: { maxConcurrency: 2, maxRequestsPerSecond: 10 },
+  });
+  const wait = (reference: string, options: WaitOptions) =>
+    timeSettlement(client.waitForFinalStatus(reference, options));
+  wait('TXN-2', { timeout: 1, startedAt: Date.now() - 2 * SECOND });
+  wait('TXN-2', { timeout: MINUTE });
+  await vi.advanceTimersByTimeAsync(5_189);
+  wait('TXN-3', { timeout: MINUTE });
+  await vi.advanceTimersByTimeAsync(10_900);
+  wait('TXN-1', { timeout: 1 });
+  const end = wait('TXN-0', { timeout: 400, startedAt: Date.now() });
+  client.notify('TXN-3');
+  // TXN-3 and TXN-2 are in flight when the poll of TXN-0 is due. TXN-3 ends at the deadline of TXN-0.
+  expect(await runToEnd(end, SECOND)).toMatchObject({
+    at: 400,
+    error: { code: 'wait_timeout', attempts: 0 },
+  });
+  const sent = seen.slice(-3).map(({ at, reference }) => [at, reference]);
+  expect(sent).toEqual([
+    [16_089, 'TXN-1'],
+    [16_189, 'TXN-3'],
+    [16_448, 'TXN-2'],
+  ]);
+  client.close();
 });
 
 test('keeps the deadline exactly during a pause after a 429', async () => {
