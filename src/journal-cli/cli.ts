@@ -9,7 +9,7 @@ const { stdin, stdout, stderr, env, argv } = process;
 const folder = process.cwd();
 const redact = createOutputRedaction(env, folder);
 
-// A reader that has seen enough, such as head, closes the pipe. A write then reports it to whoever prints.
+// A reader that has seen enough, such as head, closes the pipe. A write then reports that to its caller.
 for (const stream of [stdout, stderr]) stream.on('error', () => {});
 
 const noted = new Set<string>();
