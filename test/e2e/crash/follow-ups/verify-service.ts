@@ -138,8 +138,11 @@ export class VerifyService {
       case 'slow body':
         return dribble(response, status, text, 0.3 * timeout, tell);
       case 'body too slow':
+        if (!reading) tell();
         return dribble(response, status, text, 3 * timeout, () => {});
       case 'body cut short':
+        // A client that got the headers knows of the 404, whatever becomes of the body.
+        if (!reading) tell();
         response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
         response.write(text.slice(0, text.length / 2));
         await sleep(5);
@@ -147,6 +150,7 @@ export class VerifyService {
       case 'reset before':
         return reset(response);
       case 'reset after':
+        if (!reading) tell();
         response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length });
         response.flushHeaders();
         await sleep(5);
