@@ -1,4 +1,3 @@
-import type { Transaction } from '../api/transaction.ts';
 import { ConfigurationError, JournalError, NotFoundError, PaymentsError, quoteKey } from '../errors.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { type ValidResolution, validateResolution } from '../journal/resolution.ts';
@@ -17,8 +16,9 @@ export async function resolveKeyAtService(journal: Journal, call: ResolveCall): 
   const valid = asRead(() => validateResolution(call.resolution, call.note));
   const before = await readEntry(journal, call);
   await assertSameService(call, before);
+  const { amount, currency } = before;
   if (valid.resolution === 'not_charged') await assertNoTransaction(call, before);
-  else await verifyFound(call, before, valid.resolution.reference);
+  else await call.verify(valid.resolution.reference, { amount, currency });
   const { by, reason, resolutionsSeen = before.resolutions.length } = valid;
   const note = { by, reason, resolutionsSeen };
   await asJournalError(() => journal.resolve(call.idempotencyKey, valid.resolution, note));
@@ -45,15 +45,6 @@ async function assertSameService(
       'Resolve it with a client for that service and mode.',
     { operation: 'verify' },
   );
-}
-
-/** @throws what `verify` throws if the transaction does not exist, or has another amount or currency. */
-async function verifyFound(
-  { verify }: ResolveCall,
-  { amount, currency }: JournalEntry,
-  reference: string,
-): Promise<Transaction> {
-  return await verify(reference, { amount, currency });
 }
 
 /** A key for which the service named a transaction was charged, unless the service does not know that transaction. */

@@ -3,9 +3,9 @@ import { listPage, missingMethodError, toEntry } from './list.ts';
 import {
   type JournalRecord,
   NO_FOLLOW_UP,
+  namesReference,
   newVersion,
   ownerOf,
-  referenceOf,
   toStoreError,
 } from './record.ts';
 import { type KeyedRecord, parseListed, type Records, retryCas } from './records.ts';
@@ -45,9 +45,7 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
       const limit = MAX_KEYS_OF_REFERENCE;
       const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit } as const;
       const { found } = parseListed(await listPage(store, query));
-      const isNamed = ({ record }: KeyedRecord) =>
-        referenceOf(record)?.toLowerCase() === reference.toLowerCase();
-      return found.filter(isNamed).map(toFollowUpRecord);
+      return found.filter(({ record }) => namesReference(record, reference)).map(toFollowUpRecord);
     },
 
     async update({ key, version: claimed, record, entry }, given, dueIn) {

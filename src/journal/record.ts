@@ -252,6 +252,11 @@ export function referenceOf(record: JournalRecord): string | undefined {
   return record.state === 'unknown' ? record.reference : undefined;
 }
 
+/** Whether a record names a transaction. It is not documented whether the service tells upper and lower case apart. */
+export function namesReference(record: JournalRecord, reference: string): boolean {
+  return referenceOf(record)?.toLowerCase() === reference.toLowerCase();
+}
+
 /** A larger number is not a date in any database. */
 const toWholeMs = (milliseconds: number) => Math.min(Math.ceil(milliseconds), Number.MAX_SAFE_INTEGER);
 

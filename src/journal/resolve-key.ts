@@ -11,10 +11,10 @@ import { parseJson } from '../untrusted.ts';
 import { listPage, readPages } from './list.ts';
 import {
   type JournalRecord,
+  namesReference,
   newVersion,
   parseStored,
   readStored,
-  referenceOf,
   type VersionedRecord,
   writeText,
 } from './record.ts';
@@ -116,20 +116,15 @@ async function assertNotRecorded({ store }: Records, key: string, reference: str
   if (typeof store.list !== 'function') return;
   const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit: 10 } as const;
   const { found } = parseListed(await listPage(store, query));
-  const other = found.find((item) => item.key !== key && isSameReference(item, reference));
+  const other = found.find((item) => item.key !== key && namesReference(item.record, reference));
   if (other) throw otherKeyError(reference, other.key);
 }
 
 async function assertNoneNames(records: Records, keys: readonly string[], reference: string): Promise<void> {
   for (const key of keys) {
     const found = await records.read(key);
-    if (found && isSameReference(found, reference)) throw otherKeyError(reference, key);
+    if (found && namesReference(found.record, reference)) throw otherKeyError(reference, key);
   }
-}
-
-/** It is not documented whether the service tells upper and lower case apart. */
-function isSameReference({ record }: VersionedRecord, reference: string): boolean {
-  return referenceOf(record)?.toLowerCase() === reference.toLowerCase();
 }
 
 /** No caller's key has a control character. */
