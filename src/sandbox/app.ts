@@ -20,11 +20,13 @@ const MAX_FORM_BYTES = 16_384;
 export interface AppContext extends PageContext {
   /** The address of the sandbox. */
   readonly url: string;
+  /** More names that it accepts. */
+  readonly allowHosts: readonly string[];
 }
 
 /** Creates the whole sandbox as one app: the service's API and the pages. */
 export function createApp(context: AppContext): Hono<Env> {
-  const { service, url } = context;
+  const { service, url, allowHosts } = context;
   const app = new Hono<Env>();
   app.onError((error, c) => {
     if (error instanceof HTTPException) {
@@ -38,9 +40,9 @@ export function createApp(context: AppContext): Hono<Env> {
   });
   app.use(async (c, next) => {
     const { hostname, host } = new URL(c.req.url);
-    if (isOwnHost(hostname, url)) return next();
+    if (isOwnHost(hostname, url) || allowHosts.includes(hostname)) return next();
     return c.text(
-      `This sandbox does not accept the name ${host}. To allow it: --public-url http://${host}`,
+      `This sandbox does not accept the name ${host}. To allow it: --allow-host ${hostname}`,
       421,
     );
   });

@@ -8,6 +8,10 @@ const HELP = `payment-sandbox: the payment service on this machine, with pages t
   --host <address>        the address to listen on (127.0.0.1)
   --allow-remote          allow a host that other machines can reach
   --public-url <address>  the address for others, used in checkout_url (the address that it listens on)
+  --allow-host <name>     accept one more host name, such as its name in a network of containers; can be repeated
+  --return-url <address>  where the checkout page leads back to, with the parameter reference
+  --webhook-url <address> where a webhook is posted when a payment becomes final
+  --allow-test-charges    charge Mobile Money with the test key too
   --state <file>          keep transactions over a restart, in an SQLite database
   --keep <number>         how many transactions to keep (100000)
   --expiry <seconds>      how long a prompt stays on the phone (300)
@@ -30,6 +34,10 @@ async function run(): Promise<void> {
       host: { type: 'string' },
       'allow-remote': { type: 'boolean' },
       'public-url': { type: 'string' },
+      'allow-host': { type: 'string', multiple: true },
+      'return-url': { type: 'string' },
+      'webhook-url': { type: 'string' },
+      'allow-test-charges': { type: 'boolean' },
       state: { type: 'string' },
       keep: { type: 'string' },
       expiry: { type: 'string' },
@@ -46,6 +54,10 @@ async function run(): Promise<void> {
     host: values.host,
     allowRemote: values['allow-remote'],
     publicUrl: values['public-url'],
+    allowHosts: values['allow-host'],
+    returnUrl: values['return-url'],
+    webhookUrl: values['webhook-url'],
+    allowTestCharges: values['allow-test-charges'],
     state: values.state,
     keep: parseWhole('keep', values.keep, 1, 10_000_000),
     promptExpiry: expiry && expiry * 1000,

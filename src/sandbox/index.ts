@@ -5,14 +5,16 @@
  */
 
 import { randomInt } from 'node:crypto';
+import { Clock } from '../testing/clock.ts';
 import { createControls, type PaymentControls } from '../testing/controls.ts';
-import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import { combineObservers } from '../testing/ledger.ts';
 import { PaymentService } from '../testing/service.ts';
+import { SettlementTimers } from '../testing/settlement-timers.ts';
+import { Webhooks } from '../testing/webhooks.ts';
 import { ActivityLog } from './activity-log.ts';
 import { API_PATH, createApp } from './app.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
 import { listen, serve, stop, urlOf } from './server.ts';
-import { SettlementTimers } from './settlement-timers.ts';
 import { StateFile } from './state-file.ts';
 
 export type { MockCharge, PaymentControls } from '../testing/controls.ts';
@@ -34,6 +36,23 @@ export type {
 } from '../testing/faults.ts';
 export type { FinalStatus, KnownStatus } from '../testing/ledger.ts';
 export type { RecordedRequest } from '../testing/service.ts';
+export type {
+  EarlyWebhookFault,
+  ForgedWebhookFault,
+  LateWebhookFault,
+  LostWebhookFault,
+  OutOfOrderWebhookFault,
+  TwiceWebhookFault,
+  WebhookFault,
+} from '../testing/webhook-faults.ts';
+export type {
+  ForgedFields,
+  WebhookAttempt,
+  WebhookControls,
+  WebhookDelivery,
+  WebhookOptions,
+  WebhookReceiver,
+} from '../testing/webhooks.ts';
 export { SandboxError, type SandboxOptions } from './options.ts';
 
 /** A running sandbox, and the controls that a test has over it: {@link PaymentControls}. */
@@ -42,10 +61,12 @@ export interface Sandbox extends PaymentControls, AsyncDisposable {
   readonly baseUrl: string;
   /** The dashboard. The customer's phone is `/phone` below it. */
   readonly url: string;
-  /** Starts checkout payments. It rejects a Mobile Money charge with 403, which is an assumption. */
+  /** Starts checkout payments, in test mode. It rejects a Mobile Money charge with 403, which is an assumption. */
   readonly testKey: string;
-  /** Starts checkout payments, and charges Mobile Money. */
+  /** Starts checkout payments, and charges Mobile Money. It does not see the transactions of the test key. */
   readonly liveKey: string;
+  /** Moves the sandbox's time ahead by milliseconds. What becomes due happens at once: prompts expire, webhooks leave. */
+  advance(milliseconds: number): void;
   /** Cuts all connections, completes the state file, and stops. Also `await using`. */
   close(): Promise<void>;
 }
@@ -72,10 +93,11 @@ const MIN_KEPT_REQUESTS = 1_000;
  * ```
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host, port, allowRemote, publicUrl, state, keep, promptExpiry } = resolveOptions(options);
+  const resolved = resolveOptions(options);
+  const { host, publicUrl, state, keep, promptExpiry, allowTestCharges } = resolved;
   const stateFile = state === undefined ? undefined : new StateFile(state);
   const entries = stateFile?.readEntries() ?? [];
-  const server = await listen({ host, port, allowRemote }).catch((error: unknown) => {
+  const server = await listen(resolved).catch((error: unknown) => {
     stateFile?.close();
     throw error;
   });
@@ -83,47 +105,55 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const access = { baseUrl: url + API_PATH, testKey: 'sk_test_sandbox', liveKey: 'sk_live_sandbox' };
 
   const activity = new ActivityLog();
-  const timers = new SettlementTimers();
+  const clock = new Clock();
+  const timers = new SettlementTimers(clock);
+  const webhooks = new Webhooks(() => activity.notifyChange());
   const service = new PaymentService({
     baseUrl: access.baseUrl,
     checkoutBase: url,
     apiKeys: [access.testKey, access.liveKey],
-    refuseTestCharges: true,
+    allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
     onExchange: (exchange) => activity.exchanged(exchange),
     ledger: {
+      clock,
       keep,
       promptExpiry,
       newReference,
-      observer: combineObservers(stateFile ? [stateFile, activity, timers] : [activity, timers]),
+      observer: combineObservers([...(stateFile ? [stateFile] : []), activity, timers, webhooks]),
     },
   });
   activity.restore(entries);
   service.ledger.restore(entries);
-  timers.start(service.ledger, entries);
-  const app = createApp({ service, activity, access, url });
+  timers.start(service.ledger);
+  webhooks.start(service);
+  if (resolved.webhookUrl !== undefined) webhooks.deliverTo(resolved.webhookUrl);
+  const app = createApp({
+    service,
+    activity,
+    webhooks,
+    access,
+    url,
+    allowHosts: resolved.allowHosts,
+    returnUrl: resolved.returnUrl,
+  });
   serve(server, (request, bindings) => app.fetch(request, bindings));
 
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= stop(server).finally(() => {
-      timers.stop();
+      clock.clear();
       stateFile?.close();
     });
     return closing;
   };
-  return Object.assign(createControls(service), { ...access, url, close, [Symbol.asyncDispose]: close });
+  const advance = (milliseconds: number) => clock.advance(milliseconds);
+  const controls = createControls(service, webhooks);
+  return Object.assign(controls, { ...access, url, advance, close, [Symbol.asyncDispose]: close });
 }
 
 /** Creates ten random letters and digits, because a shop's database can still have the references of the last run. */
 function newReference(): string {
   const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
   return `TXN-${Array.from({ length: 10 }, () => letters[randomInt(letters.length)]).join('')}`;
-}
-
-function combineObservers(observers: readonly LedgerObserver[]): LedgerObserver {
-  const forward = (event: keyof LedgerObserver) => (entry: Entry) => {
-    for (const observer of observers) observer[event](entry);
-  };
-  return { created: forward('created'), changed: forward('changed'), deleted: forward('deleted') };
 }

@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import { isFinal } from '../schedule.ts';
 import type { Ledger } from '../testing/ledger.ts';
 import type { PaymentService } from '../testing/service.ts';
+import type { Webhooks } from '../testing/webhooks.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { assets } from './assets/assets.ts';
 import { checkoutOutcomes, checkoutPage } from './pages/checkout.ts';
@@ -19,7 +20,10 @@ export type Env = { Bindings: HttpBindings };
 export interface PageContext {
   readonly service: PaymentService;
   readonly activity: ActivityLog;
+  readonly webhooks: Webhooks;
   readonly access: Access;
+  /** Where the checkout page leads back to, unless the payment names another address. */
+  readonly returnUrl: string | undefined;
 }
 
 /** Adds every page, and what its buttons do. */

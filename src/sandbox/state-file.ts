@@ -8,16 +8,18 @@ import { parseJson } from '../untrusted.ts';
 import { SandboxError } from './options.ts';
 
 /** Written into the file. A change of the table needs a new number. */
-const VERSION = 1;
+const VERSION = 2;
 
 const TABLE = `CREATE TABLE transactions (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   reference TEXT NOT NULL UNIQUE,
+  mode TEXT NOT NULL,
   amount TEXT NOT NULL,
   currency TEXT NOT NULL,
   customer_email TEXT NOT NULL,
   phone TEXT,
   network TEXT,
+  return_url TEXT,
   status TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
@@ -35,11 +37,13 @@ const planSchema = z.union([
 
 const rowSchema = z.object({
   reference: z.string(),
+  mode: z.enum(['test', 'live']),
   amount: z.string(),
   currency: z.string(),
   customer_email: z.string(),
   phone: z.nullable(z.string()),
   network: z.nullable(z.enum(networks)),
+  return_url: z.nullable(z.string()),
   status: z.enum(transactionStatuses),
   created_at: timestamp,
   changed_at: timestamp,
@@ -64,8 +68,9 @@ export class StateFile implements LedgerObserver {
     [this.#save, this.#delete] = this.#closeIfDamaged(() => [
       this.#database.prepare(
         `INSERT INTO transactions
-         (reference, amount, currency, customer_email, phone, network, status, created_at, changed_at, plan)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         (reference, mode, amount, currency, customer_email, phone, network, return_url, status, created_at,
+          changed_at, plan)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (reference) DO UPDATE
        SET status = excluded.status, changed_at = excluded.changed_at, plan = excluded.plan`,
       ),
@@ -103,16 +108,19 @@ export class StateFile implements LedgerObserver {
   }
 
   #write(entry: Entry): void {
-    const { reference, amount, currency, customer_email, mobileMoney, status, createdAt, changedAt } = entry;
+    const { reference, mode, amount, currency, customer_email, mobileMoney, returnUrl } = entry;
+    const { status, createdAt, changedAt } = entry;
     const { phone = null, network = null } = mobileMoney ?? {};
     const plan = entry.plan && JSON.stringify(entry.plan);
     this.#save.run(
       reference,
+      mode,
       amount,
       currency,
       customer_email,
       phone,
       network,
+      returnUrl,
       status,
       createdAt,
       changedAt,
@@ -169,12 +177,14 @@ function createTable(database: DatabaseSync, file: string): void {
 }
 
 function parseEntry(row: unknown): Entry {
-  const { phone, network, created_at, changed_at, plan, ...rest } = rowSchema.parse(row);
+  const { phone, network, return_url, created_at, changed_at, plan, ...rest } = rowSchema.parse(row);
   return {
     ...rest,
     createdAt: created_at,
     changedAt: changed_at,
     mobileMoney: phone !== null && network !== null ? { phone, network } : null,
+    returnUrl: return_url,
+    hidden: null,
     plan: plan === null ? null : planSchema.parse(parseJson(plan)),
     createdSeq: 0,
     changedSeq: 0,

@@ -6,6 +6,7 @@ import type { Faults } from './faults.ts';
 import type { Entry, FinalStatus, KnownStatus } from './ledger.ts';
 import { toTransactionData } from './responses.ts';
 import type { PaymentService, RecordedRequest } from './service.ts';
+import type { WebhookControls, Webhooks } from './webhooks.ts';
 
 /** A Mobile Money charge that the service accepted. */
 export interface MockCharge {
@@ -68,13 +69,17 @@ export interface PaymentControls {
    * @param options `within`: only count charges at most this many milliseconds apart. Default `Infinity`.
    */
   expectNoDoubleCharge(options?: { within?: number }): void;
+  /** The webhooks: who receives them, their faults, and what was sent. */
+  readonly webhooks: WebhookControls;
   /** Deletes transactions, requests, scripts and faults, between two tests. The mock counts references from 1 again. */
   reset(): void;
 }
 
 /** Creates the controls of a service, for the mock and for the sandbox. */
-export function createControls(service: PaymentService): PaymentControls {
+export function createControls(service: PaymentService, webhooks: Webhooks): PaymentControls {
   const { ledger } = service;
+  const toTransaction = (entry: Entry): Transaction =>
+    transactionSchema.parse(toTransactionData(entry, ledger.getReportedStatus(entry)));
   return {
     get transactions() {
       return ledger.list().map(toTransaction);
@@ -83,7 +88,7 @@ export function createControls(service: PaymentService): PaymentControls {
       return ledger.list().flatMap(toCharge);
     },
     get requests() {
-      return [...service.requests];
+      return service.exchanges.map(({ request }) => request);
     },
     approve: (reference) => toTransaction(ledger.settle(reference, 'success')),
     decline: (reference) => toTransaction(ledger.settle(reference, 'failed')),
@@ -93,12 +98,12 @@ export function createControls(service: PaymentService): PaymentControls {
     fault: (operation, fault, { times = 1 } = {}) => service.faults.add(operation, fault, times),
     expectNoDoubleCharge: ({ within = Number.POSITIVE_INFINITY } = {}) =>
       assertNoDoubleCharge(ledger.list(), within),
-    reset: () => service.reset(),
+    webhooks,
+    reset: () => {
+      service.reset();
+      webhooks.reset();
+    },
   };
-}
-
-function toTransaction(entry: Entry): Transaction {
-  return transactionSchema.parse(toTransactionData(entry));
 }
 
 function toCharge({ reference, amount, currency, customer_email, mobileMoney }: Entry): MockCharge[] {

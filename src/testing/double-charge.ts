@@ -37,9 +37,9 @@ function* duplicatePairs(charges: readonly Entry[]): Generator<[first: Entry, se
   }
 }
 
-function identify({ mobileMoney, customer_email, amount, currency }: Entry): string {
+function identify({ mode, mobileMoney, customer_email, amount, currency }: Entry): string {
   const phone = normalizePhone(mobileMoney?.phone ?? '');
-  return JSON.stringify([customer_email.toLowerCase(), amount, currency, phone]);
+  return JSON.stringify([mode, customer_email.toLowerCase(), amount, currency, phone]);
 }
 
 /** Returns the last nine digits, which `024 412 3456` and `+233244123456` share. */

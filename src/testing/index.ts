@@ -31,3 +31,20 @@ export {
 export type { FinalStatus, KnownStatus } from './ledger.ts';
 export { createMockPayments, type MockPayments, type MockPaymentsOptions } from './mock.ts';
 export type { RecordedRequest } from './service.ts';
+export type {
+  EarlyWebhookFault,
+  ForgedWebhookFault,
+  LateWebhookFault,
+  LostWebhookFault,
+  OutOfOrderWebhookFault,
+  TwiceWebhookFault,
+  WebhookFault,
+} from './webhook-faults.ts';
+export type {
+  ForgedFields,
+  WebhookAttempt,
+  WebhookControls,
+  WebhookDelivery,
+  WebhookOptions,
+  WebhookReceiver,
+} from './webhooks.ts';

@@ -3,15 +3,21 @@ import type { chargeMobileMoneyInputSchema, initializeInputSchema, Network } fro
 import { DEFAULT_CURRENCY } from '../api/operations.ts';
 import { type KnownStatus, transactionStatuses } from '../api/transaction.ts';
 import { type defaultFinalStatuses, isFinal } from '../schedule.ts';
+import { Clock } from './clock.ts';
 
 export type { KnownStatus } from '../api/transaction.ts';
 
 /** A status that ends a payment. */
 export type FinalStatus = (typeof defaultFinalStatuses)[number];
 
+/** The mode of a key, and of every transaction that was made with it. */
+export type KeyMode = 'test' | 'live';
+
 /** A transaction as the service stores it. Times are epoch milliseconds. */
 export interface Entry {
   readonly reference: string;
+  /** Only keys of this mode see it. */
+  readonly mode: KeyMode;
   /** With two decimals. */
   readonly amount: string;
   readonly currency: string;
@@ -19,8 +25,12 @@ export interface Entry {
   readonly createdAt: number;
   /** The phone that was charged. `null` for a checkout payment. */
   readonly mobileMoney: { readonly phone: string; readonly network: Network } | null;
+  /** Where the checkout page leads back to. */
+  readonly returnUrl: string | null;
   status: KnownStatus;
   changedAt: number;
+  /** What a verify reports until a time, because a webhook was ordered that comes before its status. */
+  hidden: { readonly status: KnownStatus; readonly until: number } | null;
   plan: Plan | null;
   /**
    * The order of events, because a fake clock can stand still: when it was created, when its status changed, and when
@@ -40,9 +50,24 @@ export const MAX_DELAY_MS = 1_000_000_000_000;
 /** Receives every change, at the time of the change. */
 export interface LedgerObserver {
   created(entry: Entry): void;
-  /** Its status or its plan has changed. */
-  changed(entry: Entry): void;
+  /** Its status, its plan or what a verify reports has changed. `before` is the status that it had. */
+  changed(entry: Entry, before: KnownStatus): void;
   deleted(entry: Entry): void;
+}
+
+/** Passes every change on to several observers, in order. */
+export function combineObservers(observers: readonly LedgerObserver[]): LedgerObserver {
+  return {
+    created: (entry) => {
+      for (const observer of observers) observer.created(entry);
+    },
+    changed: (entry, before) => {
+      for (const observer of observers) observer.changed(entry, before);
+    },
+    deleted: (entry) => {
+      for (const observer of observers) observer.deleted(entry);
+    },
+  };
 }
 
 /** What a service needs that runs for days. */
@@ -54,6 +79,14 @@ export interface LedgerOptions {
   /** Creates the reference of the `count`th transaction. Default: `TXN-000001` and so on. */
   readonly newReference?: (count: number) => string;
   readonly observer?: LedgerObserver;
+  /** Default: one that follows `Date.now()`. */
+  readonly clock?: Clock;
+}
+
+/** What a new transaction has beside the fields of its request. */
+export interface Origin {
+  readonly mode: KeyMode;
+  readonly returnUrl?: string | undefined;
 }
 
 type Payment = z.output<typeof initializeInputSchema>;
@@ -65,25 +98,27 @@ type Planner = (createdAt: number) => Plan;
 /**
  * Every transaction, in the order of creation.
  *
- * It has no timer. Each access compares `Date.now()` with the plans, so that it works under every fake clock.
+ * It has no timer. Each access compares the time with the plans, so that it works under every fake clock.
  */
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #options: LedgerOptions;
+  readonly #clock: Clock;
   #created = 0;
   #seq = 0;
   #plannersForNext: Planner[] = [];
 
   constructor(options: LedgerOptions = {}) {
     this.#options = options;
+    this.#clock = options.clock ?? new Clock();
   }
 
   get size(): number {
     return this.#entries.size;
   }
 
-  create(input: Payment | Charge): Entry {
-    const now = Date.now();
+  create(input: Payment | Charge, { mode, returnUrl }: Origin): Entry {
+    const now = this.#clock.now();
     const { newReference = numberReference, promptExpiry, observer } = this.#options;
     const expiry: Plan | null =
       'phone' in input && promptExpiry !== undefined
@@ -92,13 +127,16 @@ export class Ledger {
     const seq = ++this.#seq;
     const entry: Entry = {
       reference: newReference(++this.#created),
+      mode,
       amount: input.amount.toFixed(2),
       currency: input.currency ?? DEFAULT_CURRENCY,
       customer_email: input.customer_email,
       createdAt: now,
       mobileMoney: 'phone' in input ? { phone: input.phone, network: input.network } : null,
+      returnUrl: returnUrl ?? null,
       status: 'pending',
       changedAt: now,
+      hidden: null,
       plan: this.#plannersForNext.shift()?.(now) ?? expiry,
       createdSeq: seq,
       changedSeq: seq,
@@ -129,20 +167,32 @@ export class Ledger {
     const entry = this.find(reference);
     if (entry?.plan && 'statuses' in entry.plan) {
       const [status = entry.status, ...statuses] = entry.plan.statuses;
-      this.#change(entry, status, Date.now(), { statuses }, ++this.#seq);
+      this.#change(entry, status, this.#clock.now(), { statuses }, ++this.#seq);
     }
     return entry;
+  }
+
+  /** Returns the status that a verify reports now. */
+  getReportedStatus({ status, hidden }: Entry): KnownStatus {
+    return hidden && this.#clock.now() < hidden.until ? hidden.status : status;
+  }
+
+  /** Makes verifies report another status until a time. */
+  hideStatus(reference: string, status: KnownStatus, until: number): void {
+    const entry = this.#require(reference);
+    entry.hidden = { status, until };
+    this.#options.observer?.changed(entry, entry.status);
   }
 
   /** Gives a transaction a final status now, and cancels what was planned. */
   settle(reference: string, status: FinalStatus): Entry {
     const entry = this.#require(reference);
-    this.#change(entry, status, Date.now(), null, ++this.#seq);
+    this.#change(entry, status, this.#clock.now(), null, ++this.#seq);
     return entry;
   }
 
   settleAfter(reference: string | 'next', delay: number, status: FinalStatus): void {
-    const now = Date.now();
+    const now = this.#clock.now();
     if (!(typeof delay === 'number' && delay >= 0 && delay <= MAX_DELAY_MS)) {
       throw new RangeError(`The delay must be milliseconds from 0 to ${MAX_DELAY_MS}, not ${delay}.`);
     }
@@ -177,7 +227,7 @@ export class Ledger {
       const entry = this.#require(reference);
       entry.plan = planner(entry.createdAt);
       entry.plannedSeq = ++this.#seq;
-      this.#options.observer?.changed(entry);
+      this.#options.observer?.changed(entry, entry.status);
     }
   }
 
@@ -190,20 +240,22 @@ export class Ledger {
 
   #settleIfDue(entry: Entry): Entry {
     const { plan } = entry;
-    if (plan && 'settleAt' in plan && Date.now() >= plan.settleAt) {
+    if (plan && 'settleAt' in plan && this.#clock.now() >= plan.settleAt) {
       this.#change(entry, plan.status, plan.settleAt, null, entry.plannedSeq);
     }
     return entry;
   }
 
   #change(entry: Entry, status: KnownStatus, at: number, plan: Plan | null, seq: number): void {
-    if (entry.status !== status) {
+    const before = entry.status;
+    if (before !== status) {
       entry.status = status;
+      entry.hidden = null;
       entry.changedAt = at;
       entry.changedSeq = seq;
     }
     entry.plan = plan;
-    this.#options.observer?.changed(entry);
+    this.#options.observer?.changed(entry, before);
   }
 
   #add(entry: Entry): void {

@@ -1,7 +1,10 @@
 import { type HttpHandler, http } from 'msw';
 import { refuseUnknownOption } from '../unknown-option.ts';
+import { Clock } from './clock.ts';
 import { createControls, type PaymentControls } from './controls.ts';
 import { PaymentService } from './service.ts';
+import { detectKeyMode } from './validate-request.ts';
+import { Webhooks } from './webhooks.ts';
 
 /** The options of {@link createMockPayments}. */
 export interface MockPaymentsOptions {
@@ -12,25 +15,32 @@ export interface MockPaymentsOptions {
    */
   baseUrl?: string | undefined;
   /**
-   * The one key that the mock accepts. It rejects any other with 401.
+   * The key of the client under test. The mock accepts this one and `testKey`, and rejects any other with 401. A key that
+   * does not begin with `sk_test_` belongs to live mode.
    *
-   * @default 'sk_test_mock'
+   * @default 'sk_live_mock'
    */
   apiKey?: string | undefined;
   /**
-   * Rejects a Mobile Money charge with a key `sk_test_…`, with 403. Charging works in live mode only, but the response in
-   * test mode is not documented, so 403 is an assumption. When this is off the mock charges with any key, and no test
-   * needs a key that looks live.
+   * A key of test mode. Each mode has its own transactions.
+   *
+   * @default 'sk_test_mock'
+   */
+  testKey?: string | undefined;
+  /**
+   * Charges Mobile Money with a key `sk_test_…` too. Otherwise the mock rejects such a charge with 403. Charging works in
+   * live mode only, but the response in test mode is not documented, so 403 is an assumption.
    *
    * @default false
    */
-  refuseTestCharges?: boolean | undefined;
+  allowTestCharges?: boolean | undefined;
 }
 
 const OPTIONS: Readonly<Record<keyof MockPaymentsOptions, true>> = {
   baseUrl: true,
   apiKey: true,
-  refuseTestCharges: true,
+  testKey: true,
+  allowTestCharges: true,
 };
 
 /** The payment service in memory. */
@@ -39,6 +49,8 @@ export interface MockPayments extends PaymentControls {
   readonly baseUrl: string;
   /** For the client under test. */
   readonly apiKey: string;
+  /** For a client in test mode. It sees the transactions of test mode only. */
+  readonly testKey: string;
   /**
    * For MSW's `setupServer` or `setupWorker`, beside handlers of your own.
    *
@@ -58,7 +70,7 @@ export interface MockPayments extends PaymentControls {
  *
  * It works with MSW 2.10 or later, and 3, under any test runner.
  *
- * @throws {TypeError} if `baseUrl` is not an address, or if `apiKey` is empty
+ * @throws {TypeError} if `baseUrl` is not an address, if `apiKey` is empty, or if `testKey` is not a test key
  * @throws {ConfigurationError} if an option is unknown
  *
  * @example
@@ -75,17 +87,28 @@ export interface MockPayments extends PaymentControls {
 export function createMockPayments(options: MockPaymentsOptions = {}): MockPayments {
   const {
     baseUrl: address = 'https://payments.example/api/v1',
-    apiKey = 'sk_test_mock',
-    refuseTestCharges = false,
+    apiKey = 'sk_live_mock',
+    testKey = 'sk_test_mock',
+    allowTestCharges = false,
     ...others
   } = options;
   refuseUnknownOption(others, OPTIONS);
   if (apiKey === '') throw new TypeError('apiKey must not be empty.');
+  if (detectKeyMode(testKey) !== 'test') throw new TypeError('testKey must begin with sk_test_.');
   const { origin, pathname } = new URL(address);
   const baseUrl = origin + pathname.replace(/\/+$/, '');
-  const service = new PaymentService({ baseUrl, apiKeys: [apiKey], refuseTestCharges, checkoutBase: origin });
+  const clock = new Clock();
+  const webhooks = new Webhooks();
+  const service = new PaymentService({
+    baseUrl,
+    apiKeys: [apiKey, testKey],
+    allowTestCharges,
+    checkoutBase: origin,
+    ledger: { clock, observer: webhooks },
+  });
+  webhooks.start(service);
   const handlers = createHandlers(baseUrl, (request) => service.handle(request));
-  return Object.assign(createControls(service), { baseUrl, apiKey, handlers });
+  return Object.assign(createControls(service, webhooks), { baseUrl, apiKey, testKey, handlers });
 }
 
 /** Creates MSW's handlers for every request below a base URL. None of them reaches the real address. */

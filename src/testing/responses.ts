@@ -1,4 +1,4 @@
-import type { Entry } from './ledger.ts';
+import type { Entry, KnownStatus } from './ledger.ts';
 import type { HttpRejection } from './validate-request.ts';
 
 export const JSON_TYPE = { 'content-type': 'application/json' };
@@ -29,13 +29,13 @@ export function createChargeBody({ reference, amount, currency }: Entry): Succes
 }
 
 /** docs/reference/service.md, "Read the status". */
-export function createVerifyBody(entry: Entry): SuccessBody {
-  return { status: true, data: toTransactionData(entry) };
+export function createVerifyBody(entry: Entry, status: KnownStatus): SuccessBody {
+  return { status: true, data: toTransactionData(entry, status) };
 }
 
 /** Returns a transaction as a verify reports it. `paid_at: null` for an unpaid one is an assumption. */
-export function toTransactionData(entry: Entry) {
-  const { reference, status, amount, currency, customer_email, changedAt } = entry;
+export function toTransactionData(entry: Entry, status: KnownStatus) {
+  const { reference, amount, currency, customer_email, changedAt } = entry;
   const paid_at = status === 'success' ? formatWithOffset(changedAt) : null;
   return { reference, status, amount, currency, customer_email, paid_at };
 }

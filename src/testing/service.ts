@@ -1,8 +1,10 @@
 import type { OperationName } from '../api/operations.ts';
 import { parseJson } from '../untrusted.ts';
 import { respondWithFault } from './apply-fault.ts';
+import { Clock } from './clock.ts';
 import { FaultQueue } from './fault-queue.ts';
-import { Ledger, type LedgerOptions } from './ledger.ts';
+import type { Fault } from './faults.ts';
+import { type KeyMode, Ledger, type LedgerOptions } from './ledger.ts';
 import {
   createChargeBody,
   createErrorResponse,
@@ -12,6 +14,7 @@ import {
 } from './responses.ts';
 import {
   type Command,
+  findKeyMode,
   HttpRejection,
   type KeyRules,
   matchRoute,
@@ -35,15 +38,24 @@ export interface RecordedRequest {
 /** A request and its response. */
 export interface Exchange {
   readonly request: RecordedRequest;
-  /** The transaction that it created or read, or `null`. */
-  readonly reference: string | null;
-  /** `null` if the connection broke. */
-  readonly status: number | null;
+  /** The mode of its key. `null` if the key is missing or not valid. */
+  readonly mode: KeyMode | null;
   /** When the request arrived, in epoch milliseconds. */
   readonly at: number;
-  /** Milliseconds until the headers of the response were ready. A slow body continues after that. */
-  readonly duration: number;
+  /** The transaction that it created or read, or `null`. */
+  readonly reference: string | null;
+  /** The fault that it met, or `null`. */
+  readonly fault: Fault['kind'] | null;
+  /** `null` while there is no response, and if the connection broke. */
+  readonly status: number | null;
+  /** The body of an error response, as text. `null` for any other. */
+  readonly errorBody: string | null;
+  /** Milliseconds until the headers of the response were ready. `null` until then. A slow body continues after that. */
+  readonly duration: number | null;
 }
+
+/** An exchange of which parts are not known yet. */
+type OpenExchange = { -readonly [Name in keyof Exchange]: Exchange[Name] };
 
 export interface ServiceOptions extends KeyRules {
   /** With the version prefix, without a slash at the end. */
@@ -62,46 +74,57 @@ export interface ServiceOptions extends KeyRules {
  * knows nothing of MSW or sockets.
  */
 export class PaymentService {
+  readonly clock: Clock;
   readonly ledger: Ledger;
   readonly faults = new FaultQueue();
   readonly #options: ServiceOptions;
   readonly #basePath: string;
-  #requests: RecordedRequest[] = [];
+  #exchanges: Exchange[] = [];
   #lifetime = new AbortController();
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    this.ledger = new Ledger(options.ledger);
+    this.clock = options.ledger?.clock ?? new Clock();
+    this.ledger = new Ledger({ ...options.ledger, clock: this.clock });
     this.#basePath = new URL(options.baseUrl).pathname.replace(/\/$/, '');
   }
 
-  get requests(): readonly RecordedRequest[] {
-    return this.#requests;
+  /** The requests that arrived, oldest first, with what is known of their responses. */
+  get exchanges(): readonly Exchange[] {
+    return this.#exchanges;
   }
 
   /** Handles one request. A response of type `error` stands for a connection that breaks. */
   async handle(request: Request): Promise<Response> {
-    const at = Date.now();
+    const at = this.clock.now();
     const startedAt = performance.now();
     const { method, headers } = request;
     const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
     const { path, route } = this.#route(new URL(request.url).pathname);
-    const recorded = this.#record({
-      operation: route?.name ?? null,
-      method,
-      path,
-      headers: Object.fromEntries([...headers].filter(([name]) => name !== 'authorization')),
-      body: parseRecordedBody(body),
-    });
-    const subject: Subject = { reference: route?.reference || null };
-    const response = await this.#respond(request, route, body, subject);
-    this.#options.onExchange?.({
-      request: recorded,
-      reference: subject.reference,
-      status: response.type === 'error' ? null : response.status,
+    const exchange: OpenExchange = {
+      request: {
+        operation: route?.name ?? null,
+        method,
+        path,
+        headers: Object.fromEntries([...headers].filter(([name]) => name !== 'authorization')),
+        body: parseRecordedBody(body),
+      },
+      mode: findKeyMode(headers, this.#options.apiKeys),
       at,
-      duration: performance.now() - startedAt,
-    });
+      reference: route?.reference || null,
+      fault: null,
+      status: null,
+      errorBody: null,
+      duration: null,
+    };
+    this.#record(exchange);
+    const response = await this.#respond(request, route, body, exchange);
+    exchange.duration = performance.now() - startedAt;
+    if (response.type !== 'error') {
+      exchange.status = response.status;
+      if (response.status >= 400) exchange.errorBody = await response.clone().text();
+    }
+    this.#options.onExchange?.(exchange);
     return response;
   }
 
@@ -109,7 +132,7 @@ export class PaymentService {
   reset(): void {
     this.ledger.clear();
     this.faults.clear();
-    this.#requests = [];
+    this.#exchanges = [];
     this.#lifetime.abort();
     this.#lifetime = new AbortController();
   }
@@ -120,25 +143,26 @@ export class PaymentService {
     return { path, route: matchRoute(path) };
   }
 
-  #record(request: RecordedRequest): RecordedRequest {
+  #record(exchange: Exchange): void {
     const { keepRequests = Number.POSITIVE_INFINITY } = this.#options;
-    this.#requests.push(request);
-    if (this.#requests.length > 2 * keepRequests) this.#requests = this.#requests.slice(-keepRequests);
-    return request;
+    this.#exchanges.push(exchange);
+    if (this.#exchanges.length > 2 * keepRequests) this.#exchanges = this.#exchanges.slice(-keepRequests);
   }
 
   async #respond(
     { method, headers, signal }: Request,
     route: Route | undefined,
     body: string,
-    subject: Subject,
+    exchange: OpenExchange,
   ): Promise<Response> {
     try {
       const command = parseRequest(route, { method, headers, body }, this.#options);
-      return await respondWithFault(this.faults.take(command.operation), {
+      const fault = this.faults.take(command.operation);
+      exchange.fault = fault?.kind ?? null;
+      return await respondWithFault(fault, {
         act: () => {
           const success = this.#execute(command);
-          subject.reference = success.data.reference;
+          exchange.reference = success.data.reference;
           return success;
         },
         approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
@@ -151,23 +175,21 @@ export class PaymentService {
   }
 
   #execute(command: Command): SuccessBody {
+    const { ledger } = this;
     switch (command.operation) {
       case 'initialize':
-        return createInitializeBody(this.ledger.create(command.input), this.#options.checkoutBase);
+        return createInitializeBody(ledger.create(command.input, command), this.#options.checkoutBase);
       case 'chargeMobileMoney':
-        return createChargeBody(this.ledger.create(command.input));
+        return createChargeBody(ledger.create(command.input, command));
       case 'verify': {
-        const entry = this.ledger.verify(command.reference);
-        if (!entry) throw new HttpRejection(404, 'There is no such transaction.');
-        return createVerifyBody(entry);
+        const { reference, mode } = command;
+        // The keys of one mode do not see the transactions of the other. A script must not take a step for them.
+        const entry = ledger.find(reference)?.mode === mode ? ledger.verify(reference) : undefined;
+        if (!entry) throw new HttpRejection(404, `There is no such transaction in ${mode} mode.`);
+        return createVerifyBody(entry, ledger.getReportedStatus(entry));
       }
     }
   }
-}
-
-/** The transaction that a request is about. A POST has none until the service acts. */
-interface Subject {
-  reference: string | null;
 }
 
 function parseRecordedBody(body: string): unknown {

@@ -2,7 +2,8 @@ import type * as z from 'zod/mini';
 import type { chargeMobileMoneyInputSchema, initializeInputSchema } from '../api/input.ts';
 import type { Operation, OperationName } from '../api/operations.ts';
 import { chargeMobileMoney, initialize, verify } from '../api/operations.ts';
-import { orUndefined, parseJson } from '../untrusted.ts';
+import { isObject, orUndefined, parseJson } from '../untrusted.ts';
+import type { KeyMode } from './ledger.ts';
 
 /** The operation at a path, with the reference that the path names. */
 export interface Route {
@@ -22,15 +23,23 @@ export interface WireRequest {
 /** Which keys are valid, and what they can do. */
 export interface KeyRules {
   readonly apiKeys: readonly string[];
-  /** Rejects a charge with a key of the shape `sk_test_…`. */
-  readonly refuseTestCharges: boolean;
+  /** Charges Mobile Money with a key of the shape `sk_test_…` too. */
+  readonly allowTestCharges: boolean;
 }
 
-/** A valid request: what the service has to do. */
+/** A valid request: what the service has to do. `mode` is that of its key. */
 export type Command =
-  | { operation: 'initialize'; input: z.output<typeof initializeInputSchema> }
-  | { operation: 'chargeMobileMoney'; input: z.output<typeof chargeMobileMoneyInputSchema> }
-  | { operation: 'verify'; reference: string };
+  | {
+      operation: 'initialize';
+      mode: KeyMode;
+      input: z.output<typeof initializeInputSchema>;
+      returnUrl: string | undefined;
+    }
+  | { operation: 'chargeMobileMoney'; mode: KeyMode; input: z.output<typeof chargeMobileMoneyInputSchema> }
+  | { operation: 'verify'; mode: KeyMode; reference: string };
+
+/** A field of an `initialize` that only the sandbox has: where its checkout page leads back to. */
+export const RETURN_URL_FIELD = 'sandbox_return_url';
 
 /** What is wrong with one field of a body. */
 export interface FieldError {
@@ -88,28 +97,52 @@ export function parseRequest(route: Route | undefined, request: WireRequest, key
   if (request.method !== route.method) {
     throw new HttpRejection(405, `Use ${route.method}.`, { headers: { allow: route.method } });
   }
-  const apiKey = authenticate(request.headers, keys.apiKeys);
+  const mode = authenticate(request.headers, keys.apiKeys);
   switch (route.name) {
-    case 'initialize':
-      return { operation: route.name, input: validateFields(initialize, parseJsonBody(request)) };
+    case 'initialize': {
+      const body = parseJsonBody(request);
+      const input = validateFields(initialize, body);
+      return { operation: route.name, mode, input, returnUrl: readReturnUrl(body) };
+    }
     case 'chargeMobileMoney': {
       const input = validateFields(chargeMobileMoney, parseJsonBody(request));
-      if (keys.refuseTestCharges && apiKey.startsWith('sk_test_')) {
+      if (mode === 'test' && !keys.allowTestCharges) {
         throw new HttpRejection(403, 'Charging Mobile Money works in live mode only.');
       }
-      return { operation: route.name, input };
+      return { operation: route.name, mode, input };
     }
     case 'verify':
-      return { operation: route.name, reference: route.reference };
+      return { operation: route.name, mode, reference: route.reference };
   }
 }
 
-function authenticate(headers: Headers, apiKeys: readonly string[]): string {
+/** Finds the mode of a request's key. `null` if the key is missing or not valid. */
+export function findKeyMode(headers: Headers, apiKeys: readonly string[]): KeyMode | null {
   const authorization = headers.get('authorization');
   const apiKey = apiKeys.find((key) => authorization === `Bearer ${key}`);
-  if (apiKey !== undefined) return apiKey;
-  const message = authorization === null ? 'There is no API key.' : 'The API key is not valid.';
+  return apiKey === undefined ? null : detectKeyMode(apiKey);
+}
+
+/** Returns the mode of a key: docs/reference/service.md, "Authentication". That any other key is live is an assumption. */
+export function detectKeyMode(apiKey: string): KeyMode {
+  return /^sk_test_./.test(apiKey) ? 'test' : 'live';
+}
+
+function authenticate(headers: Headers, apiKeys: readonly string[]): KeyMode {
+  const mode = findKeyMode(headers, apiKeys);
+  if (mode) return mode;
+  const message = headers.has('authorization') ? 'The API key is not valid.' : 'There is no API key.';
   throw new HttpRejection(401, message, { headers: { 'www-authenticate': 'Bearer' } });
+}
+
+function readReturnUrl(body: unknown): string | undefined {
+  if (!isObject(body) || !(RETURN_URL_FIELD in body)) return undefined;
+  const url = body[RETURN_URL_FIELD];
+  if (typeof url === 'string' && URL.canParse(url) && /^https?:/i.test(url)) return url;
+  const field = { field: RETURN_URL_FIELD, message: 'must be an http or https address' };
+  throw new HttpRejection(422, `The request is not valid: ${field.field} ${field.message}.`, {
+    fields: [field],
+  });
 }
 
 function parseJsonBody({ headers, body }: WireRequest): unknown {

@@ -11,6 +11,7 @@ import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '
 import { type ChargeIntent, type Journal, memoryJournal, memoryStore } from '../../src/journal/index.ts';
 import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
 import { PaymentService } from '../../src/testing/service.ts';
+import { Webhooks } from '../../src/testing/webhooks.ts';
 import { chargeIntent } from './claims.ts';
 import { pass } from './fake-timers.ts';
 import { createResetError } from './scripted-service.ts';
@@ -57,7 +58,7 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
   const service = new PaymentService({
     baseUrl: BASE_URL,
     apiKeys,
-    refuseTestCharges: false,
+    allowTestCharges: true,
     checkoutBase: 'https://payments.example',
   });
   const openedAt = Date.now();
@@ -79,7 +80,7 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
     new PaymentsClient({ apiKey: API_KEY, baseUrl: BASE_URL, maxRetries: 0, fetch, journal, ...options });
 
   return {
-    service: createControls(service),
+    service: createControls(service, new Webhooks()),
     gets,
     finals,
     attentions,

@@ -118,7 +118,7 @@ function renderExchanges(caption: string, exchanges: readonly Exchange[]): Html 
     ({ request, status, duration, at }) => html`<tr>
 <td><code><b>${request.method}</b> ${request.path}</code></td>
 <td class="${status === null || status >= 400 ? 'bad' : ''}">${status ?? 'connection broken'}</td>
-<td>${duration < 10 ? duration.toFixed(1) : Math.round(duration)} ms</td>
+<td>${Math.round(duration ?? 0)} ms</td>
 <td>${renderTime(at)}</td>
 </tr>`,
   )}</tbody>

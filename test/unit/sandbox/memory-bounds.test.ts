@@ -19,14 +19,14 @@ test('deletes the oldest final transaction first', async () => {
 
 test('deletes the oldest transaction if none is final', () => {
   const ledger = new Ledger({ keep: 3 });
-  for (let count = 0; count < 5; count++) ledger.create(input);
+  for (let count = 0; count < 5; count++) ledger.create(input, { mode: 'live' });
   expect(ledger.list().map(({ reference }) => reference)).toEqual(['TXN-000003', 'TXN-000004', 'TXN-000005']);
 });
 
 test('keeps at most `keep` transactions, and not many fewer', () => {
   const ledger = new Ledger({ keep: 1000 });
   for (let count = 0; count < 5000; count++) {
-    const { reference } = ledger.create(input);
+    const { reference } = ledger.create(input, { mode: 'live' });
     if (count % 2) ledger.settle(reference, 'success');
     if (count > 1000) expect(ledger.size).toBeGreaterThanOrEqual(990);
     expect(ledger.size).toBeLessThanOrEqual(1000);
@@ -38,14 +38,14 @@ test('keeps between `keepRequests` and twice as many requests', async () => {
     baseUrl: 'http://localhost/api/v1',
     checkoutBase: 'http://localhost',
     apiKeys: ['key'],
-    refuseTestCharges: false,
+    allowTestCharges: true,
     keepRequests: 10,
   });
   for (let count = 0; count < 95; count++) {
     await service.handle(new Request(`http://localhost/api/v1/${count}`));
   }
-  expect(service.requests.length).toBeLessThanOrEqual(20);
-  expect(service.requests.slice(-10).map(({ path }) => path)).toEqual(
+  expect(service.exchanges.length).toBeLessThanOrEqual(20);
+  expect(service.exchanges.slice(-10).map(({ request }) => request.path)).toEqual(
     Array.from({ length: 10 }, (_, index) => `/${85 + index}`),
   );
 });
@@ -64,9 +64,18 @@ test('bounds what the pages show', () => {
   const activity = new ActivityLog();
   const ledger = new Ledger({ observer: activity });
   const request = { operation: null, method: 'GET', path: '/', headers: {}, body: null };
-  const exchange = { request, reference: null, status: 404, at: 0, duration: 1 };
+  const exchange = {
+    request,
+    mode: null,
+    reference: null,
+    fault: null,
+    status: 404,
+    errorBody: null,
+    at: 0,
+    duration: 1,
+  };
   for (let count = 0; count < 2000; count++) {
-    const { reference } = ledger.create(input);
+    const { reference } = ledger.create(input, { mode: 'live' });
     for (let each = 0; each < 50; each++) activity.exchanged({ ...exchange, reference, status: 200 });
     activity.exchanged(exchange);
   }

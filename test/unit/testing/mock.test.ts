@@ -184,14 +184,9 @@ test('two mocks share nothing', async () => {
 });
 
 describe('a charge with a test key', () => {
-  test('succeeds by default', async () => {
-    const { payments } = startMock();
-    expect(payments.mode).toBe('test');
-    expect((await payments.chargeMobileMoney(charge)).status).toBe('processing');
-  });
-
-  test('is rejected with refuseTestCharges, and initialize is not', async () => {
-    const { mock, payments } = startMock({ refuseTestCharges: true });
+  test('is rejected by default, and initialize is not', async () => {
+    const { mock, client } = startMock();
+    const payments = client({ apiKey: mock.testKey });
     const error = await catchError(payments.chargeMobileMoney(charge));
     expect(error).toBeInstanceOf(PermissionError);
     expect(error).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('live mode only') });
@@ -199,8 +194,10 @@ describe('a charge with a test key', () => {
     await payments.initialize(payment);
   });
 
-  test('succeeds with refuseTestCharges if the key is no test key', async () => {
-    const { payments } = startMock({ refuseTestCharges: true, apiKey: 'sk_live_mock' });
+  test('succeeds with allowTestCharges', async () => {
+    const { mock, client } = startMock({ allowTestCharges: true });
+    const payments = client({ apiKey: mock.testKey });
+    expect(payments.mode).toBe('test');
     expect((await payments.chargeMobileMoney(charge)).status).toBe('processing');
   });
 });

@@ -10,7 +10,7 @@ beforeEach(() => {
     baseUrl: `${origin}/api/v1`,
     checkoutBase: 'https://pay.example',
     apiKeys: ['sk_test_one', 'sk_live_two'],
-    refuseTestCharges: true,
+    allowTestCharges: false,
   });
 });
 
@@ -45,7 +45,7 @@ test.each(['/transactions/initialize', '/api/v2/transactions/initialize', '/api/
   'responds with 404 to %s, which is not below the base URL',
   async (path) => {
     expect((await post(path)).status).toBe(404);
-    expect(service.requests).toMatchObject([{ operation: null, path }]);
+    expect(service.exchanges).toMatchObject([{ request: { operation: null, path } }]);
   },
 );
 
@@ -58,7 +58,7 @@ test('ends a hanging request when its client disconnects', async () => {
   const client = new AbortController();
   service.faults.add('initialize', { kind: 'hang' }, 1);
   const response = post(undefined, undefined, client.signal);
-  await vi.waitUntil(() => service.requests.length === 1);
+  await vi.waitUntil(() => service.exchanges.length === 1);
   client.abort();
   expect((await response).type).toBe('error');
 });
