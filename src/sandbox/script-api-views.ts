@@ -16,7 +16,7 @@ interface Shown {
 
 /** Returns a transaction as the API shows it: wire names for the fields of the wire, epoch milliseconds for times. */
 export function viewTransaction(entry: Entry, { ledger, url, returnUrl }: Shown) {
-  const { reference, mode, mobileMoney, createdAt, changedAt, plan } = entry;
+  const { reference, mode, failure, mobileMoney, createdAt, changedAt, plan } = entry;
   const { status, amount, currency, customer_email, paid_at } = toTransactionData(entry, entry.status);
   return {
     reference,
@@ -24,6 +24,7 @@ export function viewTransaction(entry: Entry, { ledger, url, returnUrl }: Shown)
     status,
     /** What a verify reports now. It differs from `status` while a webhook is early. */
     reportedStatus: ledger.getReportedStatus(entry),
+    failure,
     amount,
     currency,
     customer_email,
@@ -34,8 +35,13 @@ export function viewTransaction(entry: Entry, { ledger, url, returnUrl }: Shown)
     changedAt,
     checkoutUrl: mobileMoney ? null : `${url}/checkout/${reference}`,
     returnUrl: mobileMoney ? null : (entry.returnUrl ?? returnUrl ?? null),
-    plan: plan && 'statuses' in plan ? { script: plan.statuses } : plan,
+    plan: viewPlan(plan),
   };
+}
+
+function viewPlan(plan: Entry['plan']) {
+  if (!plan) return null;
+  return 'statuses' in plan ? { script: plan.statuses } : { status: plan.status, settleAt: plan.settleAt };
 }
 
 /** A longer body of a request is cut. */
@@ -43,23 +49,12 @@ const MAX_BODY_CHARS = 16_384;
 
 /** Returns a request with its response, without any API key. */
 export function viewExchange(exchange: Exchange): object {
-  const { request, at, mode, reference, status, fault, errorBody, duration } = exchange;
+  const { request, at, mode, hasKey, reference, found, status, fault, errorBody, duration } = exchange;
   const { operation, method, path, headers } = request;
   const requestId = headers['x-request-id'] ?? null;
-  const shown = {
-    at,
-    operation,
-    method,
-    path,
-    mode,
-    requestId,
-    headers,
-    reference,
-    status,
-    errorBody,
-    fault,
-  };
-  return { ...redactKeys(shown), duration, body: viewBody(request.body) };
+  const sent = { at, operation, method, path, hasKey, mode, requestId, headers };
+  const received = { reference, found, status, errorBody, fault, duration };
+  return { ...redactKeys(sent), body: viewBody(request.body), ...redactKeys(received) };
 }
 
 /** Returns a webhook with its attempts, without any API key that the receiver sent back. */
