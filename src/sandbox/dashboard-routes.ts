@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { PaymentService } from '../testing/service.ts';
+import { isHttpAddress } from '../testing/validate-request.ts';
 import type { Webhooks } from '../testing/webhooks.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { parseFilter } from './find-transactions.ts';
@@ -55,7 +56,7 @@ function addFaultActions(app: Hono<Env>, { faults }: PaymentService, activity: A
 function addWebhookActions(app: Hono<Env>, webhooks: Webhooks, { ledger }: PaymentService): void {
   app.post('/webhooks/receiver', async (c) => {
     const { url } = await parseForm(c);
-    if (url !== '' && !(typeof url === 'string' && URL.canParse(url) && /^https?:/i.test(url))) {
+    if (typeof url !== 'string' || (url !== '' && !isHttpAddress(url))) {
       return refuse(c, 'Invalid address', 'The receiver must be an http or https address.');
     }
     webhooks.deliverTo(url === '' ? null : url);

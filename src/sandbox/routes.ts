@@ -5,7 +5,7 @@ import type { Ledger } from '../testing/ledger.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { assets } from './assets/assets.ts';
 import { addDashboard } from './dashboard-routes.ts';
-import { checkoutOutcomes, checkoutPage } from './pages/checkout.ts';
+import { checkoutOutcomes, checkoutPage, createReturnUrl } from './pages/checkout.ts';
 import type { DashboardContext } from './pages/dashboard.ts';
 import { messagePage } from './pages/layout.ts';
 import { livePhone, phonePage } from './pages/phone.ts';
@@ -19,7 +19,7 @@ export interface PageContext extends DashboardContext {
 
 /** Adds every page, and what its buttons do. */
 export function addPages(app: Hono<Env>, context: PageContext): void {
-  const { service, activity } = context;
+  const { service, activity, returnUrl } = context;
   app.get('/phone', (c) => c.html(phonePage(activity)));
   app.get('/events/phone', (c) => streamUpdates(c, activity, livePhone(activity)));
   app.get('/assets/:name', (c) => {
@@ -28,7 +28,7 @@ export function addPages(app: Hono<Env>, context: PageContext): void {
   });
   addDashboard(app, context);
   addPhoneActions(app, service.ledger, activity);
-  addCheckout(app, service.ledger);
+  addCheckout(app, service.ledger, returnUrl);
 }
 
 const phoneLink = { href: '/phone', label: 'The phone' };
@@ -60,11 +60,17 @@ function addPhoneActions(app: Hono<Env>, ledger: Ledger, activity: ActivityLog):
 }
 
 /** The checkout page: docs/reference/service.md, "Start a checkout payment". */
-function addCheckout(app: Hono<Env>, ledger: Ledger): void {
+function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | undefined): void {
   app.get('/checkout/:reference', (c) => {
     const entry = ledger.find(c.req.param('reference'));
-    if (entry && !entry.mobileMoney) return c.html(checkoutPage(entry));
-    return refuseCheckout(c, entry !== undefined);
+    if (!entry || entry.mobileMoney) return refuseCheckout(c, entry !== undefined);
+    return c.html(
+      checkoutPage(entry, {
+        reportedStatus: ledger.getReportedStatus(entry),
+        returnUrl: createReturnUrl(entry.returnUrl ?? returnUrl, entry.reference),
+        isLeaving: c.req.query(LEAVING) !== undefined,
+      }),
+    );
   });
   app.post('/checkout/:reference', async (c) => {
     const entry = ledger.find(c.req.param('reference'));
@@ -74,9 +80,12 @@ function addCheckout(app: Hono<Env>, ledger: Ledger): void {
     if (!status) return c.html(messagePage('Invalid form', 'Press a button of the checkout page.'), 400);
     // A final status stays as it is.
     if (!isFinal(entry.status)) ledger.settle(entry.reference, status);
-    return c.redirect(`/checkout/${entry.reference}`, 303);
+    return c.redirect(`/checkout/${entry.reference}?${LEAVING}`, 303);
   });
 }
+
+/** In the query of a checkout page: its customer has just pressed a button. */
+const LEAVING = 'return';
 
 function refuseCheckout(c: Context<Env>, isCharge: boolean) {
   if (!isCharge) return c.html(messagePage('Not found', 'There is no transaction with this reference.'), 404);

@@ -4,6 +4,7 @@ import { networks } from '../api/input.ts';
 import { transactionStatuses } from '../api/transaction.ts';
 import { defaultFinalStatuses } from '../schedule.ts';
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import { isHttpAddress } from '../testing/validate-request.ts';
 import { parseJson } from '../untrusted.ts';
 import { SandboxError } from './options.ts';
 
@@ -48,7 +49,7 @@ const rowSchema = z.object({
   customer_email: z.string(),
   phone: z.nullable(z.string()),
   network: z.nullable(z.enum(networks)),
-  return_url: z.nullable(z.string()),
+  return_url: z.nullable(z.string().check(z.refine(isHttpAddress))),
   status: z.enum(transactionStatuses),
   failure: z.nullable(z.enum(['declined', 'expired'])),
   created_at: timestamp,

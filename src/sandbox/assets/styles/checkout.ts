@@ -14,5 +14,9 @@ export const checkoutStyle = `.message main, .checkout main { max-width: 27rem; 
   color: var(--abandoned); background: var(--abandoned-ground);
 }
 .result.success .mark { color: var(--success); background: var(--success-ground); }
+.result .back {
+  display: grid; place-items: center; min-height: 2.75rem; padding: .5rem 1rem; border-radius: .625rem;
+  background: var(--accent); color: var(--on-accent); font-weight: 600; text-decoration: none;
+}
 .result.failed .mark { color: var(--failed); background: var(--failed-ground); }
 `;
