@@ -16,6 +16,7 @@ const others = {
     'journal-postgres': 'src/journal/postgres.ts',
     'journal-redis': 'src/journal/redis.ts',
     node: 'src/node/index.ts',
+    phone: 'src/phone.ts',
     testing: 'src/testing/index.ts',
   },
 };

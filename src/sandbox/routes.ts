@@ -8,7 +8,7 @@ import type { PaymentService } from '../testing/service.ts';
 import type { Webhooks } from '../testing/webhooks.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { assets } from './assets/assets.ts';
-import { checkoutOutcomes, checkoutPage } from './pages/checkout.ts';
+import { checkoutOutcomes, checkoutPage, createReturnUrl } from './pages/checkout.ts';
 import { type Access, dashboardPage, liveDashboard } from './pages/dashboard.ts';
 import { parseFaultForm } from './pages/fault-form.ts';
 import { type LiveView, messagePage } from './pages/layout.ts';
@@ -27,7 +27,7 @@ export interface PageContext {
 }
 
 /** Adds every page, and what its buttons do. */
-export function addPages(app: Hono<Env>, { service, activity, access }: PageContext): void {
+export function addPages(app: Hono<Env>, { service, activity, access, returnUrl }: PageContext): void {
   app.get('/', (c) => c.html(dashboardPage(service, activity, access)));
   app.get('/events/dashboard', (c) => streamUpdates(c, activity, liveDashboard(service, activity)));
   app.get('/phone', (c) => c.html(phonePage(activity)));
@@ -38,7 +38,7 @@ export function addPages(app: Hono<Env>, { service, activity, access }: PageCont
   });
   addFaultActions(app, service, activity);
   addPhoneActions(app, service.ledger, activity);
-  addCheckout(app, service.ledger);
+  addCheckout(app, service.ledger, returnUrl);
 }
 
 /** At most one update of a page in this time. */
@@ -104,11 +104,17 @@ function addPhoneActions(app: Hono<Env>, ledger: Ledger, activity: ActivityLog):
 }
 
 /** The checkout page: docs/reference/service.md, "Start a checkout payment". */
-function addCheckout(app: Hono<Env>, ledger: Ledger): void {
+function addCheckout(app: Hono<Env>, ledger: Ledger, returnUrl: string | undefined): void {
   app.get('/checkout/:reference', (c) => {
     const entry = ledger.find(c.req.param('reference'));
-    if (entry && !entry.mobileMoney) return c.html(checkoutPage(entry));
-    return refuseCheckout(c, entry !== undefined);
+    if (!entry || entry.mobileMoney) return refuseCheckout(c, entry !== undefined);
+    return c.html(
+      checkoutPage(entry, {
+        reportedStatus: ledger.getReportedStatus(entry),
+        returnUrl: createReturnUrl(entry.returnUrl ?? returnUrl, entry.reference),
+        isLeaving: c.req.query(LEAVING) !== undefined,
+      }),
+    );
   });
   app.post('/checkout/:reference', async (c) => {
     const entry = ledger.find(c.req.param('reference'));
@@ -118,9 +124,12 @@ function addCheckout(app: Hono<Env>, ledger: Ledger): void {
     if (!status) return c.html(messagePage('Invalid form', 'Press a button of the checkout page.'), 400);
     // A final status stays as it is.
     if (!isFinal(entry.status)) ledger.settle(entry.reference, status);
-    return c.redirect(`/checkout/${entry.reference}`, 303);
+    return c.redirect(`/checkout/${entry.reference}?${LEAVING}`, 303);
   });
 }
+
+/** In the query of a checkout page: its customer has just pressed a button. */
+const LEAVING = 'return';
 
 function refuseCheckout(c: Context<Env>, isCharge: boolean) {
   if (!isCharge) return c.html(messagePage('Not found', 'There is no transaction with this reference.'), 404);

@@ -4,7 +4,7 @@ import { respondWithFault } from './apply-fault.ts';
 import { Clock } from './clock.ts';
 import { FaultQueue } from './fault-queue.ts';
 import type { Fault } from './faults.ts';
-import { type KeyMode, Ledger, type LedgerOptions } from './ledger.ts';
+import { type KeyMode, type KnownStatus, Ledger, type LedgerOptions } from './ledger.ts';
 import {
   createChargeBody,
   createErrorResponse,
@@ -40,10 +40,14 @@ export interface Exchange {
   readonly request: RecordedRequest;
   /** The mode of its key. `null` if the key is missing or not valid. */
   readonly mode: KeyMode | null;
+  /** Whether it had an `Authorization` header. */
+  readonly hasKey: boolean;
   /** When the request arrived, in epoch milliseconds. */
   readonly at: number;
   /** The transaction that it created or read, or `null`. */
   readonly reference: string | null;
+  /** The status of that transaction when the service acted. `null` if it did not act. */
+  readonly found: KnownStatus | null;
   /** The fault that it met, or `null`. */
   readonly fault: Fault['kind'] | null;
   /** `null` while there is no response, and if the connection broke. */
@@ -110,8 +114,10 @@ export class PaymentService {
         body: parseRecordedBody(body),
       },
       mode: findKeyMode(headers, this.#options.apiKeys),
+      hasKey: headers.has('authorization'),
       at,
       reference: route?.reference || null,
+      found: null,
       fault: null,
       status: null,
       errorBody: null,
@@ -162,7 +168,10 @@ export class PaymentService {
       return await respondWithFault(fault, {
         act: () => {
           const success = this.#execute(command);
-          exchange.reference = success.data.reference;
+          const { reference } = success.data;
+          const entry = this.ledger.find(reference);
+          exchange.reference = reference;
+          exchange.found = entry ? this.ledger.getReportedStatus(entry) : null;
           return success;
         },
         approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),

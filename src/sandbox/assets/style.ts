@@ -85,6 +85,10 @@ input:not([type=checkbox]), select {
   color: var(--abandoned); background: var(--abandoned-ground);
 }
 .result.success .mark { color: var(--success); background: var(--success-ground); }
+.result .back {
+  display: grid; place-items: center; min-height: 2.75rem; padding: .5rem 1rem; border-radius: .625rem;
+  background: var(--accent); color: var(--on-accent); font-weight: 600; text-decoration: none;
+}
 .result.failed .mark { color: var(--failed); background: var(--failed-ground); }
 
 .phone main { display: grid; justify-items: center; gap: .75rem; }

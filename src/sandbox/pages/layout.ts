@@ -18,11 +18,13 @@ interface Page {
   name: 'dashboard' | 'checkout' | 'phone' | 'message';
   /** The path of the server-sent events that update the page. */
   events?: string;
+  /** More elements of the head. */
+  head?: Html | undefined;
   body: Html;
 }
 
 /** Renders a whole page. */
-export function layout({ title, name, events, body }: Page): Html {
+export function layout({ title, name, events, head, body }: Page): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -33,6 +35,7 @@ export function layout({ title, name, events, body }: Page): Html {
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/assets/style.css">
 ${events ? html`<script src="/assets/live.js" defer></script>` : ''}
+${head ?? ''}
 </head>
 <body class="${name}" data-events="${events ?? ''}">
 <header>

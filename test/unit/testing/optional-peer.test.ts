@@ -53,8 +53,8 @@ describe('without MSW', () => {
   });
 
   test.each(['module', 'commonjs'] as const)('every other entry point loads, as %s', async (system) => {
-    // undici, the other optional peer, is there.
-    const project = await createMerchantProject('undici');
+    // The other optional peers are there.
+    const project = await createMerchantProject('undici', 'libphonenumber-js');
     const entries = Object.keys(packageJson.exports)
       .filter((path) => path !== './testing' && path !== './package.json')
       .map((path) => `payment-collection-client${path.slice(1)}`);
