@@ -55,10 +55,11 @@ export function createScriptApi(context: ScriptApiContext): Hono {
 function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<Method, Handler>>> {
   const { service, webhooks, activity } = context;
   const controls = createControls(service, webhooks);
-  /** Every open page shows the change. */
+  /** Refuses a query, which would not narrow what changes. Every open page shows the change. */
   const write =
     (handle: Handler): Handler =>
     async (c) => {
+      parseQuery(c, schemas.noFields);
       try {
         return await handle(c);
       } finally {
@@ -66,7 +67,7 @@ function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<
       }
     };
   return {
-    '/': { GET: (c) => c.json(describeSandbox(context)) },
+    '/': { GET: readWithoutQuery(() => describeSandbox(context)) },
     ...createTransactionRoutes(context, controls, write),
     '/requests': {
       GET: (c) => {
@@ -80,7 +81,7 @@ function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<
       },
     },
     '/faults': {
-      GET: (c) => c.json({ faults: service.faults.pending.map(viewFault) }),
+      GET: readWithoutQuery(() => ({ faults: service.faults.pending.map(viewFault) })),
       POST: write(async (c) => {
         const { operation, fault, times } = await parseBody(c, schemas.newFault);
         refuseInvalid(() => service.faults.add(operation, fault, toCount(times)));
@@ -112,6 +113,13 @@ function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<
         return c.body(null, 204);
       }),
     },
+  };
+}
+
+function readWithoutQuery(view: () => object): Handler {
+  return (c) => {
+    parseQuery(c, schemas.noFields);
+    return c.json(view());
   };
 }
 
@@ -292,7 +300,7 @@ function createWebhookRoutes(
       }),
     },
     '/webhooks/faults': {
-      GET: (c) => c.json({ faults: webhooks.pendingFaults.map(viewFault) }),
+      GET: readWithoutQuery(() => ({ faults: webhooks.pendingFaults.map(viewFault) })),
       POST: write(async (c) => {
         const { fault, times } = await parseBody(c, schemas.newWebhookFault);
         refuseInvalid(() => webhooks.fault(fault, { times: toCount(times) }));
