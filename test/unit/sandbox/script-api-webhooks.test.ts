@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { listenForTest } from '../../helpers/listen.ts';
 import { startTestApi } from './script-api-client.ts';
-import { charge, findEvent, payment, receiveEvents } from './start-sandbox.ts';
+import { charge, payment } from './start-sandbox.ts';
 
 /** Starts a sandbox, and a shop that receives its webhooks with these status codes: 204 after the last. */
 async function startWithReceiver(statuses: number[] = [], text = '') {
