@@ -107,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const activity = new ActivityLog();
   const clock = new Clock();
   const timers = new SettlementTimers(clock);
-  const webhooks = new Webhooks(() => activity.notifyChange());
+  const webhooks = new Webhooks({ sender: 'sandbox', clock, onChange: () => activity.notifyChange() });
   const service = new PaymentService({
     baseUrl: access.baseUrl,
     checkoutBase: url,
@@ -142,6 +142,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   let closing: Promise<void> | undefined;
   const close = () => {
+    webhooks.stop();
     closing ??= stop(server).finally(() => {
       clock.clear();
       stateFile?.close();

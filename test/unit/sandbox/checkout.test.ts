@@ -15,7 +15,7 @@ function readWayBack(markup: string) {
   const decode = (text: string | undefined) => text?.replaceAll('&amp;', '&') ?? null;
   const link = decode(/<a class="back" href="([^"]*)">Back to the shop<\/a>/.exec(markup)?.[1]);
   const refresh = decode(
-    /<head>[^]*<meta http-equiv="refresh" content="3; url=([^"]*)">[^]*<\/head>/.exec(markup)?.[1],
+    /<head>[\s\S]*<meta http-equiv="refresh" content="3; url=([^"]*)">[\s\S]*<\/head>/.exec(markup)?.[1],
   );
   return { link, refresh };
 }
