@@ -3,6 +3,7 @@ import { Hono } from 'hono/tiny';
 import { createControls, type PaymentControls } from '../testing/controls.ts';
 import { findDoubleCharges } from '../testing/double-charge.ts';
 import type { Entry, FinalStatus } from '../testing/ledger.ts';
+import { findTransactions } from './find-transactions.ts';
 import type { PageContext } from './routes.ts';
 import {
   limitBody,
@@ -167,12 +168,20 @@ function createTransactionRoutes(
     '/transactions': {
       GET: (c) => {
         const query = parseQuery(c, schemas.transactionsQuery);
-        const found = findTransactions(ledger.list().reverse(), query);
-        const { limit } = query;
-        const last = found.length > limit ? found[limit - 1] : undefined;
+        const { status = '', mode = '', search = '', before = '', limit } = query;
+        if (before !== '' && !ledger.find(before)) {
+          throw new ScriptApiError(400, 'before must be the reference of a transaction that is still kept.');
+        }
+        const { entries, total, newer } = findTransactions(
+          ledger.list(),
+          { status, mode, search, before },
+          limit,
+        );
+        const last = newer + entries.length < total ? entries.at(-1) : undefined;
         const next = last && new URLSearchParams({ ...c.req.query(), before: last.reference });
         return c.json({
-          transactions: found.slice(0, limit).map(view),
+          transactions: entries.map(view),
+          total,
           next: next ? `${SCRIPT_API_PATH}/transactions?${next}` : null,
         });
       },
@@ -219,41 +228,6 @@ function createTransactionRoutes(
 
 /** Stands for the next transaction in place of its reference. */
 const NEXT = 'next';
-
-/** What a list of transactions can be narrowed to. */
-interface TransactionFilter {
-  readonly status?: string | undefined;
-  readonly mode?: string | undefined;
-  readonly search?: string | undefined;
-  /** Only those that were created before this one. */
-  readonly before?: string | undefined;
-}
-
-/** @param entries newest first */
-function findTransactions(
-  entries: readonly Entry[],
-  { status, mode, search, before }: TransactionFilter,
-): Entry[] {
-  const first = before === undefined ? 0 : entries.findIndex(({ reference }) => reference === before) + 1;
-  if (before !== undefined && first === 0) {
-    throw new ScriptApiError(400, 'before must be the reference of a transaction that is still kept.');
-  }
-  return entries
-    .slice(first)
-    .filter(
-      (entry) =>
-        (status === undefined || entry.status === status) &&
-        (mode === undefined || entry.mode === mode) &&
-        (search === undefined || matches(entry, search)),
-    );
-}
-
-/** Whether a transaction has a text in it, whatever its case and its spaces. */
-function matches({ reference, amount, customer_email, mobileMoney }: Entry, search: string): boolean {
-  const simplify = (text: string) => text.toLowerCase().replace(/\s/g, '');
-  const texts = [reference, amount, customer_email, mobileMoney?.phone ?? ''];
-  return texts.some((text) => simplify(text).includes(simplify(search)));
-}
 
 function createWebhookRoutes(
   { service, webhooks }: ScriptApiContext,
