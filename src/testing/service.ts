@@ -139,6 +139,11 @@ export class PaymentService {
     this.ledger.clear();
     this.faults.clear();
     this.#exchanges = [];
+    this.breakConnections();
+  }
+
+  /** Breaks the connections that hang, and those whose body is slow. */
+  breakConnections(): void {
     this.#lifetime.abort();
     this.#lifetime = new AbortController();
   }
