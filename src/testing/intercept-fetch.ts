@@ -44,9 +44,8 @@ export function stopListening(responder: Responder): void {
   listening.delete(responder);
   if (listening.size > 0) return;
   // Another library might have replaced fetch since. What it restores later is ours, which then only passes requests on.
-  for (let before = replaced.get(globalThis.fetch); before; before = replaced.get(globalThis.fetch)) {
-    globalThis.fetch = before;
-  }
+  const before = replaced.get(globalThis.fetch);
+  if (before) globalThis.fetch = before;
 }
 
 function replaceFetch(): void {
