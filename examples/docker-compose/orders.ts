@@ -8,7 +8,7 @@ import type { Pool } from 'pg';
  * - `paid_late`: paid after the deadline. A person ships the order, or pays the money back.
  * - `in_review`: a payment might exist, or something is wrong. A person reviews it.
  */
-export type OrderState = 'new' | 'paying' | 'paid' | 'not_paid' | 'paid_late' | 'in_review';
+type OrderState = 'new' | 'paying' | 'paid' | 'not_paid' | 'paid_late' | 'in_review';
 
 export interface Order {
   /** A random id that cannot be guessed, so that it identifies the customer. */
