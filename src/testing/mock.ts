@@ -4,7 +4,9 @@ import { Clock } from './clock.ts';
 import { createControls, type PaymentControls } from './controls.ts';
 import { createHandlers } from './handlers.ts';
 import { type Responder, startListening, stopListening } from './intercept-fetch.ts';
+import { combineObservers } from './ledger.ts';
 import { PaymentService } from './service.ts';
+import { SettlementTimers } from './settlement-timers.ts';
 import { detectKeyMode } from './validate-request.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -128,13 +130,19 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
   const { origin, pathname } = new URL(address);
   const baseUrl = origin + pathname.replace(/\/+$/, '');
   const clock = new Clock();
-  const webhooks = new Webhooks();
+  const timers = new SettlementTimers(clock);
+  const webhooks = new Webhooks({
+    sender: 'mock',
+    clock,
+    // Without a receiver nothing needs a timer: the ledger settles on access.
+    onReceiver: (hasReceiver) => (hasReceiver ? timers.start(service.ledger) : timers.stop()),
+  });
   const service = new PaymentService({
     baseUrl,
     apiKeys: [apiKey, testKey],
     allowTestCharges,
     checkoutBase: origin,
-    ledger: { clock, observer: webhooks },
+    ledger: { clock, observer: combineObservers([timers, webhooks]) },
   });
   webhooks.start(service);
   const responder: Responder = { baseUrl, respond: (request) => respond(service, request) };
