@@ -88,8 +88,7 @@ async function respondAsFetch(
   try {
     const response = await Promise.race([responder.respond(request), aborted.promise]);
     if (response.type !== 'error') return response;
-    const cause = Object.assign(new Error('The mock broke the connection.'), { code: 'ECONNRESET' });
-    throw new TypeError('fetch failed', { cause });
+    throw new TypeError('fetch failed', { cause: new Error('The mock broke the connection.') });
   } finally {
     signal.removeEventListener('abort', abort);
   }
