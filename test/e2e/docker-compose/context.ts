@@ -1,16 +1,18 @@
-import { spawnSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
+import { run } from './run.ts';
 
-/** Copies an example into `folder`, with the tarball of the built package, as its README says. Returns the copy. */
-export function packContext(example: string, folder: string): string {
+/** Copies an example into `folder`, without what lies in it that is not part of it. Returns the copy. */
+export function copyContext(example: string, folder: string): string {
   const context = join(folder, 'context');
   cpSync(example, context, {
     recursive: true,
     filter: (path) => basename(path) !== 'node_modules' && !path.endsWith('.tgz'),
   });
-  const args = ['pack', '--silent', '--pack-destination', resolve(context)];
-  const { status, stderr } = spawnSync('npm', args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`npm pack exited with ${status}: ${stderr}`);
   return context;
+}
+
+/** Puts the tarball of the built package into a context, as the README of the example says. */
+export async function packInto(context: string): Promise<void> {
+  await run('npm', ['pack', '--silent', '--pack-destination', context]);
 }

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, dirname, join, matchesGlob } from 'node:path';
 import { DockerfileParser, type Instruction } from 'dockerfile-ast';
+import { run } from './run.ts';
 
 /** What the steps of a Dockerfile have made, in a folder that stands for the root of the image. */
 export interface Image {
@@ -16,11 +16,11 @@ export interface Image {
 type OpenImage = { -readonly [Name in keyof Image]: Image[Name] };
 
 /** Runs the steps of the Dockerfile in `context`, in order, below `root`. A step that it does not know is an error. */
-export function buildImage(context: string, root: string, env: NodeJS.ProcessEnv): Image {
+export async function buildImage(context: string, root: string, env: NodeJS.ProcessEnv): Promise<Image> {
   const text = readFileSync(join(context, 'Dockerfile'), 'utf8');
   const image: OpenImage = { base: '', workdir: root, env: {}, user: 'root', command: [] };
   for (const instruction of DockerfileParser.parse(text).getInstructions()) {
-    runStep(instruction, image, { context, root, env });
+    await runStep(instruction, image, { context, root, env });
   }
   return image;
 }
@@ -31,7 +31,7 @@ interface Build {
   readonly env: NodeJS.ProcessEnv;
 }
 
-function runStep(instruction: Instruction, image: OpenImage, build: Build): void {
+async function runStep(instruction: Instruction, image: OpenImage, build: Build): Promise<void> {
   const values = instruction.getArguments().map((argument) => argument.getValue());
   const [first = ''] = values;
   switch (instruction.getKeyword()) {
@@ -49,7 +49,7 @@ function runStep(instruction: Instruction, image: OpenImage, build: Build): void
       copy(values, image, build);
       break;
     case 'RUN':
-      runShell(instruction.getRawArgumentsContent() ?? '', image, build);
+      await runShell(instruction.getRawArgumentsContent() ?? '', image, build);
       break;
     case 'USER':
       image.user = first;
@@ -84,13 +84,11 @@ export function isInContext(context: string, name: string): boolean {
   return last === undefined || last.startsWith('!');
 }
 
-function runShell(script: string, image: Image, { root, env }: Build): void {
-  const { status, stdout, stderr } = spawnSync('sh', ['-c', script], {
+async function runShell(script: string, image: Image, { root, env }: Build): Promise<void> {
+  await run('sh', ['-c', script], {
     cwd: image.workdir,
-    encoding: 'utf8',
     env: { ...env, ...image.env, PATH: [createPrograms(root), env.PATH].join(delimiter) },
   });
-  if (status !== 0) throw new Error(`RUN ${script} exited with ${status}: ${stdout}${stderr}`);
 }
 
 /** Creates the programs that need root or the user of the image. Each fails as the real one would. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { FOLDER, readComposeFile } from './compose-file.ts';
 import { Composition } from './composition.ts';
-import { packContext } from './context.ts';
+import { copyContext, packInto } from './context.ts';
 import { Customer, type Page } from './customer.ts';
 import { buildImage } from './image.ts';
 
@@ -17,8 +17,9 @@ let customers = 0;
 
 // As README.md says for this repository: the tarball of `npm pack` lies in the folder.
 beforeAll(async () => {
-  const context = packContext(FOLDER, folder);
-  const image = buildImage(context, join(folder, 'root'), process.env);
+  const context = copyContext(FOLDER, folder);
+  await packInto(context);
+  const image = await buildImage(context, join(folder, 'root'), process.env);
   composition = await Composition.create(readComposeFile(), image);
   await composition.up('shop');
 });
@@ -153,23 +154,41 @@ test('shows a charge that was declined on the phone as not paid', async () => {
   expect(await countParcels(order)).toBe(0);
 });
 
-test('believes no webhook that the service did not send', async () => {
+/** How long after a charge the shop checks it by itself, in milliseconds: the client's `initialDelay`. */
+const FIRST_CHECK = 8_000;
+const MAX_TRIES = 5;
+
+/** Charges a phone, and claims by a webhook that it is paid. Returns when the shop checked it, counted from the charge. */
+async function forgeWebhook(): Promise<{ checkedAfter: number; customer: Customer; order: string }> {
   const { customer, order, charge } = await openBasket();
   await charge();
   const reference = await findReference(customer);
   const body = JSON.stringify({ event: 'transaction.success', data: { reference, status: 'success' } });
-  const forged = await composition.fetch(`${SHOP}/webhooks/payments`, { method: 'POST', body });
-  expect(forged.status).toBe(204);
-  const { requests } = await vi.waitFor(async () => {
-    const seen = await readSandbox<{ requests: object[] }>(
-      `/requests?operation=verify&reference=${reference}`,
-    );
-    expect(seen.requests).not.toEqual([]);
-    return seen;
-  }, 30_000);
-  expect(requests.length).toBeGreaterThan(0);
-  expect((await customer.get(`${SHOP}/order`)).text).toContain('<h1>Not paid yet</h1>');
-  expect(await countParcels(order)).toBe(0);
+  const { status } = await composition.fetch(`${SHOP}/webhooks/payments`, { method: 'POST', body });
+  expect(status).toBe(204);
+  return vi.waitFor(
+    async () => {
+      const { requests } = await readSandbox<{ requests: { at: number; operation: string }[] }>(
+        `/requests?reference=${reference}`,
+      );
+      const [charged, checked] = requests.toReversed();
+      if (!charged || !checked) throw new Error('The shop has not checked the payment.');
+      return { checkedAfter: checked.at - charged.at, customer, order };
+    },
+    { timeout: 60_000, interval: 50 },
+  );
+}
+
+test('checks at once after a webhook, and believes nothing of it', async () => {
+  let checkedAfter = FIRST_CHECK;
+  // A machine that is very busy might take so long that the shop checks by itself.
+  for (let tries = 0; checkedAfter >= FIRST_CHECK && tries < MAX_TRIES; tries++) {
+    const forged = await forgeWebhook();
+    checkedAfter = forged.checkedAfter;
+    expect((await forged.customer.get(`${SHOP}/order`)).text).toContain('<h1>Not paid yet</h1>');
+    expect(await countParcels(forged.order)).toBe(0);
+  }
+  expect(checkedAfter).toBeLessThan(FIRST_CHECK);
 });
 
 test('ends an order whose shop was killed after the charge', async () => {
