@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
@@ -16,6 +16,7 @@ const others = {
     'journal-postgres': 'src/journal/postgres.ts',
     'journal-redis': 'src/journal/redis.ts',
     node: 'src/node/index.ts',
+    phone: 'src/phone.ts',
     testing: 'src/testing/index.ts',
   },
 };
@@ -43,6 +44,14 @@ const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
     onResolve({ filter }, ({ kind }) => (kind === 'entry-point' ? undefined : { path, external: true }));
   },
 });
+
+/** In place of the file that awaits `import('msw')`: CommonJS has no such await. */
+const requireMsw: EsbuildPlugin = {
+  name: 'require-msw',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/msw\.ts$/ }, () => ({ path: resolve('src/testing/msw-commonjs.ts') }));
+  },
+};
 
 /** Both module systems load the one file. */
 async function finishSandbox(): Promise<void> {
@@ -82,7 +91,7 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildPlugins: [beside(/^ky$/, './ky.cjs')],
+    esbuildPlugins: [beside(/^ky$/, './ky.cjs'), requireMsw],
     // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {
       banner: '/// <reference lib="esnext.disposable" />',

@@ -27,6 +27,7 @@ const entryNames = [
   'journal-redis',
   'journal-sqlite',
   'node',
+  'phone',
   'sandbox',
   'schedule',
   'testing',

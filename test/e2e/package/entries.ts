@@ -6,6 +6,7 @@ import * as journalPostgres from '../../../src/journal/postgres.ts';
 import * as journalRedis from '../../../src/journal/redis.ts';
 import * as journalSqlite from '../../../src/journal/sqlite.ts';
 import * as node from '../../../src/node/index.ts';
+import * as phone from '../../../src/phone.ts';
 import * as sandbox from '../../../src/sandbox/index.ts';
 import * as schedule from '../../../src/schedule.ts';
 import * as testing from '../../../src/testing/index.ts';
@@ -21,6 +22,7 @@ export const entries: Record<string, object> = {
   './journal/redis': journalRedis,
   './follow-ups': followUps,
   './node': node,
+  './phone': phone,
   './testing': testing,
   './sandbox': sandbox,
 };

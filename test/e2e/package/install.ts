@@ -11,7 +11,7 @@ declare module 'vitest' {
     tarball: string;
     /** A project that has the package, and nothing else. */
     bare: string;
-    /** The same, with MSW, undici and the types of Node. */
+    /** The same, with MSW, undici, libphonenumber-js and the types of Node. */
     shop: string;
     /** The same, with MSW 2. */
     olderShop: string;
@@ -20,7 +20,15 @@ declare module 'vitest' {
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const tools = fileURLToPath(new URL('node_modules/', import.meta.url));
-const beside = ['undici', '@types/node', 'vitest', 'reflect-metadata'];
+const beside = [
+  'undici',
+  'libphonenumber-js',
+  '@types/node',
+  'vitest',
+  'reflect-metadata',
+  'supertest',
+  'express',
+];
 
 /** Packs the package once and installs it, as npm does for a merchant. */
 export default async function install(project: TestProject): Promise<() => Promise<void>> {

@@ -28,6 +28,20 @@ test.each(current)('loads every entry point on $name, as $system', async ({ comm
   expectEntries(await run(command, [...flags, file], folder));
 });
 
+const readsPhone = `import { parseGhanaPhone } from 'payment-collection-client/phone';
+  const phones = ['+233 (0)24 412 3456', '٠٢٤٤١٢٣٤٥٦', '030 212 3456'].map(parseGhanaPhone);`;
+const mtn = { phone: '0244123456', network: 'mtn' };
+
+test.each(bunAndDeno)('reads a phone number on $name', async ({ command, flags }) => {
+  const folder = await project({ 'program.mjs': `${readsPhone}\nconsole.log(JSON.stringify(phones));` });
+  expect(JSON.parse(await run(command, [...flags, 'program.mjs'], folder))).toEqual([mtn, mtn, null]);
+});
+
+test('reads a phone number in workerd', async () => {
+  const printed = await runInWorkerd(readsPhone + edgeProgram('phones', ''), {}, '', 'shop');
+  expect(JSON.parse(printed)).toEqual([mtn, mtn, null]);
+});
+
 test.each(bunAndDeno.filter(({ name }) => name.startsWith('Bun')))(
   'refuses undiciTransport on $name with its reason',
   async ({ command, flags }) => {

@@ -3,8 +3,12 @@ import { project, tool } from './project.ts';
 import { run } from './run.ts';
 
 /** Bundles a program that imports the package into one file for the edge. */
-export async function bundle(program: string, format: 'esm' | 'iife'): Promise<string> {
-  const folder = await project({ 'program.mjs': program }, 'bare');
+export async function bundle(
+  program: string,
+  format: 'esm' | 'iife',
+  inside: 'bare' | 'shop' = 'bare',
+): Promise<string> {
+  const folder = await project({ 'program.mjs': program }, inside);
   const { outputFiles } = await build({
     entryPoints: [`${folder}/program.mjs`],
     bundle: true,
@@ -30,9 +34,10 @@ export async function runInWorkerd(
   program: string,
   bindings: Record<string, string>,
   certificate = '',
+  inside: 'bare' | 'shop' = 'bare',
 ): Promise<string> {
   const files = {
-    'worker.js': await bundle(program, 'esm'),
+    'worker.js': await bundle(program, 'esm', inside),
     'config.capnp': configuration(bindings, certificate),
   };
   const printed = await run(tool('.bin/workerd'), ['test', 'config.capnp'], await project(files, 'bare'));

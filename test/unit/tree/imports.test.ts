@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 const layers: [string, RegExp][] = [
   ['values and time', /^(?:version|max-timeout|untrusted|loopback|timing|schedule)\./],
   ['API', /^api\//],
+  ['phone numbers', /^phone\./],
   ['errors and events', /^(?:errors|events|decoded-text|redact|sanitize-error|unknown-option)\./],
   [
     'journal interface',

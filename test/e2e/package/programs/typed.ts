@@ -30,6 +30,7 @@ import {
 } from 'payment-collection-client/journal/redis';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { undiciTransport } from 'payment-collection-client/node';
+import { type ParsedGhanaPhone, parseGhanaPhone } from 'payment-collection-client/phone';
 import { type Sandbox, startSandbox } from 'payment-collection-client/sandbox';
 import { isFinal, nextDelay } from 'payment-collection-client/schedule';
 import { createMockPayments, journalConformance } from 'payment-collection-client/testing';
@@ -89,6 +90,13 @@ export async function pay(input: ChargeMobileMoneyInput): Promise<Transaction['s
       console.log(error.outcome satisfies 'not_sent' | 'rejected' | 'unknown' | null);
     throw error;
   }
+}
+
+export async function payFromForm(typed: string): Promise<Transaction['status'] | 'not a phone'> {
+  const parsed: ParsedGhanaPhone | null = parseGhanaPhone(typed);
+  if (!parsed) return 'not a phone';
+  const { phone, network } = parsed;
+  return pay({ amount: '25.50', customer_email: 'ama@example.com', phone, network: network ?? 'mtn' });
 }
 
 export async function poll(reference: string): Promise<number | null> {
