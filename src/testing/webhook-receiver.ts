@@ -5,7 +5,7 @@ import { isObject, orUndefined } from '../untrusted.ts';
 import type { WebhookAttempt, WebhookReceiver } from './webhook-delivery.ts';
 
 /** One request to a receiver, before it is sent. */
-export interface WebhookMessage {
+interface WebhookMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
