@@ -176,7 +176,9 @@ describe('the mock', () => {
     mock.decline(await createPayment());
     await settle();
     expect(list()).toEqual(['failed TXN-000001']);
-    expect(mock.webhooks.deliveries).toMatchObject([{ id: 'whd_1', fault: null }]);
+    expect(mock.webhooks.deliveries).toMatchObject([
+      { id: 'whd_1', headers: { 'x-sandbox-event': 'whe_1' }, fault: null },
+    ]);
   });
 
   test('does not record a request that was in flight during a reset', async () => {
