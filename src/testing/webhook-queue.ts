@@ -36,6 +36,7 @@ export interface Shipment {
 /** A webhook that has been neither delivered nor given up. */
 export interface Job extends Shipment {
   readonly number: number;
+  after?: Job | undefined;
   retryDelays: readonly number[];
   isHeld: boolean;
   /** It is in the list of those that are sent next. */
@@ -165,6 +166,7 @@ export class WebhookQueue {
     job.cancelAlarm();
     this.#unhold(job);
     job.isReady = true;
+    job.after = undefined;
     this.#ready.push(job);
     this.#scheduleSend();
   }
@@ -245,11 +247,18 @@ export class WebhookQueue {
     if (job.isSent) return;
     job.isSent = true;
     job.onSent?.();
-    for (const follower of job.followers) this.#makeReady(follower);
+    for (const follower of job.followers) this.#follow(follower, job.after);
     if (job.isForged) return;
     // The newest first, so that webhooks that were held one after the other are out of order too.
     const held = this.#held.findLast(({ number }) => number < job.number);
     if (held) this.#makeReady(held);
+  }
+
+  /** Sends a webhook now, or after what was before the one that is gone: that one was given up before its turn. */
+  #follow(job: Job, before: Job | undefined): void {
+    job.after = before;
+    if (before && !before.isSent) before.followers.push(job);
+    else this.#makeReady(job);
   }
 
   #giveUpOldest(): void {

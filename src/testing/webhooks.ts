@@ -167,8 +167,10 @@ export class Webhooks implements LedgerObserver, WebhookControls {
       throw new Error('There is no receiver of webhooks. Nothing was sent. Call deliverTo first.');
     const isForged = Object.values(forged).some((value) => value !== undefined);
     const event = this.#createEvent(entry, this.#target, forged);
-    const options = isForged ? { isForged } : { after: this.#latest.get(reference) };
-    return this.#add(event, isForged ? 'forged' : null, options).delivery;
+    const job = isForged
+      ? this.#add(event, 'forged', { isForged })
+      : this.#addInOrder(event, null, this.#latest.get(reference));
+    return job.delivery;
   }
 
   fault(fault: WebhookFault, { times = 1 }: { times?: number } = {}): void {
@@ -282,7 +284,10 @@ export class Webhooks implements LedgerObserver, WebhookControls {
       text: JSON.stringify(event.payload),
       target: event.target,
       onSent: () => {
-        if (this.#latest.get(event.reference) === job) this.#latest.delete(event.reference);
+        if (this.#latest.get(event.reference) !== job) return;
+        // It was given up before its turn if the one before it was not sent.
+        if (job.after && !job.after.isSent) this.#latest.set(event.reference, job.after);
+        else this.#latest.delete(event.reference);
       },
     });
     this.#notifyChange();

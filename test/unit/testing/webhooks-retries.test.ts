@@ -99,6 +99,36 @@ describe('a receiver that does not accept', () => {
   });
 });
 
+describe('the webhooks of one transaction', () => {
+  test('wait for one that was sent by hand', async () => {
+    const { mock, list, createPayment } = startReceiver(() => sleep(1_000));
+    const reference = await createPayment();
+    mock.webhooks.send(reference);
+    mock.approve(reference);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(list()).toEqual([`pending ${reference}`]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(list()).toEqual([`pending ${reference}`, `success ${reference}`]);
+  });
+
+  test('wait for one in flight, also if one between them was given up', async () => {
+    const { mock, createPayment } = startReceiver(() => sleep(1_000));
+    const reference = await createPayment();
+    mock.abandon(reference);
+    await settle();
+    mock.decline(reference);
+    mock.webhooks.deliverTo(null);
+    const received: Request[] = [];
+    mock.webhooks.deliverTo((request) => received.push(request));
+    mock.approve(reference);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(received).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(received).toHaveLength(1);
+    expect(listStates(mock)).toEqual(['delivered', 'failed', 'delivered']);
+  });
+});
+
 describe('a receiver that does not respond', () => {
   test.each([
     [undefined, 5_000],
