@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { transform } from 'esbuild';
+import { dirname, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
@@ -46,11 +45,16 @@ const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
   },
 });
 
-/** Both module systems load the one file. A fifth of it would be spaces and comments, most of them those of Hono. */
+/** In place of the file that awaits `import('msw')`: CommonJS has no such await. */
+const requireMsw: EsbuildPlugin = {
+  name: 'require-msw',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/msw\.ts$/ }, () => ({ path: resolve('src/testing/msw-commonjs.ts') }));
+  },
+};
+
+/** Both module systems load the one file. */
 async function finishSandbox(): Promise<void> {
-  const bundle = await readFile('dist/sandbox.cjs', 'utf8');
-  const { code } = await transform(bundle, { minifyWhitespace: true, lineLimit: 120 });
-  await writeFile('dist/sandbox.cjs', code);
   await writeFile('dist/sandbox.js', "export { SandboxError, startSandbox } from './sandbox.cjs';\n");
 }
 
@@ -87,7 +91,7 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildPlugins: [beside(/^ky$/, './ky.cjs')],
+    esbuildPlugins: [beside(/^ky$/, './ky.cjs'), requireMsw],
     // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {
       banner: '/// <reference lib="esnext.disposable" />',

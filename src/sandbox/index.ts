@@ -135,6 +135,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     access,
     url,
     allowHosts: resolved.allowHosts,
+    allowTestCharges,
     returnUrl: resolved.returnUrl,
   });
   serve(server, (request, bindings) => app.fetch(request, bindings));

@@ -140,6 +140,9 @@ export const stories: Record<string, readonly Story[]> = {
     },
   ],
   'docs/order-workflows.md, Charge at most once': [{ ...accepted, where: 'the key is used twice' }],
+  'docs/order-workflows.md, Normalise phone numbers': [
+    { ...accepted, where: 'the phone is typed in two ways' },
+  ],
   'docs/order-workflows.md, Resolve an unknown key': [
     {
       where: 'the response to the charge is lost',
