@@ -1,7 +1,7 @@
 import { transactionStatuses } from '../api/transaction.ts';
 import type { Entry } from '../testing/ledger.ts';
 
-/** What the dashboard shows of all transactions. An empty text does not restrict it. */
+/** What the dashboard and the API for scripts show of all transactions. An empty text does not restrict it. */
 export interface TransactionFilter {
   /** Words, all of which a transaction must have. */
   readonly search: string;

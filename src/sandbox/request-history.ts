@@ -1,4 +1,5 @@
 import type { Exchange } from '../testing/service.ts';
+import { orUndefined } from '../untrusted.ts';
 
 /** One request, or several verifies in a row with the same result. */
 export interface RequestGroup {
@@ -77,12 +78,22 @@ function isSameVerify(one: Exchange, other: Exchange): boolean {
 /** Shortens bodies that are too large to keep for each of many requests. */
 function shortenBodies(exchange: Exchange): Exchange {
   const { request, errorBody } = exchange;
-  const body = JSON.stringify(request.body);
-  const isLong = body.length > MAX_BODY_CHARS;
-  if (!isLong && (errorBody ?? '').length <= MAX_BODY_CHARS) return exchange;
+  const body = shortenBody(request.body);
+  if (body === request.body && (errorBody ?? '').length <= MAX_BODY_CHARS) return exchange;
   return {
     ...exchange,
-    request: isLong ? { ...request, body: body.slice(0, MAX_BODY_CHARS) } : request,
+    request: { ...request, body },
     errorBody: errorBody?.slice(0, MAX_BODY_CHARS) ?? null,
   };
 }
+
+/** Returns the body of a request as it is, or the beginning of its text if that is long. */
+export function shortenBody(body: unknown): unknown {
+  // JSON that is nested too deep can be read, but not written.
+  const text = typeof body === 'string' ? body : orUndefined(() => JSON.stringify(body));
+  if (text === undefined) return NOT_SHOWN;
+  return text.length > MAX_BODY_CHARS ? text.slice(0, MAX_BODY_CHARS) : body;
+}
+
+/** In place of a body that cannot be shown. */
+export const NOT_SHOWN = '[nested too deep to show]';

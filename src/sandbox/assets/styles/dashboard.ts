@@ -76,6 +76,8 @@ summary .meta { grid-area: meta; display: flex; gap: .5rem; align-items: center;
 .requests .when { grid-area: when; }
 .requests .key { grid-area: key; }
 .requests dl { padding: .25rem .75rem .75rem 2rem; }
+.aside .copyable code { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+dd > pre { margin-top: .125rem; }
 .bad { color: var(--failed); font-weight: 600; }
 .attempts > li { padding: .5rem .75rem; display: grid; gap: .375rem; grid-template-columns: 1fr auto; }
 .attempts pre { grid-column: 1 / -1; }
@@ -96,7 +98,7 @@ html:not(.scripted) .copy { display: none; }
 .fields .of { display: none; }
 ${shownFields} { display: grid; gap: .625rem; }
 .fields label.of { gap: .125rem; }
-#queued-faults, #webhook-faults, #receiver-url, #clock { font-size: .875rem; color: var(--quiet); display: grid; gap: .5rem; overflow-wrap: anywhere; }
+#queued-faults, #webhook-faults, #receiver-url, #clock { font-size: .875rem; display: grid; gap: .5rem; overflow-wrap: anywhere; }
 .aside .queue { padding: .75rem; border-radius: .5rem; color: var(--failed); background: var(--failed-ground); }
 .queue button { width: 100%; background: var(--card); }
 #time .actions button { flex: 1; padding: .375rem; white-space: nowrap; }
@@ -107,13 +109,15 @@ ${shownFields} { display: grid; gap: .625rem; }
   main { padding: 1.25rem; }
   .columns { grid-template-columns: minmax(0, 1fr) 22rem; }
   .dashboard .rows > li > details > summary {
-    grid-template: 'badge amount who reference' 'badge amount how meta' 'marks marks marks marks' / 8.5rem 8.5rem minmax(0, 1fr) auto;
+    grid-template: 'badge amount who reference' 'badge amount how meta' 'marks marks marks marks' / 9rem 8.5rem minmax(0, 1fr) auto;
   }
   .webhooks .rows > li > details > summary { grid-template: 'badge event outcome reference when' / 6.5rem auto minmax(0, 1fr) auto auto; }
   summary::before { top: calc(50% - .3rem); }
   summary:has(.marks)::before { top: 1.5rem; }
   .requests summary { grid-template: 'name outcome key when' / 9rem minmax(0, 1fr) auto auto; }
   .requests summary::before { top: .9rem; }
+  .requests dl, .behind > dl:not(.facts) { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .375rem 0; }
+  .requests dd, .behind > dl:not(.facts) dd { margin: 0; }
   summary .badge { justify-self: start; }
   summary .reference { text-align: right; }
 }
