@@ -20,7 +20,7 @@ export interface PaymentsClientOptions {
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /**
    * The address of the service with its version prefix. It must be https. http is for this machine only (`localhost`,
-   * `127.0.0.1`, `[::1]`). It must have no credentials, query or fragment.
+   * `127.0.0.1`, `[::1]`), or see `dangerouslyAllowHttp`. It must have no credentials, query or fragment.
    *
    * @default the environment variable `PAYMENTS_BASE_URL`
    * @example baseUrl: 'https://payments.example/api/v1'
@@ -104,6 +104,14 @@ export interface PaymentsClientOptions {
    * @default false
    */
   dangerouslyAllowBrowser?: boolean | undefined;
+  /**
+   * Allows a `baseUrl` with http to another machine or container, with a key `sk_test_…` only: others on the network can
+   * read the key and the customer's data. Any other key is then refused before anything is sent. It is for the sandbox in
+   * docker-compose. It changes nothing for https and for this machine.
+   *
+   * @default false
+   */
+  dangerouslyAllowHttp?: boolean | undefined;
 }
 
 /** The runtime's `fetch`, undici's, or one that wraps either. It gets an address and options, never a `Request`. */
@@ -321,7 +329,7 @@ export interface PollingOptions extends Schedule {
 export interface ResolvedOptions {
   readonly apiKey: string | (() => string | Promise<string>);
   readonly mode: Mode;
-  readonly requiredMode: 'live' | 'test' | undefined;
+  readonly keyRules: KeyRules;
   readonly baseUrl: string;
   readonly timeout: number;
   readonly maxRetries: number;
@@ -333,6 +341,13 @@ export interface ResolvedOptions {
   /** Returns a reference as it can be printed. */
   readonly redactReference: (reference: string) => string;
   readonly journal: Journal | undefined;
+}
+
+/** Which keys a client can use. */
+export interface KeyRules {
+  readonly requiredMode: 'live' | 'test' | undefined;
+  /** Whether the base URL is http to another machine: only a test key is sent there. */
+  readonly isHttpToOthers: boolean;
 }
 
 /** The mode that the shape of a key shows. The shape of a live key is not documented. */

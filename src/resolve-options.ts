@@ -13,6 +13,7 @@ import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import type {
   CreateOptions,
   Fetch,
+  KeyRules,
   Mode,
   PaymentsClientOptions,
   PollingOptions,
@@ -46,6 +47,7 @@ const CLIENT_OPTIONS: Readonly<Record<keyof PaymentsClientOptions, true>> = {
   polling: true,
   journal: true,
   dangerouslyAllowBrowser: true,
+  dangerouslyAllowHttp: true,
 };
 
 /**
@@ -56,20 +58,24 @@ const CLIENT_OPTIONS: Readonly<Record<keyof PaymentsClientOptions, true>> = {
 export function resolveOptions(options: PaymentsClientOptions): ResolvedOptions {
   validateTypes(options);
   const { apiKey, baseUrl, mode, onEvent, logger, fetch, transport, polling, journal, ...others } = options;
-  const { dangerouslyAllowBrowser, ...shared } = others;
+  const { dangerouslyAllowBrowser, dangerouslyAllowHttp, ...shared } = others;
   if (isBrowser() && dangerouslyAllowBrowser !== true) {
     throw new ConfigurationError(
       'This is a browser: everyone who opens the page could read the secret key. Call the service from your server. ' +
         'For a demonstration with a test key, set dangerouslyAllowBrowser: true.',
     );
   }
-  const key = apiKey ?? readEnv('PAYMENTS_API_KEY');
-  const { id: redactReference } = createRedact(typeof key === 'string' && key !== '' ? [key] : []);
+  const given = apiKey ?? readEnv('PAYMENTS_API_KEY');
+  const key = typeof given === 'function' ? given : validateKeyForm(given);
+  const address = validateBaseUrl(baseUrl ?? readEnv('PAYMENTS_BASE_URL'), dangerouslyAllowHttp === true);
+  const keyRules = { requiredMode: mode, isHttpToOthers: isHttpToOthers(new URL(address)) };
+  if (typeof key === 'string') validateKeyMode(key, keyRules);
+  const { id: redactReference } = createRedact(typeof key === 'string' ? [key] : []);
   return {
-    apiKey: typeof key === 'function' ? key : validateApiKey(key, mode),
+    apiKey: key,
     mode: typeof key === 'string' ? detectMode(key) : 'unknown',
-    requiredMode: mode,
-    baseUrl: validateBaseUrl(baseUrl ?? readEnv('PAYMENTS_BASE_URL')),
+    keyRules,
+    baseUrl: address,
     ...resolveShared(shared, { timeout: 30_000, maxRetries: 2, headers: {} }, CLIENT_OPTIONS),
     fetch,
     transport,
@@ -147,11 +153,18 @@ export function resolveIdempotencyKey(
 }
 
 /**
- * Checks the form of a key, and its mode against the option `mode`. No message shows any of the key.
+ * Checks what a function returned as the key. No message shows any of it.
  *
  * @throws {ConfigurationError} if the key is missing, has a character that no key has, or is of the wrong mode.
  */
-export function validateApiKey(key: unknown, requiredMode?: 'live' | 'test'): string {
+export function validateApiKey(key: unknown, rules: KeyRules): string {
+  const valid = validateKeyForm(key);
+  validateKeyMode(valid, rules);
+  return valid;
+}
+
+/** @throws {ConfigurationError} if the key is missing, or has a character that no key has. */
+function validateKeyForm(key: unknown): string {
   if (key === undefined || key === '') {
     throw new ConfigurationError(
       'There is no API key. Pass apiKey, or set the environment variable PAYMENTS_API_KEY.',
@@ -170,6 +183,11 @@ export function validateApiKey(key: unknown, requiredMode?: 'live' | 'test'): st
         'line break: trim it. Leave out "Bearer".',
     );
   }
+  return key;
+}
+
+/** @throws {ConfigurationError} if the key is of a mode that the option `mode` or the base URL does not allow. */
+function validateKeyMode(key: string, { requiredMode, isHttpToOthers }: KeyRules): void {
   if (requiredMode === 'live' && isTestKey(key))
     throw new ConfigurationError(
       "The API key is a test key (sk_test_…), but mode is 'live'. Nothing was sent. Give the live key.",
@@ -178,7 +196,11 @@ export function validateApiKey(key: unknown, requiredMode?: 'live' | 'test'): st
     throw new ConfigurationError(
       "The API key is no test key (sk_test_…), but mode is 'test'. Nothing was sent. Give a test key.",
     );
-  return key;
+  if (isHttpToOthers && !isTestKey(key))
+    throw new ConfigurationError(
+      'The API key is no test key (sk_test_…), and the baseUrl is http: others on the network could read the key. ' +
+        'Nothing was sent. Use https, or a test key.',
+    );
 }
 
 /** Returns the mode that the shape of a key shows (docs/reference/service.md, "Authentication"). */
@@ -190,7 +212,7 @@ export function isTestKey(key: string): boolean {
   return /^sk_test_./.test(key);
 }
 
-function validateBaseUrl(baseUrl: unknown): string {
+function validateBaseUrl(baseUrl: unknown, allowHttp: boolean): string {
   if (baseUrl === undefined || baseUrl === '') {
     throw new ConfigurationError(
       'There is no base URL. Pass baseUrl, such as https://payments.example/api/v1, or set PAYMENTS_BASE_URL.',
@@ -199,19 +221,26 @@ function validateBaseUrl(baseUrl: unknown): string {
   if (typeof baseUrl !== 'string' || !URL.canParse(baseUrl)) {
     throw new ConfigurationError('baseUrl must be an address such as https://payments.example/api/v1.');
   }
-  const { protocol, hostname, username, password, origin, pathname } = new URL(baseUrl);
+  const url = new URL(baseUrl);
+  const { protocol, username, password, origin, pathname } = url;
   if (username || password) {
     throw new ConfigurationError(
       'baseUrl must have no user name or password in it: the key goes into apiKey.',
     );
   }
   if (/[?#]/.test(baseUrl)) throw new ConfigurationError('baseUrl must have no query and no fragment.');
-  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback(hostname))) {
+  if (protocol !== 'https:' && (protocol !== 'http:' || (isHttpToOthers(url) && !allowHttp))) {
     throw new ConfigurationError(
-      'baseUrl must begin with https://, or others on the network could read the key. http:// is for this machine only.',
+      'baseUrl must begin with https://, or others on the network could read the key. http:// is for this machine, and ' +
+        'for a sandbox with dangerouslyAllowHttp: true and a key sk_test_….',
     );
   }
   return origin + pathname.replace(/\/+$/, '');
+}
+
+/** Whether requests leave this machine unencrypted. */
+function isHttpToOthers({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && !isLoopback(hostname);
 }
 
 function isBrowser(): boolean {

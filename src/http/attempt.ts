@@ -150,13 +150,13 @@ async function prepareRequest<Input, Request extends object, Result>(
  * @throws {ConfigurationError} if the caller's function fails or is late, or if the key cannot work. Nothing was sent.
  */
 export async function resolveApiKey(
-  { apiKey, requiredMode }: Pick<ResolvedOptions, 'apiKey' | 'requiredMode'>,
+  { apiKey, keyRules }: Pick<ResolvedOptions, 'apiKey' | 'keyRules'>,
   operation: OperationName,
   { timeout, signal }: Pick<ResolvedRequestOptions, 'timeout' | 'signal'>,
 ): Promise<string> {
   if (typeof apiKey === 'string') return apiKey;
   try {
-    return validateApiKey(await withTimeout(timeout, signal, async () => apiKey()), requiredMode);
+    return validateApiKey(await withTimeout(timeout, signal, async () => apiKey()), keyRules);
   } catch (thrown) {
     const error = ensureInspectable(thrown);
     if (error instanceof CallerAborted) throw error.reason;

@@ -9,7 +9,9 @@ import { secureHeaders } from 'hono/secure-headers';
 import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../testing/service.ts';
 import { messagePage } from './pages/layout.ts';
-import { addPages, type Env, type PageContext } from './routes.ts';
+import type { Env } from './respond.ts';
+import { addPages, type PageContext } from './routes.ts';
+import { createScriptApi, SCRIPT_API_PATH } from './script-api.ts';
 
 /** The path of the base URL, with the version prefix. */
 export const API_PATH = '/api/v1';
@@ -22,6 +24,7 @@ export interface AppContext extends PageContext {
   readonly url: string;
   /** More names that it accepts. */
   readonly allowHosts: readonly string[];
+  readonly allowTestCharges: boolean;
 }
 
 /** Creates the whole sandbox as one app: the service's API and the pages. */
@@ -47,6 +50,7 @@ export function createApp(context: AppContext): Hono<Env> {
     );
   });
   app.route(API_PATH, createApi(service));
+  app.route(SCRIPT_API_PATH, createScriptApi(context));
   app.use(
     pageHeaders,
     bodyLimit({ maxSize: MAX_FORM_BYTES }),

@@ -67,21 +67,30 @@ async function run(): Promise<void> {
 async function startAndPrint(options: SandboxOptions): Promise<void> {
   const sandbox = await startSandbox(options);
   const { url, baseUrl, testKey, liveKey, transactions } = sandbox;
-  const kept =
-    options.state === undefined
-      ? ''
-      : `\n  state         ${options.state} (${transactions.length} transactions)`;
-  const remote = options.allowRemote ? ' Other machines can reach it.' : '';
-  process.stdout.write(`The payment sandbox is ready. No money moves.${remote}
+  const { state, returnUrl, webhookUrl, allowTestCharges = false } = options;
+  const lines = [
+    ['base URL', baseUrl],
+    ['live key', liveKey],
+    [
+      'test key',
+      `${testKey} (${allowTestCharges ? '' : 'does not charge Mobile Money, '}has its own transactions)`,
+    ],
+    [],
+    ['transactions', `${url}/`],
+    ['phone', `${url}/phone`],
+    ['checkout', `${url}/checkout/<reference>`],
+    ...(returnUrl === undefined ? [] : [['return', returnUrl]]),
+    ...(webhookUrl === undefined ? [] : [['webhooks', webhookUrl]]),
+    ...(state === undefined ? [] : [['state', `${state} (${transactions.length} transactions)`]]),
+  ];
+  const list = lines.map(([name = '', value = '']) => `  ${name.padEnd(14)}${value}`.trimEnd()).join('\n');
+  process.stdout.write(`The payment sandbox is ready. No money moves.${options.allowRemote ? ' Other machines can reach it.' : ''}
 
-  base URL      ${baseUrl}
-  test key      ${testKey}
-  live key      ${liveKey} (also charges Mobile Money)
+${list}
 
-  transactions  ${url}/
-  phone         ${url}/phone
-  checkout      ${url}/checkout/<reference>
-${kept}
+For a client without options, in the terminal of your shop:
+  export PAYMENTS_BASE_URL=${baseUrl} PAYMENTS_API_KEY=${liveKey}
+
 Ctrl-C stops it.
 `);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => sandbox.close());

@@ -107,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const activity = new ActivityLog();
   const clock = new Clock();
   const timers = new SettlementTimers(clock);
-  const webhooks = new Webhooks(() => activity.notifyChange());
+  const webhooks = new Webhooks({ sender: 'sandbox', clock, onChange: () => activity.notifyChange() });
   const service = new PaymentService({
     baseUrl: access.baseUrl,
     checkoutBase: url,
@@ -135,12 +135,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     access,
     url,
     allowHosts: resolved.allowHosts,
+    allowTestCharges,
     returnUrl: resolved.returnUrl,
   });
   serve(server, (request, bindings) => app.fetch(request, bindings));
 
   let closing: Promise<void> | undefined;
   const close = () => {
+    webhooks.stop();
     closing ??= stop(server).finally(() => {
       clock.clear();
       stateFile?.close();

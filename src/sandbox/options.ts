@@ -1,4 +1,5 @@
 import { MAX_DELAY_MS } from '../testing/ledger.ts';
+import { isHttpAddress } from '../testing/validate-request.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
 
 /** The sandbox cannot start as configured. The message says what to change. */
@@ -164,8 +165,9 @@ function parseHostName(name: string): string {
 
 function parseAddress(option: string, address: string | undefined): string | undefined {
   if (address === undefined) return undefined;
-  if (URL.canParse(address) && /^https?:/i.test(address)) return address;
-  throw new SandboxError(`${option} must be an http or https address, not "${address}".`);
+  if (isHttpAddress(address)) return address;
+  // An address can contain a password, so it is not shown.
+  throw new SandboxError(`${option} must be an http or https address, such as http://localhost:3000/path.`);
 }
 
 /** Returns the origin of an address without a path, such as `https://pay.shop.test:8443`. */

@@ -4,6 +4,7 @@ import { networks } from '../api/input.ts';
 import { transactionStatuses } from '../api/transaction.ts';
 import { defaultFinalStatuses } from '../schedule.ts';
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import { isHttpAddress } from '../testing/validate-request.ts';
 import { parseJson } from '../untrusted.ts';
 import { SandboxError } from './options.ts';
 
@@ -21,6 +22,7 @@ const TABLE = `CREATE TABLE transactions (
   network TEXT,
   return_url TEXT,
   status TEXT NOT NULL,
+  failure TEXT,
   created_at INTEGER NOT NULL,
   changed_at INTEGER NOT NULL,
   plan TEXT
@@ -31,7 +33,11 @@ PRAGMA user_version = ${VERSION};`;
 const timestamp = z.number().check(z.gte(0), z.lte(8.64e15));
 
 const planSchema = z.union([
-  z.object({ settleAt: timestamp, status: z.enum(defaultFinalStatuses) }),
+  z.object({
+    settleAt: timestamp,
+    status: z.enum(defaultFinalStatuses),
+    isExpiry: z.optional(z.boolean()),
+  }),
   z.object({ statuses: z.array(z.enum(transactionStatuses)) }),
 ]);
 
@@ -43,8 +49,9 @@ const rowSchema = z.object({
   customer_email: z.string(),
   phone: z.nullable(z.string()),
   network: z.nullable(z.enum(networks)),
-  return_url: z.nullable(z.string()),
+  return_url: z.nullable(z.string().check(z.refine(isHttpAddress))),
   status: z.enum(transactionStatuses),
+  failure: z.nullable(z.enum(['declined', 'expired'])),
   created_at: timestamp,
   changed_at: timestamp,
   plan: z.nullable(z.string()),
@@ -68,11 +75,12 @@ export class StateFile implements LedgerObserver {
     [this.#save, this.#delete] = this.#closeIfDamaged(() => [
       this.#database.prepare(
         `INSERT INTO transactions
-         (reference, mode, amount, currency, customer_email, phone, network, return_url, status, created_at,
-          changed_at, plan)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         (reference, mode, amount, currency, customer_email, phone, network, return_url, status, failure,
+          created_at, changed_at, plan)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (reference) DO UPDATE
-       SET status = excluded.status, changed_at = excluded.changed_at, plan = excluded.plan`,
+       SET status = excluded.status, failure = excluded.failure, changed_at = excluded.changed_at,
+           plan = excluded.plan`,
       ),
       this.#database.prepare('DELETE FROM transactions WHERE reference = ?'),
     ]);
@@ -109,7 +117,7 @@ export class StateFile implements LedgerObserver {
 
   #write(entry: Entry): void {
     const { reference, mode, amount, currency, customer_email, mobileMoney, returnUrl } = entry;
-    const { status, createdAt, changedAt } = entry;
+    const { status, failure, createdAt, changedAt } = entry;
     const { phone = null, network = null } = mobileMoney ?? {};
     const plan = entry.plan && JSON.stringify(entry.plan);
     this.#save.run(
@@ -122,6 +130,7 @@ export class StateFile implements LedgerObserver {
       network,
       returnUrl,
       status,
+      failure,
       createdAt,
       changedAt,
       plan,

@@ -1,5 +1,8 @@
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 
+/** The latest time that a date can have, in epoch milliseconds. */
+const MAX_DATE = 8.64e15;
+
 /** What is to happen at a time. */
 interface Alarm {
   readonly at: number;
@@ -31,9 +34,16 @@ export class Clock {
     return () => this.#cancel(alarm);
   }
 
-  /** Moves the time ahead. What became due happens at once, in the order of its time. */
+  /**
+   * Moves the time ahead. What became due happens at once, in the order of its time.
+   *
+   * @throws {RangeError} if the milliseconds are negative, or lead to a time that no date can have
+   */
   advance(milliseconds: number): void {
     const target = this.now() + milliseconds;
+    if (!(milliseconds >= 0 && target <= MAX_DATE)) {
+      throw new RangeError(`The time can be advanced by 0 or more milliseconds, not by ${milliseconds}.`);
+    }
     for (let next = this.#findNext(target); next; next = this.#findNext(target)) {
       this.#offset += Math.max(next.at - this.now(), 0);
       this.#ring(next);

@@ -3,30 +3,52 @@ import type { Entry } from './ledger.ts';
 /** A load test can make thousands of pairs. A message that names all of them is useless. */
 const MAX_NAMED_PAIRS = 20;
 
+/** Two charges of one customer, of the same amount on the same phone. */
+export interface DoubleCharge {
+  readonly first: string;
+  readonly second: string;
+  readonly amount: string;
+  readonly currency: string;
+  /** Milliseconds between the two. */
+  readonly apart: number;
+}
+
 /**
  * Throws if the same customer was charged the same amount on the same phone twice within `within` milliseconds.
  *
- * A pair does not count if the first charge was `failed` before the second was made: charging again is then right. A
- * first charge that was `abandoned` counts, because it could still succeed (docs/reference/service.md, "Statuses").
+ * @throws {RangeError} if `within` is negative or no number
  */
 export function assertNoDoubleCharge(entries: readonly Entry[], within: number): void {
   if (!(typeof within === 'number' && within >= 0)) {
     throw new RangeError(`within must be milliseconds, 0 or more, not ${within}.`);
   }
+  const found = findDoubleCharges(entries, within, MAX_NAMED_PAIRS + 1);
+  if (found.length === 0) return;
+  const named = found.map(
+    ({ first, second, amount, currency, apart }) =>
+      `${first} and ${second} (${amount} ${currency}, ${apart} ms apart)`,
+  );
+  if (named.length > MAX_NAMED_PAIRS) named[MAX_NAMED_PAIRS] = 'and more';
+  throw new Error(`The same customer was charged twice on the same phone: ${named.join('; ')}.`);
+}
+
+/**
+ * Finds at most `max` pairs of charges that are at most `within` milliseconds apart.
+ *
+ * A pair does not count if the first charge was `failed` before the second was made: charging again is then right. A
+ * first charge that was `abandoned` counts, because it could still succeed (docs/reference/service.md, "Statuses").
+ */
+export function findDoubleCharges(entries: readonly Entry[], within: number, max: number): DoubleCharge[] {
   const charges = entries.filter(({ mobileMoney }) => mobileMoney);
-  const named: string[] = [];
+  const found: DoubleCharge[] = [];
   for (const [first, second] of duplicatePairs(charges)) {
     const apart = Math.abs(second.createdAt - first.createdAt);
     if (apart > within || hadFailed(first, second)) continue;
-    if (named.length === MAX_NAMED_PAIRS) {
-      named.push('and more');
-      break;
-    }
+    if (found.length === max) break;
     const { amount, currency } = second;
-    named.push(`${first.reference} and ${second.reference} (${amount} ${currency}, ${apart} ms apart)`);
+    found.push({ first: first.reference, second: second.reference, amount, currency, apart });
   }
-  if (named.length === 0) return;
-  throw new Error(`The same customer was charged twice on the same phone: ${named.join('; ')}.`);
+  return found;
 }
 
 function* duplicatePairs(charges: readonly Entry[]): Generator<[first: Entry, second: Entry]> {

@@ -20,8 +20,7 @@ export class FaultQueue {
 
   add(operation: OperationName, fault: Fault, times: number): void {
     validateFault(operation, fault);
-    if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0)))
-      throw new RangeError(`times must be a whole number, 1 or more, or Infinity, not ${times}.`);
+    validateTimes(times);
     this.#pending.push({ operation, fault, remaining: times });
   }
 
@@ -37,4 +36,10 @@ export class FaultQueue {
   clear(): void {
     this.#pending = [];
   }
+}
+
+/** @throws {RangeError} if it cannot be how often a fault happens */
+export function validateTimes(times: number): void {
+  if (times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0)) return;
+  throw new RangeError(`times must be a whole number, 1 or more, or Infinity, not ${times}.`);
 }

@@ -28,6 +28,8 @@ export interface Entry {
   /** Where the checkout page leads back to. */
   readonly returnUrl: string | null;
   status: KnownStatus;
+  /** Why it failed: the customer declined or the payment was rejected, or nobody answered the prompt. */
+  failure: Failure | null;
   changedAt: number;
   /** What a verify reports until a time, because a webhook was ordered that comes before its status. */
   hidden: { readonly status: KnownStatus; readonly until: number } | null;
@@ -41,8 +43,13 @@ export interface Entry {
   plannedSeq: number;
 }
 
+/** Why a transaction failed. A verify reports both as `failed`. */
+export type Failure = 'declined' | 'expired';
+
 /** What happens to a transaction by itself: one final status at a given time, or a status for each verify. */
-export type Plan = { settleAt: number; status: FinalStatus } | { statuses: readonly KnownStatus[] };
+export type Plan =
+  | { settleAt: number; status: FinalStatus; isExpiry?: boolean | undefined }
+  | { statuses: readonly KnownStatus[] };
 
 /** Thirty years, in milliseconds. `Date.now()` plus this still fits into a date. */
 export const MAX_DELAY_MS = 1_000_000_000_000;
@@ -122,7 +129,7 @@ export class Ledger {
     const { newReference = numberReference, promptExpiry, observer } = this.#options;
     const expiry: Plan | null =
       'phone' in input && promptExpiry !== undefined
-        ? { settleAt: now + promptExpiry, status: 'failed' }
+        ? { settleAt: now + promptExpiry, status: 'failed', isExpiry: true }
         : null;
     const seq = ++this.#seq;
     const entry: Entry = {
@@ -135,6 +142,7 @@ export class Ledger {
       mobileMoney: 'phone' in input ? { phone: input.phone, network: input.network } : null,
       returnUrl: returnUrl ?? null,
       status: 'pending',
+      failure: null,
       changedAt: now,
       hidden: null,
       plan: this.#plannersForNext.shift()?.(now) ?? expiry,
@@ -241,15 +249,24 @@ export class Ledger {
   #settleIfDue(entry: Entry): Entry {
     const { plan } = entry;
     if (plan && 'settleAt' in plan && this.#clock.now() >= plan.settleAt) {
-      this.#change(entry, plan.status, plan.settleAt, null, entry.plannedSeq);
+      const failure = plan.isExpiry ? 'expired' : 'declined';
+      this.#change(entry, plan.status, plan.settleAt, null, entry.plannedSeq, failure);
     }
     return entry;
   }
 
-  #change(entry: Entry, status: KnownStatus, at: number, plan: Plan | null, seq: number): void {
+  #change(
+    entry: Entry,
+    status: KnownStatus,
+    at: number,
+    plan: Plan | null,
+    seq: number,
+    failure: Failure = 'declined',
+  ): void {
     const before = entry.status;
     if (before !== status) {
       entry.status = status;
+      entry.failure = status === 'failed' ? failure : null;
       entry.hidden = null;
       entry.changedAt = at;
       entry.changedSeq = seq;

@@ -4,7 +4,7 @@ import { respondWithFault } from './apply-fault.ts';
 import { Clock } from './clock.ts';
 import { FaultQueue } from './fault-queue.ts';
 import type { Fault } from './faults.ts';
-import { type KeyMode, Ledger, type LedgerOptions } from './ledger.ts';
+import { type KeyMode, type KnownStatus, Ledger, type LedgerOptions } from './ledger.ts';
 import {
   createChargeBody,
   createErrorResponse,
@@ -40,10 +40,14 @@ export interface Exchange {
   readonly request: RecordedRequest;
   /** The mode of its key. `null` if the key is missing or not valid. */
   readonly mode: KeyMode | null;
+  /** Whether it had an `Authorization` header. */
+  readonly hasKey: boolean;
   /** When the request arrived, in epoch milliseconds. */
   readonly at: number;
   /** The transaction that it created or read, or `null`. */
   readonly reference: string | null;
+  /** The status of that transaction when the service acted. `null` if it did not act. */
+  readonly found: KnownStatus | null;
   /** The fault that it met, or `null`. */
   readonly fault: Fault['kind'] | null;
   /** `null` while there is no response, and if the connection broke. */
@@ -110,8 +114,10 @@ export class PaymentService {
         body: parseRecordedBody(body),
       },
       mode: findKeyMode(headers, this.#options.apiKeys),
+      hasKey: headers.has('authorization'),
       at,
       reference: route?.reference || null,
+      found: null,
       fault: null,
       status: null,
       errorBody: null,
@@ -133,6 +139,11 @@ export class PaymentService {
     this.ledger.clear();
     this.faults.clear();
     this.#exchanges = [];
+    this.breakConnections();
+  }
+
+  /** Breaks the connections that hang, and those whose body is slow. */
+  breakConnections(): void {
     this.#lifetime.abort();
     this.#lifetime = new AbortController();
   }
@@ -157,12 +168,16 @@ export class PaymentService {
   ): Promise<Response> {
     try {
       const command = parseRequest(route, { method, headers, body }, this.#options);
+      if (command.operation === 'verify') this.#refuseOtherMode(command.reference, command.mode);
       const fault = this.faults.take(command.operation);
       exchange.fault = fault?.kind ?? null;
       return await respondWithFault(fault, {
         act: () => {
           const success = this.#execute(command);
-          exchange.reference = success.data.reference;
+          const { reference } = success.data;
+          const entry = this.ledger.find(reference);
+          exchange.reference = reference;
+          exchange.found = entry ? this.ledger.getReportedStatus(entry) : null;
           return success;
         },
         approveAfter: (reference, delay) => this.ledger.settleAfter(reference, delay, 'success'),
@@ -174,6 +189,12 @@ export class PaymentService {
     }
   }
 
+  /** The keys of one mode do not see the transactions of the other, and use up no step of a script and no fault. */
+  #refuseOtherMode(reference: string, mode: KeyMode): void {
+    const entry = this.ledger.find(reference);
+    if (entry && entry.mode !== mode) throw createNotFound(mode);
+  }
+
   #execute(command: Command): SuccessBody {
     const { ledger } = this;
     switch (command.operation) {
@@ -182,14 +203,16 @@ export class PaymentService {
       case 'chargeMobileMoney':
         return createChargeBody(ledger.create(command.input, command));
       case 'verify': {
-        const { reference, mode } = command;
-        // The keys of one mode do not see the transactions of the other. A script must not take a step for them.
-        const entry = ledger.find(reference)?.mode === mode ? ledger.verify(reference) : undefined;
-        if (!entry) throw new HttpRejection(404, `There is no such transaction in ${mode} mode.`);
+        const entry = ledger.verify(command.reference);
+        if (!entry) throw createNotFound(command.mode);
         return createVerifyBody(entry, ledger.getReportedStatus(entry));
       }
     }
   }
+}
+
+function createNotFound(mode: KeyMode): HttpRejection {
+  return new HttpRejection(404, `There is no such transaction in ${mode} mode.`);
 }
 
 function parseRecordedBody(body: string): unknown {

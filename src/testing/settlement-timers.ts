@@ -19,6 +19,12 @@ export class SettlementTimers implements LedgerObserver {
     for (const entry of ledger.list()) this.#schedule(entry);
   }
 
+  /** Cancels every timer. The ledger still settles on access. */
+  stop(): void {
+    this.#ledger = undefined;
+    for (const reference of this.#cancels.keys()) this.#cancel(reference);
+  }
+
   created(entry: Entry): void {
     this.#schedule(entry);
   }

@@ -135,10 +135,15 @@ function authenticate(headers: Headers, apiKeys: readonly string[]): KeyMode {
   throw new HttpRejection(401, message, { headers: { 'www-authenticate': 'Bearer' } });
 }
 
+/** Whether a browser can be led to it without harm. `javascript:` and `data:` are no such addresses. */
+export function isHttpAddress(text: string): boolean {
+  return /^https?:/i.test(text) && URL.canParse(text);
+}
+
 function readReturnUrl(body: unknown): string | undefined {
   if (!isObject(body) || !(RETURN_URL_FIELD in body)) return undefined;
   const url = body[RETURN_URL_FIELD];
-  if (typeof url === 'string' && URL.canParse(url) && /^https?:/i.test(url)) return url;
+  if (typeof url === 'string' && isHttpAddress(url)) return url;
   const field = { field: RETURN_URL_FIELD, message: 'must be an http or https address' };
   throw new HttpRejection(422, `The request is not valid: ${field.field} ${field.message}.`, {
     fields: [field],

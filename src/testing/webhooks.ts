@@ -1,96 +1,124 @@
-import type { KnownStatus } from '../api/transaction.ts';
+import { type KnownStatus, transactionStatuses } from '../api/transaction.ts';
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
+import { redactReference } from '../redact.ts';
 import { isFinal } from '../schedule.ts';
+import { refuseUnknownOption } from '../unknown-option.ts';
+import { version } from '../version.ts';
+import type { Clock } from './clock.ts';
 import type { Entry, LedgerObserver } from './ledger.ts';
-import { toTransactionData } from './responses.ts';
+import { JSON_TYPE, toTransactionData } from './responses.ts';
 import type { PaymentService } from './service.ts';
-import type { WebhookFault } from './webhook-faults.ts';
+import type { ForgedFields, WebhookDelivery, WebhookOptions, WebhookReceiver } from './webhook-delivery.ts';
+import {
+  type QueuedWebhookFault,
+  validateDelay,
+  validateForgedFields,
+  type WebhookFault,
+  WebhookFaultQueue,
+} from './webhook-faults.ts';
+import {
+  type Job,
+  type OpenDelivery,
+  type Shipment,
+  WebhookQueue,
+  type WebhookTarget,
+} from './webhook-queue.ts';
+import { createReceiver } from './webhook-receiver.ts';
 
-/**
- * What receives webhooks: an address, or a handler in the same process. Any 2xx status accepts the webhook, and so does a
- * handler that returns no `Response`. Any other status, an error and no response in time mean a retry.
- */
-export type WebhookReceiver = string | ((request: Request) => unknown);
-
-/** How a webhook is sent. */
-export interface WebhookOptions {
-  /**
-   * Milliseconds before each retry. Their number is the number of retries.
-   *
-   * @default [1_000, 5_000, 25_000, 125_000]
-   */
-  readonly retryDelays?: readonly number[] | undefined;
-  /**
-   * Milliseconds that a receiver has for its response.
-   *
-   * @default 5_000
-   */
-  readonly timeout?: number | undefined;
-}
-
-/** One request to the receiver, and its response. */
-export interface WebhookAttempt {
-  /** Epoch milliseconds. */
-  readonly at: number;
-  /** Milliseconds. `null` while there is no response. */
-  readonly duration: number | null;
-  /** `null` without a response. */
-  readonly status: number | null;
-  /** The first 4,096 characters of the response, as text. `null` without a response. */
-  readonly body: string | null;
-  /** Why there is no response, or `null`. */
-  readonly error: string | null;
-}
-
-/** One webhook, with each attempt to deliver it. */
-export interface WebhookDelivery {
-  /** `whd_1` and so on. */
-  readonly id: string;
-  /** The transaction that it is about. A forged one can name another in its body. */
-  readonly reference: string;
-  /** The receiver: its address, or `'handler'`. `null` if there is none. */
-  readonly url: string | null;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The payload. Its shape is an assumption: the service does not document it. */
-  readonly body: unknown;
-  readonly fault: WebhookFault['kind'] | null;
-  /** `waiting`: for its time, or for a retry. `failed`: after the last retry. `lost`: never sent, as a fault ordered. */
-  readonly state: 'waiting' | 'sending' | 'delivered' | 'failed' | 'lost';
-  /** When the next attempt is due, in epoch milliseconds. `null` if there is none. */
-  readonly dueAt: number | null;
-  readonly createdAt: number;
-  readonly attempts: readonly WebhookAttempt[];
-}
-
-/** Changes of the payload of a forged webhook. */
-export interface ForgedFields {
-  readonly reference?: string;
-  readonly amount?: string;
-  readonly status?: string;
-}
+export type {
+  ForgedFields,
+  WebhookAttempt,
+  WebhookDelivery,
+  WebhookOptions,
+  WebhookReceiver,
+} from './webhook-delivery.ts';
 
 /** Controls the webhooks of the service from a test. */
 export interface WebhookControls {
-  /** The deliveries that are kept, in the order of creation. The mock and the sandbox keep the latest 1000 or more. */
+  /**
+   * The deliveries that are kept, in the order of creation. Each is updated until it is final. The mock and the sandbox
+   * keep the latest 1000 or more.
+   */
   readonly deliveries: WebhookDelivery[];
-  /** Sends a webhook to a receiver when a payment becomes final. `null` stops that. */
+  /**
+   * Sends a webhook to a receiver when a payment becomes final. What was created before still goes to its own receiver.
+   * `null` stops that: what waits is given up.
+   *
+   * @throws {TypeError} if the receiver is neither a function, nor an http or https address, nor `null`
+   * @throws {RangeError} if a number is out of its range
+   * @throws {ConfigurationError} if an option is unknown
+   */
   deliverTo(receiver: WebhookReceiver | null, options?: WebhookOptions): void;
-  /** Sends one more webhook about a transaction now, with its present status and perhaps forged fields. */
+  /**
+   * Sends one more webhook about a transaction now, with its present status and perhaps forged fields. It uses up no
+   * fault.
+   *
+   * @throws {Error} if there is no such transaction, or no receiver
+   * @throws {TypeError} if a forged field is not a string
+   */
   send(reference: string, forged?: ForgedFields): WebhookDelivery;
-  /** Orders a fault for the next webhooks. Several faults follow one after the other. */
+  /**
+   * Orders a fault for the next webhooks. Several faults follow one after the other.
+   *
+   * @param options `times`: how many webhooks, or `Infinity` until `reset`. Default 1.
+   * @throws {TypeError} if the kind or a text is not valid
+   * @throws {RangeError} if a number is out of its range
+   */
   fault(fault: WebhookFault, options?: { times?: number }): void;
-  /** Sends what waits (late webhooks, retries, held ones) now, and resolves when each has been delivered or has failed. */
+  /**
+   * Sends what waits (late webhooks, retries, held ones) now, and resolves when each has been delivered or has failed. Under
+   * fake timers, the timeout of a receiver that does not respond passes only when the test advances them.
+   */
   flush(): Promise<void>;
+}
+
+const DEFAULT_RETRY_DELAYS = [1_000, 5_000, 25_000, 125_000];
+const DEFAULT_TIMEOUT = 5_000;
+const DEFAULT_LATE_DELAY = 10_000;
+const DEFAULT_EARLY_DELAY = 3_000;
+/** How long a webhook is held that is to arrive after the next one. */
+const MAX_HOLD = 60_000;
+const MAX_RETRIES = 100;
+/** How many deliveries are kept at least, once they are final. At most twice as many are kept. */
+const MIN_KEPT_DELIVERIES = 1_000;
+
+const OPTIONS: Readonly<Record<keyof WebhookOptions, true>> = { retryDelays: true, timeout: true };
+
+/** What the owner of {@link Webhooks} gives it. */
+export interface WebhooksContext {
+  /** For the `user-agent`. */
+  readonly sender: 'mock' | 'sandbox';
+  readonly clock: Clock;
+  /** Called after each change of a delivery or of what is ordered. */
+  readonly onChange?: () => void;
+  /** Called when webhooks begin to have a receiver, and when they no longer have one. */
+  readonly onReceiver?: (hasReceiver: boolean) => void;
+}
+
+/** What every delivery of one webhook has. */
+interface WebhookEvent {
+  readonly id: string;
+  readonly reference: string;
+  readonly payload: object;
+  readonly target: WebhookTarget;
 }
 
 /** The webhooks of a service: what was sent, what waits, and what is ordered for the next ones. */
 export class Webhooks implements LedgerObserver, WebhookControls {
+  readonly #context: WebhooksContext;
+  readonly #queue: WebhookQueue;
+  readonly #faults = new WebhookFaultQueue();
   #service: PaymentService | undefined;
+  #target: WebhookTarget | null = null;
   #deliveries: WebhookDelivery[] = [];
-  readonly #onChange: () => void;
+  #deliveryCount = 0;
+  #eventCount = 0;
+  /** The last webhook of a transaction, until it was sent. */
+  readonly #latest = new Map<string, Job>();
 
-  /** @param onChange called after each change of a delivery or of what is ordered */
-  constructor(onChange: () => void = () => {}) {
-    this.#onChange = onChange;
+  constructor(context: WebhooksContext) {
+    this.#context = context;
+    this.#queue = new WebhookQueue(context.clock, () => this.#notifyChange());
   }
 
   start(service: PaymentService): void {
@@ -102,53 +130,206 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   }
 
   /** The faults that have not been used up, in the order in which they were ordered. */
-  get pendingFaults(): readonly { readonly fault: WebhookFault; readonly remaining: number }[] {
-    return [];
+  get pendingFaults(): readonly QueuedWebhookFault[] {
+    return this.#faults.pending;
   }
 
   /** The address of the receiver, `'handler'`, or `null` if there is none. */
   get url(): string | null {
-    return null;
+    return this.#target?.receiver.url ?? null;
   }
 
-  deliverTo(_receiver: WebhookReceiver | null, _options: WebhookOptions = {}): void {}
+  deliverTo(receiver: WebhookReceiver | null, options: WebhookOptions = {}): void {
+    const { retryDelays = DEFAULT_RETRY_DELAYS, timeout = DEFAULT_TIMEOUT, ...others } = options;
+    refuseUnknownOption(others, OPTIONS);
+    validateDelay('timeout', timeout, 1, MAX_TIMEOUT_MS);
+    if (!Array.isArray(retryDelays) || retryDelays.length > MAX_RETRIES)
+      throw new TypeError(`retryDelays must be an array of at most ${MAX_RETRIES} numbers.`);
+    for (const delay of retryDelays) validateDelay('Each of retryDelays', delay);
+    if (receiver === null) {
+      this.#target = null;
+      this.#queue.giveUp();
+    } else {
+      this.#target = { receiver: createReceiver(receiver), retryDelays: [...retryDelays], timeout };
+    }
+    this.#context.onReceiver?.(receiver !== null);
+    this.#notifyChange();
+  }
 
-  send(reference: string, _forged: ForgedFields = {}): WebhookDelivery {
+  send(reference: string, forged: ForgedFields = {}): WebhookDelivery {
+    validateForgedFields(forged);
     const entry = this.#service?.ledger.find(reference);
-    if (!entry) throw new Error(`There is no transaction ${reference}.`);
-    const delivery: WebhookDelivery = {
-      id: `whd_${this.#deliveries.length + 1}`,
-      reference,
-      url: this.url,
-      headers: { 'content-type': 'application/json' },
-      body: { event: `transaction.${entry.status}`, data: toTransactionData(entry, entry.status) },
-      fault: null,
-      state: 'waiting',
-      dueAt: null,
-      createdAt: Date.now(),
-      attempts: [],
-    };
-    this.#deliveries.push(delivery);
-    this.#onChange();
-    return delivery;
+    if (!entry) {
+      const named = redactReference(String(reference).slice(0, 64));
+      throw new Error(`There is no transaction ${named}. No webhook was sent.`);
+    }
+    if (!this.#target)
+      throw new Error('There is no receiver of webhooks. Nothing was sent. Call deliverTo first.');
+    const isForged = Object.values(forged).some((value) => value !== undefined);
+    const event = this.#createEvent(entry, this.#target, forged);
+    const options = isForged ? { isForged } : { after: this.#latest.get(reference) };
+    return this.#add(event, isForged ? 'forged' : null, options).delivery;
   }
 
-  fault(_fault: WebhookFault, _options: { times?: number } = {}): void {}
+  fault(fault: WebhookFault, { times = 1 }: { times?: number } = {}): void {
+    this.#faults.add(fault, times);
+    this.#notifyChange();
+  }
 
-  clearFaults(): void {}
+  clearFaults(): void {
+    this.#faults.clear();
+    this.#notifyChange();
+  }
 
-  async flush(): Promise<void> {}
+  flush(): Promise<void> {
+    return this.#queue.flush();
+  }
 
   /** Deletes the deliveries and the faults. The receiver stays. */
   reset(): void {
+    this.#queue.abort();
+    this.#faults.clear();
     this.#deliveries = [];
+    this.#deliveryCount = 0;
+    this.#eventCount = 0;
+    this.#notifyChange();
+  }
+
+  /** Ends every delivery, and removes the receiver. */
+  stop(): void {
+    this.#queue.abort();
+    this.deliverTo(null);
   }
 
   created(): void {}
 
   changed(entry: Entry, before: KnownStatus): void {
-    if (this.url !== null && entry.status !== before && isFinal(entry.status)) this.send(entry.reference);
+    if (this.#target && entry.status !== before && isFinal(entry.status))
+      this.#announce(entry, before, this.#target);
   }
 
   deleted(): void {}
+
+  /** Creates the webhook of a new final status, with the next fault. */
+  #announce(entry: Entry, before: KnownStatus, target: WebhookTarget): void {
+    const { reference } = entry;
+    const fault = this.#faults.take();
+    const kind = fault?.kind ?? null;
+    const now = this.#context.clock.now();
+    const after = this.#latest.get(reference);
+    switch (fault?.kind) {
+      case 'lost':
+        this.#record(this.#createEvent(entry, target), kind, 'lost');
+        this.#notifyChange();
+        return;
+      case 'late': {
+        const at = now + (fault.delay ?? DEFAULT_LATE_DELAY);
+        this.#add(this.#createEvent(entry, target), kind, { at });
+        return;
+      }
+      case 'outOfOrder':
+        this.#add(this.#createEvent(entry, target), kind, { at: now + MAX_HOLD, isHeld: true });
+        return;
+      case 'forged': {
+        const { reference: claimed, amount, status } = fault;
+        const isEmpty = claimed === undefined && amount === undefined && status === undefined;
+        const fields = isEmpty ? { status: 'success' } : { reference: claimed, amount, status };
+        const forgery = this.#createEvent(entry, target, fields);
+        const forged = this.#add(forgery, kind, { after, isForged: true });
+        this.#addInOrder(this.#createEvent(entry, target), null, forged);
+        return;
+      }
+      case 'twice': {
+        const event = this.#createEvent(entry, target);
+        const first = this.#addInOrder(event, kind, after);
+        this.#addInOrder(event, kind, first);
+        return;
+      }
+      case 'early':
+        this.#addInOrder(this.#createEvent(entry, target), kind, after);
+        this.#service?.ledger.hideStatus(reference, before, now + (fault.delay ?? DEFAULT_EARLY_DELAY));
+        return;
+      case undefined:
+        this.#addInOrder(this.#createEvent(entry, target), kind, after);
+    }
+  }
+
+  #createEvent(entry: Entry, target: WebhookTarget, forged: ClaimedFields = {}): WebhookEvent {
+    const status = forged.status ?? entry.status;
+    const known = transactionStatuses.find((candidate) => candidate === status) ?? 'pending';
+    const data = toTransactionData(entry, known);
+    const { reference = data.reference, amount = data.amount } = forged;
+    const payload = { event: `transaction.${status}`, data: { ...data, reference, status, amount } };
+    return { id: `whe_${++this.#eventCount}`, reference: entry.reference, payload, target };
+  }
+
+  /** Adds a webhook after the earlier ones of its transaction, and before the later ones. */
+  #addInOrder(event: WebhookEvent, kind: WebhookFault['kind'] | null, after: Job | undefined): Job {
+    const job = this.#add(event, kind, { after });
+    this.#latest.set(event.reference, job);
+    return job;
+  }
+
+  #add(
+    event: WebhookEvent,
+    kind: WebhookFault['kind'] | null,
+    options: Pick<Shipment, 'at' | 'after' | 'isHeld' | 'isForged'>,
+  ): Job {
+    const delivery = this.#record(event, kind, 'waiting');
+    const job = this.#queue.add({
+      ...options,
+      delivery,
+      text: JSON.stringify(event.payload),
+      target: event.target,
+      onSent: () => {
+        if (this.#latest.get(event.reference) === job) this.#latest.delete(event.reference);
+      },
+    });
+    this.#notifyChange();
+    return job;
+  }
+
+  #record(
+    { id, reference, payload, target }: WebhookEvent,
+    fault: WebhookFault['kind'] | null,
+    state: 'waiting' | 'lost',
+  ): OpenDelivery {
+    const deliveryId = `whd_${++this.#deliveryCount}`;
+    const delivery: OpenDelivery = {
+      id: deliveryId,
+      reference,
+      url: target.receiver.url,
+      headers: {
+        ...JSON_TYPE,
+        'user-agent': `payment-collection-client-${this.#context.sender}/${version}`,
+        'x-sandbox-delivery': deliveryId,
+        'x-sandbox-event': id,
+      },
+      body: payload,
+      fault,
+      state,
+      dueAt: null,
+      createdAt: this.#context.clock.now(),
+      attempts: [],
+    };
+    this.#deliveries.push(delivery);
+    if (this.#deliveries.length - this.#queue.size > 2 * MIN_KEPT_DELIVERIES) this.#forgetOldest();
+    return delivery;
+  }
+
+  /** Deletes the older half of the deliveries that are final. */
+  #forgetOldest(): void {
+    let surplus = this.#deliveries.length - this.#queue.size - MIN_KEPT_DELIVERIES;
+    this.#deliveries = this.#deliveries.filter(({ state }) => {
+      const isFinished = state !== 'waiting' && state !== 'sending';
+      return !isFinished || surplus-- <= 0;
+    });
+  }
+
+  #notifyChange(): void {
+    this.#context.onChange?.();
+  }
 }
+
+/** {@link ForgedFields}, of which some can be missing. */
+type ClaimedFields = { readonly [Name in keyof ForgedFields]?: ForgedFields[Name] | undefined };

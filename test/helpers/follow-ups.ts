@@ -80,7 +80,7 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
     new PaymentsClient({ apiKey: API_KEY, baseUrl: BASE_URL, maxRetries: 0, fetch, journal, ...options });
 
   return {
-    service: createControls(service, new Webhooks()),
+    service: createControls(service, new Webhooks({ sender: 'mock', clock: service.clock })),
     gets,
     finals,
     attentions,

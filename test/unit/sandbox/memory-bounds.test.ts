@@ -67,7 +67,9 @@ test('bounds what the pages show', () => {
   const exchange = {
     request,
     mode: null,
+    hasKey: false,
     reference: null,
+    found: null,
     fault: null,
     status: 404,
     errorBody: null,

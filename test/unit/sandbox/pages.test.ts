@@ -16,7 +16,7 @@ test('the checkout page shows a final result that no button changes', async () =
   const { reference } = await payments.initialize(payment);
   const path = `/checkout/${reference}`;
   const response = await press(path, { outcome: 'fail' });
-  expect([response.status, response.headers.get('location')]).toEqual([303, path]);
+  expect([response.status, response.headers.get('location')]).toEqual([303, `${path}?return`]);
   const markup = await page(path);
   expect(markup).toContain('Failed');
   expect(markup).not.toContain('<button');

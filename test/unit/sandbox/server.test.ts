@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
 import { closedPort, createClientFor } from '../../helpers/raw-service.ts';
@@ -23,6 +24,63 @@ test('listens where other machines can reach it, with allowRemote', async () => 
   expect(sandbox.url).toMatch(/^http:\/\/localhost:\d+$/);
   expect((await fetch(sandbox.url)).status).toBe(200);
 });
+
+/** Sends a request under another name, as one container does to another. Returns its status and the text. */
+function requestAs(host: string, url: string, headers: Record<string, string> = {}, body?: string) {
+  return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const outgoing = request(url, { method, headers: { host, ...headers } }, async (response) => {
+      let text = '';
+      for await (const chunk of response) text += chunk;
+      resolve({ status: response.statusCode, text });
+    });
+    outgoing.once('error', reject).end(body);
+  });
+}
+
+test('accepts the names of allowHosts, and no others', async () => {
+  const { sandbox } = await startTestSandbox({ allowHosts: ['sandbox', 'Pay.Shop.Test'] });
+  for (const host of ['sandbox', 'sandbox:4010', 'SANDBOX:4010', 'pay.shop.test', 'localhost:1']) {
+    expect(await requestAs(host, sandbox.url)).toMatchObject({ status: 200 });
+  }
+  for (const host of ['evil.example', 'sandbox.evil.example', 'other-sandbox', 'shop.test']) {
+    const refused = await requestAs(host, sandbox.url);
+    expect(refused).toEqual({
+      status: 421,
+      text: `This sandbox does not accept the name ${host}. To allow it: --allow-host ${host}`,
+    });
+  }
+});
+
+test('answers the API under a name of allowHosts, and takes its forms', async () => {
+  const { sandbox, payments } = await startTestSandbox({ allowHosts: ['sandbox'] });
+  const { reference } = await payments.initialize(payment);
+  const headers = { authorization: `Bearer ${sandbox.liveKey}` };
+  const verify = await requestAs(
+    'sandbox:4010',
+    `${sandbox.baseUrl}/transactions/verify/${reference}`,
+    headers,
+  );
+  expect(JSON.parse(verify.text)).toMatchObject({ data: { reference, status: 'pending' } });
+
+  const press = (origin: string) => {
+    const form = { origin, 'content-type': 'application/x-www-form-urlencoded' };
+    return requestAs('sandbox:4010', `${sandbox.url}/checkout/${reference}`, form, 'outcome=pay');
+  };
+  expect(await press('http://evil.example')).toMatchObject({ status: 403 });
+  expect(sandbox.transactions).toMatchObject([{ status: 'pending' }]);
+  expect(await press('http://sandbox:4010')).toMatchObject({ status: 303 });
+  expect(sandbox.transactions).toMatchObject([{ status: 'success' }]);
+});
+
+test.each(['sandbox:4010', 'http://sandbox', 'a/b', '', 'me@sandbox', 'two names', 'sandbox?x'])(
+  'throws for the host name "%s"',
+  async (name) => {
+    const refused = startSandbox({ allowHosts: [name] });
+    await expect(refused).rejects.toBeInstanceOf(SandboxError);
+    await expect(refused).rejects.toThrow('host names without a port');
+  },
+);
 
 test('rejects with one clear line when the port is in use', async () => {
   const { sandbox } = await startTestSandbox();

@@ -103,6 +103,13 @@ type TakesUndefined<Options> = {
 }[keyof Options];
 
 describe('options', () => {
+  test('takes a boolean alone for each dangerous option', () => {
+    expectTypeOf<PaymentsClientOptions['dangerouslyAllowHttp']>().toEqualTypeOf<boolean | undefined>();
+    expectTypeOf<PaymentsClientOptions['dangerouslyAllowBrowser']>().toEqualTypeOf<boolean | undefined>();
+    // @ts-expect-error text of an environment variable
+    new PaymentsClient({ dangerouslyAllowHttp: 'true' });
+  });
+
   test('can all be undefined under exactOptionalPropertyTypes', () => {
     expectTypeOf<TakesUndefined<PaymentsClientOptions>>().toEqualTypeOf<keyof PaymentsClientOptions>();
     expectTypeOf<TakesUndefined<RequestOptions>>().toEqualTypeOf<keyof RequestOptions>();

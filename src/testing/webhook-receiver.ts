@@ -1,0 +1,164 @@
+import { redactUnknownSecrets } from '../redact.ts';
+import { sanitizeError } from '../sanitize-error.ts';
+import { DeadlineExceeded, withTimeout } from '../timing.ts';
+import { isObject, orUndefined } from '../untrusted.ts';
+import type { WebhookAttempt, WebhookReceiver } from './webhook-delivery.ts';
+
+/** One request to a receiver, before it is sent. */
+export interface WebhookMessage {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What came of one request. */
+export type Reception = Pick<WebhookAttempt, 'status' | 'body' | 'error'>;
+
+/** What receives webhooks. */
+export interface Receiver {
+  /** Its address without a user name and a password, or `'handler'`. */
+  readonly url: string;
+  /** Sends one request, and returns what came of it. It never rejects, and takes no longer than `timeout`. */
+  post(message: WebhookMessage, timeout: number, signal: AbortSignal): Promise<Reception>;
+}
+
+/** Whether a request was accepted. A handler can accept without a response. */
+export function isAccepted({ status, error }: Reception): boolean {
+  return error === null && (status === null || (status >= 200 && status <= 299));
+}
+
+/** Of the body of a response, no more than this is read. A receiver can send one without an end. */
+const MAX_BODY_CHARS = 4_096;
+const MAX_ERROR_CHARS = 200;
+/** A `Request` needs an address. No request is sent to this one. */
+const HANDLER_URL = 'http://localhost/webhooks';
+
+/** @throws {TypeError} if it is neither a function nor an http or https address */
+export function createReceiver(receiver: WebhookReceiver): Receiver {
+  return typeof receiver === 'function' ? createHandlerReceiver(receiver) : createHttpReceiver(receiver);
+}
+
+function createHandlerReceiver(handler: (request: Request) => unknown): Receiver {
+  return {
+    url: 'handler',
+    post: ({ headers, body }, timeout, lifetime) =>
+      receive(timeout, lifetime, describeThrown, async () =>
+        handler(new Request(HANDLER_URL, { method: 'POST', headers, body })),
+      ),
+  };
+}
+
+function createHttpReceiver(address: string): Receiver {
+  const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    // An address can contain a password, so it is not shown.
+    throw new TypeError('A receiver of webhooks must be an http or https address, a function, or null.');
+  }
+  // fetch refuses an address with a user name.
+  const authorization = createAuthorization(url);
+  url.username = '';
+  url.password = '';
+  url.hash = '';
+  return {
+    url: url.href,
+    post: ({ headers, body }, timeout, lifetime) =>
+      receive(timeout, lifetime, describeConnectionError, (signal) =>
+        fetch(url, {
+          method: 'POST',
+          headers: { ...headers, ...authorization },
+          body,
+          signal,
+          redirect: 'manual',
+        }),
+      ),
+  };
+}
+
+function createAuthorization({ username, password }: URL): { authorization?: string } {
+  if (username === '' && password === '') return {};
+  const [user, pass] = [username, password].map(
+    (text) => orUndefined(() => decodeURIComponent(text)) ?? text,
+  );
+  const bytes = new TextEncoder().encode(`${user}:${pass}`);
+  return { authorization: `Basic ${btoa(String.fromCharCode(...bytes))}` };
+}
+
+async function receive(
+  timeout: number,
+  lifetime: AbortSignal,
+  describe: (error: unknown) => string,
+  send: (signal: AbortSignal) => Promise<unknown>,
+): Promise<Reception> {
+  const reception = {
+    status: null as number | null,
+    body: null as string | null,
+    error: null as string | null,
+  };
+  try {
+    await withTimeout(timeout, lifetime, async (signal) => {
+      const response = await send(signal);
+      if (!isResponse(response)) return;
+      if (response.status === 0) throw new Error('The response is an error.');
+      reception.status = response.status;
+      reception.body = '';
+      await readStart(response.body, signal, (text) => {
+        reception.body = text;
+      });
+    });
+  } catch (error) {
+    // A status counts, also if the body after it breaks or has no end.
+    if (reception.status === null) {
+      const text = error instanceof DeadlineExceeded ? `No response within ${timeout} ms.` : describe(error);
+      reception.error = text.slice(0, MAX_ERROR_CHARS);
+    }
+  }
+  // A copy: a handler that continues after its time cannot change it.
+  return { ...reception };
+}
+
+/** What a `Response` has, also one of another realm or library. */
+interface ResponseLike {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+function isResponse(value: unknown): value is ResponseLike {
+  return isObject(value) && 'status' in value && Number.isInteger(value.status) && 'body' in value;
+}
+
+function isStream(value: unknown): value is ReadableStream<Uint8Array> {
+  return isObject(value) && 'getReader' in value;
+}
+
+/** Reads the start of a body, and cancels the rest. */
+async function readStart(body: unknown, signal: AbortSignal, onText: (text: string) => void): Promise<void> {
+  if (!isStream(body)) return;
+  const reader = body.getReader();
+  const cancel = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const decoder = new TextDecoder();
+    let text = '';
+    while (text.length < MAX_BODY_CHARS) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      // No character has more than four bytes.
+      text += decoder.decode(value.subarray(0, 4 * MAX_BODY_CHARS), { stream: true });
+      onText(text.slice(0, MAX_BODY_CHARS));
+    }
+  } finally {
+    cancel();
+  }
+}
+
+/** Describes what a handler threw. It is the merchant's own code, and can name a customer. */
+function describeThrown(thrown: unknown): string {
+  const { name, message } = sanitizeError(thrown, redactUnknownSecrets);
+  return `${name}: ${message}`;
+}
+
+/** Describes why there is no response, without the address: it can contain a token. */
+function describeConnectionError(thrown: unknown): string {
+  const { cause } = sanitizeError(thrown, redactUnknownSecrets);
+  const code = isObject(cause) && 'code' in cause ? String(cause.code) : '';
+  return /^[A-Z][A-Z\d_]+$/.test(code) ? `The connection failed: ${code}.` : 'The connection failed.';
+}

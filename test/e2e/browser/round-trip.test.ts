@@ -1,0 +1,49 @@
+import { createServer } from 'node:http';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { listenForTest } from '../../helpers/listen.ts';
+import { payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
+import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
+
+describe.skipIf(isChromiumMissing)('in Chromium', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  /** Starts a sandbox that leads back to a shop, and opens the checkout page of a payment. */
+  async function openCheckout() {
+    const shop = createServer((_request, response) => response.end('Welcome back'));
+    const shopUrl = `http://127.0.0.1:${await listenForTest(shop)}`;
+    const { payments } = await startTestSandbox({ returnUrl: `${shopUrl}/return?order=17` });
+    const { reference, checkout_url } = await payments.initialize(payment);
+    const { page, problems } = await openPage(browser);
+    onTestFinished(() => page.context().close());
+    await page.goto(checkout_url);
+    return { page, problems, back: `${shopUrl}/return?order=17&reference=${reference}`, checkout_url };
+  }
+
+  test.each(['Pay GHS 25.50', 'Let the payment fail', 'Leave without paying'])(
+    'the checkout page leads back by itself after "%s"',
+    async (button) => {
+      const { page, problems, back } = await openCheckout();
+      await page.getByRole('button', { name: button }).click();
+      await page.waitForURL(back);
+      expect(await page.textContent('body')).toBe('Welcome back');
+      expect(problems).toEqual([]);
+    },
+  );
+
+  test('the checkout page links to the shop, and stays when opened later', async () => {
+    const { page, problems, back, checkout_url } = await openCheckout();
+    await page.getByRole('button', { name: 'Pay GHS' }).click();
+    await page.getByRole('link', { name: 'Back to the shop' }).click();
+    await page.waitForURL(back);
+    await page.goto(checkout_url);
+    await page.getByRole('link', { name: 'Back to the shop' }).waitFor();
+    expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+});
