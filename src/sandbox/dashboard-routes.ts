@@ -78,6 +78,7 @@ function addWebhookActions(app: Hono<Env>, webhooks: Webhooks, { ledger }: Payme
     if (!ledger.find(sent.about)) {
       return refuse(c, 'Not found', 'There is no transaction with this reference.', 404);
     }
+    if (webhooks.url === null) return refuse(c, 'No receiver', 'Set a receiver of webhooks first.');
     webhooks.send(sent.about, sent.forged);
     return c.redirect('/webhooks', 303);
   });

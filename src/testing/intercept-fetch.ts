@@ -44,9 +44,8 @@ export function stopListening(responder: Responder): void {
   listening.delete(responder);
   if (listening.size > 0) return;
   // Another library might have replaced fetch since. What it restores later is ours, which then only passes requests on.
-  for (let before = replaced.get(globalThis.fetch); before; before = replaced.get(globalThis.fetch)) {
-    globalThis.fetch = before;
-  }
+  const before = replaced.get(globalThis.fetch);
+  if (before) globalThis.fetch = before;
 }
 
 function replaceFetch(): void {
@@ -89,8 +88,7 @@ async function respondAsFetch(
   try {
     const response = await Promise.race([responder.respond(request), aborted.promise]);
     if (response.type !== 'error') return response;
-    const cause = Object.assign(new Error('The mock broke the connection.'), { code: 'ECONNRESET' });
-    throw new TypeError('fetch failed', { cause });
+    throw new TypeError('fetch failed', { cause: new Error('The mock broke the connection.') });
   } finally {
     signal.removeEventListener('abort', abort);
   }

@@ -3,7 +3,7 @@ import { createRedact } from '../../redact.ts';
 import type { WebhookFault } from '../../testing/webhook-faults.ts';
 import type { WebhookAttempt, WebhookDelivery } from '../../testing/webhooks.ts';
 import { isRecord, parseJson } from '../../untrusted.ts';
-import { type Html, type Look, renderLabel, renderTime } from './layout.ts';
+import { formatDuration, type Html, type Look, renderLabel, renderTime } from './layout.ts';
 
 /** Faults as forms and deliveries name them. */
 export const webhookFaultNames: Record<WebhookFault['kind'], string> = {
@@ -89,7 +89,7 @@ function renderAttempts(attempts: readonly WebhookAttempt[]): Html {
   return html`<ol class="attempts">${attempts.map(
     (
       attempt,
-    ) => html`<li>${renderAnswer(attempt)} <span class="when">${attempt.duration === null ? '' : `${Math.round(attempt.duration)} ms, `}${renderTime(attempt.at)}</span>
+    ) => html`<li>${renderAnswer(attempt)} <span class="when">${attempt.duration === null ? '' : `${formatDuration(attempt.duration)}, `}${renderTime(attempt.at)}</span>
 ${attempt.body ? html`<pre>${formatResponse(attempt.body)}</pre>` : ''}</li>`,
   )}</ol>`;
 }

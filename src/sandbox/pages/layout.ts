@@ -114,6 +114,11 @@ export function renderTime(time: number): Html {
   return html`<time datetime="${new Date(time).toISOString()}">${text}</time>`;
 }
 
+/** Formats milliseconds. Most responses of the sandbox take less than one. */
+export function formatDuration(duration: number): string {
+  return duration < 1 ? 'under 1 ms' : `${Math.round(duration).toLocaleString('en')} ms`;
+}
+
 /** Renders a text with a button that copies it. Without a script there is no button. */
 export function renderCopyable(what: string, text: string): Html {
   return html`<span class="copyable"><code>${text}</code> <button type="button" class="copy">Copy<span class="hidden"> ${what}</span></button></span>`;

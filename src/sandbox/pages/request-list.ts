@@ -5,7 +5,7 @@ import type { Entry } from '../../testing/ledger.ts';
 import type { Exchange } from '../../testing/service.ts';
 import { isRecord, parseJson } from '../../untrusted.ts';
 import type { RequestGroup, RequestHistory } from '../request-history.ts';
-import { type Html, renderTime } from './layout.ts';
+import { formatDuration, type Html, renderTime } from './layout.ts';
 
 /** Faults as the mark of a request names them. */
 const faultNames: Record<Fault['kind'], string> = {
@@ -32,21 +32,21 @@ ${hidden > 0 ? html`<li class="small">${hidden === 1 ? '1 older request is' : `$
 }
 
 function renderGroup({ key, first, last, count }: RequestGroup, entry: Entry | undefined): Html {
-  const { path, requestId, body, error, message } = describe(first, entry);
-  const { request, fault, duration } = last;
+  const { path, requestId, body, error } = describe(first, entry);
+  const { request, duration } = last;
   return html`<li><details data-key="request-${key}">
 <summary>
 <b class="name">${request.operation && entry ? nameOperation(request.operation) : html`<code>${request.method} ${path}</code>`}${count > 1 ? ` × ${count}` : ''}</b>
-<span class="outcome">${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${faultNames[fault]}</span>`}${message === '' ? '' : html` <span class="why">${message}</span>`}</span>
+<span class="outcome">${renderOutcome({ first, last }, entry)}</span>
 <span class="key">${nameKey(last)}</span>
-<span class="when">${count > 1 ? html`${renderTime(first.at)} – ` : ''}${renderTime(last.at)}</span>
+<span class="when">${renderPeriod(first.at, last.at)}</span>
 </summary>
 <dl>
 <dt>Request</dt><dd><code>${request.method} ${path}</code></dd>
 ${requestId === '' ? '' : html`<dt>X-Request-Id</dt><dd><code>${requestId}</code></dd>`}
 ${body === '' ? '' : html`<dt>Body</dt><dd><pre>${body}</pre></dd>`}
 ${error === '' ? '' : html`<dt>Response</dt><dd><pre>${error}</pre></dd>`}
-<dt>Duration</dt><dd>${count > 1 ? 'the last one, ' : ''}${Math.round(duration ?? 0)} ms</dd>
+<dt>Duration</dt><dd>${formatDuration(duration ?? 0)}${count > 1 ? ', the last one' : ''}</dd>
 </dl>
 </details></li>`;
 }
@@ -55,16 +55,28 @@ function nameOperation(operation: NonNullable<Exchange['request']['operation']>)
   return operation === 'chargeMobileMoney' ? 'charge' : operation;
 }
 
+/** Renders the status of a response, the fault that it met, and why the request was refused. */
+export function renderOutcome({ first, last }: Pick<RequestGroup, 'first' | 'last'>, entry?: Entry): Html {
+  const { fault } = last;
+  const { message } = describe(first, entry);
+  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${faultNames[fault]}</span>`} ${message}`;
+}
+
 /** Names the key that was sent, never the key itself. */
 function nameKey({ mode, hasKey }: Exchange): string {
   if (mode) return `${mode} key`;
   return hasKey ? 'unknown key' : 'no key';
 }
 
-function renderStatus({ status, found }: Exchange): Html {
+function renderPeriod(from: number, to: number): Html {
+  const isMoment = Math.floor(from / 1000) === Math.floor(to / 1000);
+  return isMoment ? renderTime(to) : html`${renderTime(from)} – ${renderTime(to)}`;
+}
+
+function renderStatus({ request, status, found }: Exchange): Html {
   if (status === null) return html`<span class="bad">connection broken</span>`;
   if (status >= 400) return html`<span class="bad">${status}</span>`;
-  return html`${status}${found === null ? '' : ` ${found}`}`;
+  return html`${status}${found === null || request.operation !== 'verify' ? '' : html` <b>${found}</b>`}`;
 }
 
 /** The texts of a request and its response, redacted. */

@@ -1,4 +1,7 @@
-/** `npm run test:integrations`: installs the packages of examples/integrations, checks their types, and runs their tests. */
+/**
+ * `npm run test:integrations`: installs the packages of examples/integrations, checks their types, and runs their tests,
+ * and those of examples/docker-compose.
+ */
 import { spawnSync } from 'node:child_process';
 
 const FOLDER = 'examples/integrations';

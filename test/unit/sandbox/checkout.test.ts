@@ -163,3 +163,14 @@ test('keeps the address of a payment over a restart', async () => {
   database.close();
   await expect(startSandbox({ state })).rejects.toThrow('is damaged');
 });
+test('does not claim a status that verify hides', async () => {
+  const { sandbox, payments, page } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  sandbox.webhooks.deliverTo(() => {});
+  sandbox.webhooks.fault({ kind: 'early', delay: 60_000 });
+  sandbox.approve(reference);
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+  expect(await page(`/checkout/${reference}`)).toContain('Verify still returns <code>pending</code>');
+  sandbox.advance(60_001);
+  expect(await page(`/checkout/${reference}`)).toContain('verify returns <code>success</code>');
+});

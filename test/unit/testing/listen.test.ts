@@ -196,6 +196,21 @@ describe('listen and close', () => {
     expect(await error).toMatchObject({ outcome: 'unknown', cause: expect.any(ConnectionError) });
   });
 
+  test('end the deliveries of webhooks, and remove their receiver', async () => {
+    const { mock, payments } = listen();
+    const receive = vi.fn();
+    mock.webhooks.deliverTo(receive);
+    mock.webhooks.fault({ kind: 'late', delay: 60_000 });
+    const { reference } = await payments.initialize(payment);
+    mock.approve(reference);
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'waiting' }]);
+    mock.close();
+    await mock.webhooks.flush();
+    expect(receive).not.toHaveBeenCalled();
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'failed' }]);
+    expect(() => mock.webhooks.send(reference)).toThrow('no receiver');
+  });
+
   test('refuse an environment without fetch', () => {
     vi.stubGlobal('fetch', undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
@@ -324,17 +339,28 @@ test('ends a wait under fake timers', async () => {
   expect((await wait).status).toBe('success');
 });
 
-describe('a request that the client ends', () => {
-  test('rejects with the reason of its signal, before and during it', async () => {
-    const { mock, payments } = listen();
-    mock.fault('initialize', { kind: 'hang' }, { times: 2 });
-    const error = await catchError(payments.initialize(payment, { timeout: 50 }));
-    expect(error).toMatchObject({ cause: expect.any(RequestTimeoutError) });
-    const reason = new Error('the customer left');
-    const send = (signal: AbortSignal) => fetch(`${mock.baseUrl}/refunds`, { signal });
-    await expect(send(AbortSignal.abort(reason))).rejects.toBe(reason);
-    expect(mock.requests).toHaveLength(1);
-  });
+test('ends a request that hangs at its timeout', async () => {
+  const { mock, payments } = listen();
+  mock.fault('initialize', { kind: 'hang' });
+  const error = await catchError(payments.initialize(payment, { timeout: 50 }));
+  expect(error).toMatchObject({ cause: expect.any(RequestTimeoutError) });
+});
+
+test('rejects with the reason of a signal, before the request and during it', async () => {
+  const { mock, payments } = listen();
+  const { reference } = await payments.initialize(payment);
+  mock.fault('verify', { kind: 'hang' }, { times: 2 });
+  const headers = { Authorization: `Bearer ${mock.apiKey}` };
+  const verify = (signal: AbortSignal) =>
+    fetch(`${mock.baseUrl}/transactions/verify/${reference}`, { headers, signal });
+  const reason = new Error('the customer left');
+  await expect(verify(AbortSignal.abort(reason))).rejects.toBe(reason);
+  expect(mock.requests).toHaveLength(1);
+  const leaving = new AbortController();
+  const verified = expect(verify(leaving.signal)).rejects.toBe(reason);
+  await vi.waitFor(() => expect(mock.requests).toHaveLength(2));
+  leaving.abort(reason);
+  await verified;
 });
 
 test('responds with 500 if a fault was changed after it was ordered', async () => {

@@ -52,6 +52,7 @@ main { padding: 1rem; max-width: 88rem; margin: 0 auto; }
 
 .card, .rows > li { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 .card { padding: 1rem; display: grid; gap: .75rem; min-width: 0; align-content: start; }
+.card > * { min-width: 0; }
 .note, .small, .empty { color: var(--quiet); font-size: .875rem; }
 dt { color: var(--quiet); font-size: .8125rem; }
 dd { overflow-wrap: anywhere; }

