@@ -69,8 +69,9 @@ export interface MockPayments extends PaymentControls {
    */
   listen(): void;
   /**
-   * Stops listening, breaks the requests that hang, and cancels the webhooks that wait. Transactions, charges and
-   * requests stay, for a last look at them. `listen` can be called again. Without `listen`, and a second time, it is safe.
+   * Stops listening, breaks the requests that hang, cancels the webhooks that wait, and removes their receiver.
+   * Transactions, charges and requests stay, for a last look at them. `listen` can be called again. Without `listen`, and a
+   * second time, it is safe.
    *
    * @example afterAll(() => mock.close());
    */
@@ -149,6 +150,7 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
   const close = () => {
     stopListening(responder);
     service.breakConnections();
+    webhooks.stop();
   };
   const mock = Object.assign(createControls(service, webhooks), {
     baseUrl,
