@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
@@ -45,6 +45,14 @@ const beside = (filter: RegExp, path: string): EsbuildPlugin => ({
   },
 });
 
+/** In place of the file that awaits `import('msw')`: CommonJS has no such await. */
+const requireMsw: EsbuildPlugin = {
+  name: 'require-msw',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/msw\.ts$/ }, () => ({ path: resolve('src/testing/msw-commonjs.ts') }));
+  },
+};
+
 /** Both module systems load the one file. */
 async function finishSandbox(): Promise<void> {
   await writeFile('dist/sandbox.js', "export { SandboxError, startSandbox } from './sandbox.cjs';\n");
@@ -83,7 +91,7 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildPlugins: [beside(/^ky$/, './ky.cjs')],
+    esbuildPlugins: [beside(/^ky$/, './ky.cjs'), requireMsw],
     // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {
       banner: '/// <reference lib="esnext.disposable" />',

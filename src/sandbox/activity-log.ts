@@ -1,24 +1,23 @@
 import type { Entry, LedgerObserver } from '../testing/ledger.ts';
 import type { Exchange } from '../testing/service.ts';
+import { RequestHistory } from './request-history.ts';
 
-/** A recent transaction, with its requests. */
+/** A recent transaction. */
 export interface Row {
   readonly entry: Entry;
-  /** The latest requests, oldest first. */
-  readonly exchanges: Exchange[];
-  /** How many requests there were, kept or not. */
-  requests: number;
   /** The version of the log at the last change of this row. */
   version: number;
 }
 
 const MAX_ROWS = 500;
-const MAX_EXCHANGES = 20;
+const MAX_HISTORIES = 500;
 
 /** The recent transactions and requests that the pages show, and a signal for each change. All of it is bounded. */
 export class ActivityLog implements LedgerObserver {
   readonly #rows = new Map<string, Row>();
-  #unmatched: Exchange[] = [];
+  /** By reference. The one with the latest request is the last. */
+  readonly #histories = new Map<string, RequestHistory>();
+  #unmatched = new RequestHistory();
   #version = 0;
   #lastRemovalVersion = 0;
   #change: PromiseWithResolvers<void> | undefined;
@@ -33,14 +32,19 @@ export class ActivityLog implements LedgerObserver {
     return this.#lastRemovalVersion;
   }
 
-  /** The latest requests that belong to no transaction, oldest first. */
-  get unmatched(): readonly Exchange[] {
+  /** The latest requests that belong to no transaction. */
+  get unmatched(): RequestHistory {
     return this.#unmatched;
   }
 
   /** Returns the rows in the order of creation. */
   rows(): Row[] {
     return [...this.#rows.values()];
+  }
+
+  /** Returns the latest requests of a transaction. `undefined` if it had none, or none for a long time. */
+  findHistory(reference: string): RequestHistory | undefined {
+    return this.#histories.get(reference);
   }
 
   /** Resolves at the next change. */
@@ -55,39 +59,37 @@ export class ActivityLog implements LedgerObserver {
   }
 
   created(entry: Entry): void {
-    const row: Row = { entry, exchanges: [], requests: 0, version: 0 };
+    const row: Row = { entry, version: 0 };
     this.#rows.set(entry.reference, row);
-    if (this.#rows.size > MAX_ROWS) {
-      for (const oldest of this.#rows.keys()) {
-        this.#rows.delete(oldest);
-        break;
-      }
-    }
+    deleteOldest(this.#rows, MAX_ROWS);
     this.#touch(row);
   }
 
   changed({ reference }: Entry): void {
     const row = this.#rows.get(reference);
     if (row) this.#touch(row);
+    else this.notifyChange();
   }
 
   deleted({ reference }: Entry): void {
-    if (!this.#rows.delete(reference)) return;
+    this.#histories.delete(reference);
+    this.#rows.delete(reference);
     this.notifyChange();
     this.#lastRemovalVersion = this.#version;
   }
 
   exchanged(exchange: Exchange): void {
-    const row = exchange.reference === null ? undefined : this.#rows.get(exchange.reference);
-    if (row) {
-      row.requests++;
-      row.exchanges.push(exchange);
-      if (row.exchanges.length > MAX_EXCHANGES) row.exchanges.shift();
-      this.#touch(row);
-    } else if (exchange.status === null || exchange.status >= 400 || exchange.reference === null) {
-      this.#unmatched = [...this.#unmatched.slice(1 - MAX_EXCHANGES), exchange];
-      this.notifyChange();
+    const { reference, found } = exchange;
+    if (reference !== null && (found !== null || this.#rows.has(reference))) {
+      const history = this.#histories.get(reference) ?? new RequestHistory();
+      history.add(exchange);
+      this.#histories.delete(reference);
+      this.#histories.set(reference, history);
+      deleteOldest(this.#histories, MAX_HISTORIES);
+    } else {
+      this.#unmatched.add(exchange);
     }
+    this.notifyChange();
   }
 
   /** Makes every open page update, also for a change that is not in this log, such as a fault. */
@@ -100,5 +102,13 @@ export class ActivityLog implements LedgerObserver {
   #touch(row: Row): void {
     row.version = this.#version + 1;
     this.notifyChange();
+  }
+}
+
+function deleteOldest(map: Map<string, unknown>, max: number): void {
+  if (map.size <= max) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
   }
 }

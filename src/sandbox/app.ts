@@ -9,7 +9,8 @@ import { secureHeaders } from 'hono/secure-headers';
 import { Hono } from 'hono/tiny';
 import type { PaymentService } from '../testing/service.ts';
 import { messagePage } from './pages/layout.ts';
-import { addPages, type Env, type PageContext } from './routes.ts';
+import type { Env } from './respond.ts';
+import { addPages, type PageContext } from './routes.ts';
 import { createScriptApi, SCRIPT_API_PATH } from './script-api.ts';
 
 /** The path of the base URL, with the version prefix. */

@@ -166,7 +166,8 @@ function parseHostName(name: string): string {
 function parseAddress(option: string, address: string | undefined): string | undefined {
   if (address === undefined) return undefined;
   if (isHttpAddress(address)) return address;
-  throw new SandboxError(`${option} must be an http or https address, not "${address}".`);
+  // An address can contain a password, so it is not shown.
+  throw new SandboxError(`${option} must be an http or https address, such as http://localhost:3000/path.`);
 }
 
 /** Returns the origin of an address without a path, such as `https://pay.shop.test:8443`. */

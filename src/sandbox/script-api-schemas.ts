@@ -71,7 +71,7 @@ const limit = z._default(wholeText(1, MAX_LIMIT), DEFAULT_LIMIT);
 export const noFields = strict({});
 
 export const transactionsQuery = strict({
-  status: z.optional(status),
+  status: z.optional(oneOf([...transactionStatuses, 'declined', 'expired'])),
   mode: z.optional(mode),
   search: z.optional(text),
   before: z.optional(text),

@@ -4,6 +4,7 @@ import { toTransactionData } from '../testing/responses.ts';
 import type { Exchange } from '../testing/service.ts';
 import type { WebhookDelivery } from '../testing/webhooks.ts';
 import { isRecord, orUndefined } from '../untrusted.ts';
+import { NOT_SHOWN, shortenBody } from './request-history.ts';
 
 /** What a transaction is shown with. */
 interface Shown {
@@ -44,9 +45,6 @@ function viewPlan(plan: Entry['plan']) {
   return 'statuses' in plan ? { script: plan.statuses } : { status: plan.status, settleAt: plan.settleAt };
 }
 
-/** A longer body of a request is cut. */
-const MAX_BODY_CHARS = 16_384;
-
 /** Returns a request with its response, without any API key. */
 export function viewExchange(exchange: Exchange): object {
   const { request, at, mode, hasKey, reference, found, status, fault, errorBody, duration } = exchange;
@@ -68,16 +66,10 @@ export function viewFault<Queued extends { readonly remaining: number }>(queued:
   return { ...queued, remaining: remaining === Number.POSITIVE_INFINITY ? 'always' : remaining };
 }
 
-/** Returns a body as it is, or the beginning of its text if it is long. */
 function viewBody(body: unknown): unknown {
-  // JSON that is nested too deep can be read, but not written.
-  const text = typeof body === 'string' ? body : orUndefined(() => JSON.stringify(body));
-  if (text === undefined) return NOT_SHOWN;
-  if (text.length > MAX_BODY_CHARS) return redactKey(text.slice(0, MAX_BODY_CHARS));
-  return orUndefined(() => redactKeys({ body }))?.body ?? (body === null ? null : NOT_SHOWN);
+  if (body === null) return null;
+  return orUndefined(() => redactKeys({ shown: shortenBody(body) }))?.shown ?? NOT_SHOWN;
 }
-
-const NOT_SHOWN = '[nested too deep to show]';
 
 const { own: redactKey } = createRedact([]);
 

@@ -3,6 +3,7 @@ import { Hono } from 'hono/tiny';
 import { createControls, type PaymentControls } from '../testing/controls.ts';
 import { findDoubleCharges } from '../testing/double-charge.ts';
 import type { Entry, FinalStatus } from '../testing/ledger.ts';
+import { findTransactions } from './find-transactions.ts';
 import type { PageContext } from './routes.ts';
 import {
   limitBody,
@@ -55,10 +56,11 @@ export function createScriptApi(context: ScriptApiContext): Hono {
 function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<Method, Handler>>> {
   const { service, webhooks, activity } = context;
   const controls = createControls(service, webhooks);
-  /** Every open page shows the change. */
+  /** Refuses a query, which would not narrow what changes. Every open page shows the change. */
   const write =
     (handle: Handler): Handler =>
     async (c) => {
+      parseQuery(c, schemas.noFields);
       try {
         return await handle(c);
       } finally {
@@ -66,7 +68,7 @@ function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<
       }
     };
   return {
-    '/': { GET: (c) => c.json(describeSandbox(context)) },
+    '/': { GET: readWithoutQuery(() => describeSandbox(context)) },
     ...createTransactionRoutes(context, controls, write),
     '/requests': {
       GET: (c) => {
@@ -80,7 +82,7 @@ function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<
       },
     },
     '/faults': {
-      GET: (c) => c.json({ faults: service.faults.pending.map(viewFault) }),
+      GET: readWithoutQuery(() => ({ faults: service.faults.pending.map(viewFault) })),
       POST: write(async (c) => {
         const { operation, fault, times } = await parseBody(c, schemas.newFault);
         refuseInvalid(() => service.faults.add(operation, fault, toCount(times)));
@@ -112,6 +114,13 @@ function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<
         return c.body(null, 204);
       }),
     },
+  };
+}
+
+function readWithoutQuery(view: () => object): Handler {
+  return (c) => {
+    parseQuery(c, schemas.noFields);
+    return c.json(view());
   };
 }
 
@@ -159,12 +168,20 @@ function createTransactionRoutes(
     '/transactions': {
       GET: (c) => {
         const query = parseQuery(c, schemas.transactionsQuery);
-        const found = findTransactions(ledger.list().reverse(), query);
-        const { limit } = query;
-        const last = found.length > limit ? found[limit - 1] : undefined;
+        const { status = '', mode = '', search = '', before = '', limit } = query;
+        if (before !== '' && !ledger.find(before)) {
+          throw new ScriptApiError(400, 'before must be the reference of a transaction that is still kept.');
+        }
+        const { entries, total, newer } = findTransactions(
+          ledger.list(),
+          { status, mode, search, before },
+          limit,
+        );
+        const last = newer + entries.length < total ? entries.at(-1) : undefined;
         const next = last && new URLSearchParams({ ...c.req.query(), before: last.reference });
         return c.json({
-          transactions: found.slice(0, limit).map(view),
+          transactions: entries.map(view),
+          total,
           next: next ? `${SCRIPT_API_PATH}/transactions?${next}` : null,
         });
       },
@@ -212,41 +229,6 @@ function createTransactionRoutes(
 /** Stands for the next transaction in place of its reference. */
 const NEXT = 'next';
 
-/** What a list of transactions can be narrowed to. */
-interface TransactionFilter {
-  readonly status?: string | undefined;
-  readonly mode?: string | undefined;
-  readonly search?: string | undefined;
-  /** Only those that were created before this one. */
-  readonly before?: string | undefined;
-}
-
-/** @param entries newest first */
-function findTransactions(
-  entries: readonly Entry[],
-  { status, mode, search, before }: TransactionFilter,
-): Entry[] {
-  const first = before === undefined ? 0 : entries.findIndex(({ reference }) => reference === before) + 1;
-  if (before !== undefined && first === 0) {
-    throw new ScriptApiError(400, 'before must be the reference of a transaction that is still kept.');
-  }
-  return entries
-    .slice(first)
-    .filter(
-      (entry) =>
-        (status === undefined || entry.status === status) &&
-        (mode === undefined || entry.mode === mode) &&
-        (search === undefined || matches(entry, search)),
-    );
-}
-
-/** Whether a transaction has a text in it, whatever its case and its spaces. */
-function matches({ reference, amount, customer_email, mobileMoney }: Entry, search: string): boolean {
-  const simplify = (text: string) => text.toLowerCase().replace(/\s/g, '');
-  const texts = [reference, amount, customer_email, mobileMoney?.phone ?? ''];
-  return texts.some((text) => simplify(text).includes(simplify(search)));
-}
-
 function createWebhookRoutes(
   { service, webhooks }: ScriptApiContext,
   write: (handle: Handler) => Handler,
@@ -292,7 +274,7 @@ function createWebhookRoutes(
       }),
     },
     '/webhooks/faults': {
-      GET: (c) => c.json({ faults: webhooks.pendingFaults.map(viewFault) }),
+      GET: readWithoutQuery(() => ({ faults: webhooks.pendingFaults.map(viewFault) })),
       POST: write(async (c) => {
         const { fault, times } = await parseBody(c, schemas.newWebhookFault);
         refuseInvalid(() => webhooks.fault(fault, { times: toCount(times) }));

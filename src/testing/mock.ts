@@ -1,7 +1,9 @@
-import { type HttpHandler, http } from 'msw';
+import type { HttpHandler } from 'msw';
 import { refuseUnknownOption } from '../unknown-option.ts';
 import { Clock } from './clock.ts';
 import { createControls, type PaymentControls } from './controls.ts';
+import { createHandlers } from './handlers.ts';
+import { type Responder, startListening, stopListening } from './intercept-fetch.ts';
 import { combineObservers } from './ledger.ts';
 import { PaymentService } from './service.ts';
 import { SettlementTimers } from './settlement-timers.ts';
@@ -54,8 +56,36 @@ export interface MockPayments extends PaymentControls {
   /** For a client in test mode. It sees the transactions of test mode only. */
   readonly testKey: string;
   /**
-   * For MSW's `setupServer` or `setupWorker`, beside handlers of your own.
+   * Responds to `fetch` in place of the service, until {@link close}. A client that was created before is included. A
+   * second call changes nothing.
    *
+   * Requests to other hosts pass, untouched. A request to the host of `baseUrl` that is not below it gets 404: nothing goes
+   * to that host. Nothing is printed, so that no log of a test has the data of a customer.
+   *
+   * Only the global `fetch` is replaced. A client with a `fetch` or a `transport` of its own does not reach the mock.
+   *
+   * @throws {Error} if another mock listens at this base URL, or if there is no global `fetch`
+   * @example beforeAll(() => mock.listen());
+   */
+  listen(): void;
+  /**
+   * Stops listening, breaks the requests that hang, ends the deliveries of webhooks and removes their receiver.
+   * Transactions, charges and requests stay, for a last look at them. Calling it twice, or without `listen`, is safe, and
+   * `listen` can follow it.
+   *
+   * @example afterAll(() => mock.close());
+   */
+  close(): void;
+  /** Calls {@link close}, at the end of the scope of `using`. */
+  [Symbol.dispose](): void;
+  /**
+   * For a server or a worker of MSW that you have anyway, in place of {@link listen}. Put handlers of your own for the
+   * same host before them, because they respond to every request to it.
+   *
+   * MSW itself prints the body of each request that no handler takes, also the phone number in it. Start it with
+   * `onUnhandledRequest: 'bypass'` (MSW 2) or `onUnhandledFrame: 'bypass'` (MSW 3).
+   *
+   * @throws {Error} if MSW is not installed
    * @example const server = setupServer(...mock.handlers);
    */
   readonly handlers: HttpHandler[];
@@ -70,7 +100,7 @@ export interface MockPayments extends PaymentControls {
  * errors }` with 400, 401, 403, 404, 405, 415 or 422), `paid_at: null` for an unpaid transaction, `pending` as the status
  * until the customer acts, also after a charge, and at most two decimals. References are `TXN-000001` and so on.
  *
- * It works with MSW 2.10 or later, and 3, under any test runner.
+ * It works under any test runner, without MSW, and with MSW 2.10 or later, or 3, through `handlers`.
  *
  * @throws {TypeError} if `baseUrl` is not an address, if `apiKey` is empty, or if `testKey` is not a test key
  * @throws {ConfigurationError} if an option is unknown
@@ -78,12 +108,13 @@ export interface MockPayments extends PaymentControls {
  * @example
  * ```ts
  * const mock = createMockPayments();
- * const server = setupServer(...mock.handlers);
+ * mock.listen();
  * const payments = new PaymentsClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
  *
  * const { reference } = await payments.initialize({ amount: '25.50', customer_email: 'ama@example.com' });
  * mock.approve(reference);
  * (await payments.verify(reference)).status; // 'success'
+ * mock.close();
  * ```
  */
 export function createMockPayments(options: MockPaymentsOptions = {}): MockPayments {
@@ -115,22 +146,32 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
     ledger: { clock, observer: combineObservers([timers, webhooks]) },
   });
   webhooks.start(service);
-  const handlers = createHandlers(baseUrl, (request) => service.handle(request));
-  return Object.assign(createControls(service, webhooks), { baseUrl, apiKey, testKey, handlers });
+  const responder: Responder = { baseUrl, respond: (request) => respond(service, request) };
+  const close = () => {
+    stopListening(responder);
+    service.breakConnections();
+    webhooks.stop();
+  };
+  const unread: HttpHandler[] = [];
+  const mock = Object.assign(createControls(service, webhooks), {
+    baseUrl,
+    apiKey,
+    testKey,
+    listen: () => startListening(responder),
+    close,
+    [Symbol.dispose]: close,
+    handlers: unread,
+  });
+  // Created when they are read, so that only a test that uses them needs MSW.
+  return Object.defineProperty(mock, 'handlers', { get: () => createHandlers(responder) });
 }
 
-/** Creates MSW's handlers for every request below a base URL. None of them reaches the real address. */
-export function createHandlers(
-  baseUrl: string,
-  handle: (request: Request) => Promise<Response>,
-): HttpHandler[] {
-  // A pattern, because MSW would read a port or an IPv6 host in a path as parameters.
-  const below = new RegExp(`^${baseUrl.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}(?:[/?#]|$)`);
-  return [
-    http.all(below, async ({ request }) => {
-      const response: Response | undefined = await handle(request);
-      // Without a response, MSW would send the request to the real address.
-      return response ?? Response.error();
-    }),
-  ];
+/** Responds with 500 in place of an error, because MSW prints an error of a handler. */
+async function respond(service: PaymentService, request: Request): Promise<Response> {
+  try {
+    return await service.handle(request);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return Response.json({ status: false, message }, { status: 500 });
+  }
 }

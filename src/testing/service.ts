@@ -139,6 +139,11 @@ export class PaymentService {
     this.ledger.clear();
     this.faults.clear();
     this.#exchanges = [];
+    this.breakConnections();
+  }
+
+  /** Breaks the connections that hang, and those whose body is slow. */
+  breakConnections(): void {
     this.#lifetime.abort();
     this.#lifetime = new AbortController();
   }
@@ -163,6 +168,7 @@ export class PaymentService {
   ): Promise<Response> {
     try {
       const command = parseRequest(route, { method, headers, body }, this.#options);
+      if (command.operation === 'verify') this.#refuseOtherMode(command.reference, command.mode);
       const fault = this.faults.take(command.operation);
       exchange.fault = fault?.kind ?? null;
       return await respondWithFault(fault, {
@@ -183,6 +189,12 @@ export class PaymentService {
     }
   }
 
+  /** The keys of one mode do not see the transactions of the other, and use up no step of a script and no fault. */
+  #refuseOtherMode(reference: string, mode: KeyMode): void {
+    const entry = this.ledger.find(reference);
+    if (entry && entry.mode !== mode) throw createNotFound(mode);
+  }
+
   #execute(command: Command): SuccessBody {
     const { ledger } = this;
     switch (command.operation) {
@@ -191,14 +203,16 @@ export class PaymentService {
       case 'chargeMobileMoney':
         return createChargeBody(ledger.create(command.input, command));
       case 'verify': {
-        const { reference, mode } = command;
-        // The keys of one mode do not see the transactions of the other. A script must not take a step for them.
-        const entry = ledger.find(reference)?.mode === mode ? ledger.verify(reference) : undefined;
-        if (!entry) throw new HttpRejection(404, `There is no such transaction in ${mode} mode.`);
+        const entry = ledger.verify(command.reference);
+        if (!entry) throw createNotFound(command.mode);
         return createVerifyBody(entry, ledger.getReportedStatus(entry));
       }
     }
   }
+}
+
+function createNotFound(mode: KeyMode): HttpRejection {
+  return new HttpRejection(404, `There is no such transaction in ${mode} mode.`);
 }
 
 function parseRecordedBody(body: string): unknown {

@@ -111,7 +111,9 @@ function validateWebhookFault(fault: WebhookFault): void {
     const named = typeof kind === 'string' && isPlainName(kind) ? ` ${kind}` : '';
     throw new TypeError(`Unknown webhook fault${named}. Known: ${Object.keys(kinds).join(', ')}.`);
   }
-  if (fault.kind === 'late' || fault.kind === 'early') validateDelay('delay', fault.delay);
+  if (fault.kind === 'late' || fault.kind === 'early') {
+    if (fault.delay !== undefined) validateDelay('delay', fault.delay);
+  }
   if (fault.kind === 'forged') validateForgedFields(fault);
 }
 
@@ -134,9 +136,9 @@ export function validateForgedFields({
   }
 }
 
-/** @throws {RangeError} if a delay is given that is not milliseconds in the range */
+/** @throws {RangeError} if a delay is not milliseconds in the range */
 export function validateDelay(name: string, value: unknown, min = 0, max = MAX_DELAY_MS): void {
-  if (value === undefined || (typeof value === 'number' && value >= min && value <= max)) return;
-  const given = typeof value === 'number' ? value : `a ${typeof value}`;
+  if (typeof value === 'number' && value >= min && value <= max) return;
+  const given = typeof value === 'number' ? value : typeof value;
   throw new RangeError(`${name} must be milliseconds from ${min} to ${max}, not ${given}.`);
 }

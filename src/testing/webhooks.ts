@@ -118,7 +118,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
 
   constructor(context: WebhooksContext) {
     this.#context = context;
-    this.#queue = new WebhookQueue(context.clock, () => this.#changed());
+    this.#queue = new WebhookQueue(context.clock, () => this.#notifyChange());
   }
 
   start(service: PaymentService): void {
@@ -153,7 +153,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
       this.#target = { receiver: createReceiver(receiver), retryDelays: [...retryDelays], timeout };
     }
     this.#context.onReceiver?.(receiver !== null);
-    this.#changed();
+    this.#notifyChange();
   }
 
   send(reference: string, forged: ForgedFields = {}): WebhookDelivery {
@@ -173,12 +173,12 @@ export class Webhooks implements LedgerObserver, WebhookControls {
 
   fault(fault: WebhookFault, { times = 1 }: { times?: number } = {}): void {
     this.#faults.add(fault, times);
-    this.#changed();
+    this.#notifyChange();
   }
 
   clearFaults(): void {
     this.#faults.clear();
-    this.#changed();
+    this.#notifyChange();
   }
 
   flush(): Promise<void> {
@@ -192,7 +192,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     this.#deliveries = [];
     this.#deliveryCount = 0;
     this.#eventCount = 0;
-    this.#changed();
+    this.#notifyChange();
   }
 
   /** Ends every delivery, and removes the receiver. */
@@ -220,7 +220,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     switch (fault?.kind) {
       case 'lost':
         this.#record(this.#createEvent(entry, target), kind, 'lost');
-        this.#changed();
+        this.#notifyChange();
         return;
       case 'late': {
         const at = now + (fault.delay ?? DEFAULT_LATE_DELAY);
@@ -285,7 +285,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
         if (this.#latest.get(event.reference) === job) this.#latest.delete(event.reference);
       },
     });
-    this.#changed();
+    this.#notifyChange();
     return job;
   }
 
@@ -326,7 +326,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     });
   }
 
-  #changed(): void {
+  #notifyChange(): void {
     this.#context.onChange?.();
   }
 }

@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createShop, type Shop } from '../shop/shop.ts';
 import { Browser, readLocation } from './browser.ts';
 import { Customer, EMAIL, type Paths } from './customer.ts';
+import { describeWebhooks } from './webhook-scenarios.ts';
 
 /** A shop that is served by one framework. */
 export interface Served {
@@ -33,6 +34,38 @@ export function describeCheckout(name: string, serve: (shop: Shop) => Promise<Se
     onTestFinished(close);
     return { sandbox, shop, url, customer: new Customer(url, paths) };
   }
+
+  /** Starts the sandbox last, because it needs the address of the shop. */
+  async function startRoundTrip() {
+    const baseUrl = await findClosedUrl();
+    const shop = createShop({ baseUrl, apiKey: 'sk_test_sandbox', maxRetries: 0, polling: never });
+    onTestFinished(() => shop.payments.close());
+    const { url, close } = await serve(shop);
+    onTestFinished(close);
+    const port = Number(new URL(baseUrl).port);
+    const sandbox = await startSandbox({
+      port,
+      returnUrl: url + paths.returnPath,
+      webhookUrl: url + paths.webhook,
+    });
+    onTestFinished(() => sandbox.close());
+    return { url, customer: new Customer(url, paths) };
+  }
+
+  describeWebhooks(`${name}, with webhooks of the sandbox`, async (polling) => {
+    const { sandbox, shop, url } = await start({ polling });
+    sandbox.webhooks.deliverTo(url + paths.webhook);
+    return {
+      sandbox,
+      async pay() {
+        const customer = new Customer(url, paths);
+        await customer.pays();
+        const { reference = '' } = shop.orders.find(customer.order)?.payment ?? {};
+        return { id: customer.order, reference, returns: () => customer.returns() };
+      },
+      readState: ({ id }) => shop.orders.find(id)?.state,
+    };
+  });
 
   describe(name, () => {
     it("sends the customer to the checkout page with the shop's price", async () => {
@@ -178,8 +211,18 @@ export function describeCheckout(name: string, serve: (shop: Shop) => Promise<Se
       expect(sandbox.transactions).toHaveLength(1);
     });
 
-    const { webhook } = paths;
-    if (webhook === null) return;
+    it.each([
+      ['pay', 'Paid'],
+      ['fail', 'Not paid'],
+      ['abandon', 'Not paid'],
+    ])('receives the customer after "%s" on the checkout page', async (outcome, title) => {
+      const { url, customer } = await startRoundTrip();
+      const checkoutUrl = readLocation(await customer.pays());
+      const back = await press(checkoutUrl, outcome);
+      const [reference] = /TXN-\w+$/.exec(checkoutUrl) ?? [];
+      expect(back).toBe(`${url}${paths.returnPath}?reference=${reference}`);
+      expect((await customer.opens(back)).text).toContain(`<h1>${title}</h1>`);
+    });
 
     it('fulfils an order after a webhook, without the customer', async () => {
       const { sandbox, shop, url, customer } = await start();
@@ -187,7 +230,7 @@ export function describeCheckout(name: string, serve: (shop: Shop) => Promise<Se
       const reference = referenceIn(sandbox);
       sandbox.approve(reference);
       const response = await postWebhook(
-        url + webhook,
+        url + paths.webhook,
         JSON.stringify({ event: 'paid', data: { reference } }),
       );
       expect(response.status).toBe(204);
@@ -203,14 +246,14 @@ export function describeCheckout(name: string, serve: (shop: Shop) => Promise<Se
       await customer.pays();
       const reference = referenceIn(sandbox);
       await postWebhook(
-        url + webhook,
+        url + paths.webhook,
         JSON.stringify({ event: 'paid', status: 'success', data: { reference } }),
       );
       await polled.promise;
       expect(shop.orders.find(customer.order)).toMatchObject({ state: 'paying' });
       expect((await customer.returns()).text).toContain('Not paid yet');
       for (const junk of ['', '{', 'null', '[]', `TXN-${'A'.repeat(400)}`, 'TXN-../../initialize'])
-        expect((await postWebhook(url + webhook, junk)).status).toBeLessThan(500);
+        expect((await postWebhook(url + paths.webhook, junk)).status).toBeLessThan(500);
       expect(sandbox.requests.filter(({ operation }) => operation !== 'verify')).toHaveLength(1);
     });
   });
@@ -220,6 +263,16 @@ function referenceIn(sandbox: Sandbox, index = 0): string {
   const transaction = sandbox.transactions[index];
   if (!transaction) throw new Error(`There is no transaction ${index}.`);
   return transaction.reference;
+}
+
+/** Presses a button of the sandbox's checkout page. Returns the address to which the page leads then. */
+async function press(checkoutUrl: string, outcome: string): Promise<string> {
+  const response = await fetch(checkoutUrl, {
+    method: 'POST',
+    body: new URLSearchParams({ outcome }),
+    headers: { origin: new URL(checkoutUrl).origin },
+  });
+  return /http-equiv="refresh" content="3; url=([^"]+)"/.exec(await response.text())?.[1] ?? '';
 }
 
 const postWebhook = (url: string, body: string) =>

@@ -4,8 +4,7 @@ import { Browser, type Page, readOrderId } from './browser.ts';
 export interface Paths {
   readonly checkout: string;
   readonly returnPath: string;
-  /** `null` if the example has no webhook. */
-  readonly webhook: string | null;
+  readonly webhook: string;
 }
 
 export const EMAIL = 'ama.serwaa@example.com';
@@ -30,6 +29,11 @@ export class Customer {
       customer_email: EMAIL,
       ...fields,
     });
+  }
+
+  /** Opens an address, as a browser does that another page leads there. */
+  opens(address: string): Promise<Page> {
+    return this.#browser.get(address);
   }
 
   returns(query = ''): Promise<Page> {

@@ -1,10 +1,13 @@
 import type { INestApplication } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { ClosedError, PaymentsClient } from 'payment-collection-client';
+import { ClosedError, PaymentsClient, type PaymentsClientOptions } from 'payment-collection-client';
+import { memoryJournal } from 'payment-collection-client/journal';
 import { startSandbox } from 'payment-collection-client/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { AppModule } from '../nestjs/app.module.ts';
 import { Settings } from '../nestjs/settings.module.ts';
+import { Orders } from '../shop/orders.ts';
+import { describeWebhooks } from './webhook-scenarios.ts';
 
 interface Answer {
   readonly status: number;
@@ -12,14 +15,18 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-async function start(settings: Partial<Settings> = {}) {
+async function start(options: PaymentsClientOptions = {}) {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());
   const { baseUrl, testKey: apiKey } = sandbox;
-  const module = await Test.createTestingModule({ imports: [AppModule] })
+  const testing = Test.createTestingModule({ imports: [AppModule] })
     .overrideProvider(Settings)
-    .useValue({ baseUrl, apiKey, ...settings })
-    .compile();
+    .useValue({ baseUrl, apiKey });
+  if (Object.keys(options).length > 0) {
+    const payments = new PaymentsClient({ baseUrl, apiKey, journal: memoryJournal(), ...options });
+    testing.overrideProvider(PaymentsClient).useValue(payments);
+  }
+  const module = await testing.compile();
   const app = module.createNestApplication({ logger: false });
   onTestFinished(() => app.close());
   await app.listen(0, '127.0.0.1');
@@ -34,10 +41,27 @@ async function start(settings: Partial<Settings> = {}) {
   const payment = `/orders/${order.id}/payment`;
   const pay = (customer_email = 'ama@example.com') => ask('POST', payment, { customer_email });
   const reference = () => sandbox.transactions[0]?.reference ?? '';
-  return { sandbox, app, ask, payment, pay, reference };
+  return { sandbox, app, url, ask, payment, pay, reference };
 }
 
 const clientOf = (app: INestApplication) => app.get(PaymentsClient, { strict: false });
+
+describeWebhooks('The NestJS checkout, with webhooks of the sandbox', async (polling) => {
+  const { sandbox, app, url, ask } = await start({ polling });
+  sandbox.webhooks.deliverTo(`${url}/webhooks/payments`);
+  const orders = app.get(Orders, { strict: false });
+  return {
+    sandbox,
+    async pay() {
+      const { body } = await ask('POST', '/orders');
+      const id = String(body.id);
+      await ask('POST', `/orders/${id}/payment`, { customer_email: 'ama@example.com' });
+      const { reference = '' } = orders.find(id)?.payment ?? {};
+      return { id, reference, returns: () => ask('GET', `/orders/${id}/payment`) };
+    },
+    readState: ({ id }) => orders.find(id)?.state,
+  };
+});
 
 describe('The NestJS checkout', () => {
   it('returns one payment for any number of requests', async () => {

@@ -21,7 +21,7 @@ describe.each([
 
   beforeAll(async () => {
     folder = copyFolder(join(integrations, 'nextjs'));
-    for (const path of ['checkout/route.ts', 'checkout/return/route.ts'])
+    for (const path of ['checkout/route.ts', 'checkout/return/route.ts', 'webhooks/payments/route.ts'])
       appendFileSync(join(folder, 'app/api', path), addition);
     await build(folder);
     sandbox = await startSandbox();
@@ -59,6 +59,24 @@ describe.each([
     sandbox.approve(sandbox.transactions[1]?.reference ?? '');
     const pages = await Promise.all(customers.map((customer) => customer.get('/api/checkout/return')));
     expect(pages.map(({ text }) => /<h1>(.*)<\/h1>/.exec(text)?.[1])).toEqual(['Not paid yet', 'Paid']);
+  });
+
+  it('accepts the webhooks of the sandbox, and believes none', async () => {
+    const customer = new Browser(url);
+    const order = readOrderId(await customer.get('/'));
+    await customer.post('/api/checkout', { order, customer_email: 'ama@example.com' });
+    const { reference = '' } = sandbox.transactions.at(-1) ?? {};
+    sandbox.webhooks.deliverTo(`${url}/api/webhooks/payments`);
+    sandbox.webhooks.send(reference, { status: 'success' });
+    await sandbox.webhooks.flush();
+    expect((await customer.get('/api/checkout/return')).text).toContain('Not paid yet');
+    sandbox.approve(reference);
+    await sandbox.webhooks.flush();
+    expect(sandbox.webhooks.deliveries).toMatchObject([
+      { fault: 'forged', state: 'delivered', attempts: [{ status: 204 }] },
+      { fault: null, state: 'delivered', attempts: [{ status: 204 }] },
+    ]);
+    expect((await customer.get('/api/checkout/return')).text).toContain('<h1>Paid</h1>');
   });
 });
 

@@ -1,13 +1,15 @@
-import { NextRequest, type NextResponse } from 'next/server';
+import { NextRequest } from 'next/server';
 import { GET } from '../nextjs/app/api/checkout/return/route.ts';
 import { POST } from '../nextjs/app/api/checkout/route.ts';
+import { POST as receiveWebhook } from '../nextjs/app/api/webhooks/payments/route.ts';
 import { basketPage } from '../shop/pages.ts';
 import { describeCheckout } from './checkout-scenarios.ts';
 import { listen } from './listen.ts';
 
-const routes: Record<string, (request: NextRequest) => Promise<NextResponse>> = {
+const routes: Record<string, (request: NextRequest) => Promise<Response>> = {
   'POST /api/checkout': POST,
   'GET /api/checkout/return': GET,
+  'POST /api/webhooks/payments': receiveWebhook,
 };
 
 /** Calls the handlers as Next does, without Next. The basket's page needs React, so a plain page replaces it. */
@@ -31,7 +33,7 @@ describeCheckout(
       response.end(await result.text());
     });
   },
-  { checkout: '/api/checkout', returnPath: '/api/checkout/return', webhook: null },
+  { checkout: '/api/checkout', returnPath: '/api/checkout/return', webhook: '/api/webhooks/payments' },
 );
 
 async function readAll(stream: AsyncIterable<unknown>): Promise<string> {

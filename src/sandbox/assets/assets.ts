@@ -1,3 +1,4 @@
+import { controlScript } from './control-script.ts';
 import { liveScript } from './live-script.ts';
 import { style } from './style.ts';
 
@@ -10,6 +11,9 @@ const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
 /** Everything that the pages load. They load nothing from another origin. */
 export const assets: ReadonlyMap<string, { type: string; text: string }> = new Map([
   ['style.css', { type: 'text/css; charset=utf-8', text: style }],
-  ['live.js', { type: 'text/javascript; charset=utf-8', text: liveScript }],
+  [
+    'live.js',
+    { type: 'text/javascript; charset=utf-8', text: `'use strict';\n${liveScript}${controlScript}` },
+  ],
   ['icon.svg', { type: 'image/svg+xml', text: icon }],
 ]);

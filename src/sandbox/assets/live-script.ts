@@ -1,10 +1,9 @@
 /**
  * Keeps a page up to date without a reload. The server sends elements. An element whose id is on the page replaces that
- * one, a new one goes to the top of the list, and one with `data-gone` is removed. A field that has the focus is not
- * replaced, so that typing goes on.
+ * one, a new one goes into the list above the one that `data-next` names, or to the top, and one with `data-gone` is
+ * removed. What was open stays open. A field that has the focus is not replaced, so that typing goes on.
  */
-export const liveScript = `'use strict';
-const list = document.querySelector('[data-live]');
+export const liveScript = `const list = document.querySelector('[data-live]');
 const connection = document.querySelector('#connection');
 const events = new EventSource(document.body.dataset.events);
 
@@ -13,8 +12,8 @@ const showConnection = (state, text) => {
   connection.dataset.state = state;
   connection.textContent = text;
 };
-events.addEventListener('open', () => showConnection('on', 'live'));
-events.addEventListener('error', () => showConnection('off', 'not connected, reconnecting'));
+events.addEventListener('open', () => showConnection('on', 'connected'));
+events.addEventListener('error', () => showConnection('lost', 'reconnecting'));
 events.addEventListener('some', ({ data }) => update(data));
 events.addEventListener('all', ({ data }) => {
   const ids = update(data);
@@ -37,17 +36,19 @@ function update(markup) {
 }
 
 function add(fresh) {
+  const { next } = fresh.dataset;
   fresh.classList.add('new');
-  list.prepend(fresh);
+  if (next === '') list.append(fresh);
+  else list.insertBefore(fresh, (next && document.getElementById(next)) || list.firstChild);
   if (document.activeElement === document.body) fresh.querySelector('input:not([type=hidden])')?.focus();
 }
 
 function replace(old, fresh) {
   const active = document.activeElement;
   const inside = old.contains(active);
-  if (inside && active.matches('input, select')) return;
-  const open = old.querySelector('details')?.open;
-  if (open) fresh.querySelector('details').open = true;
+  if (inside && active.matches('input:not([type=hidden]), select')) return;
+  const opened = new Set([...old.querySelectorAll('details[open]')].map(({ dataset }) => dataset.key));
+  for (const details of fresh.querySelectorAll('details')) details.open = opened.has(details.dataset.key);
   old.classList.remove('new');
   if (old.isEqualNode(fresh)) return;
   const position = inside ? findFocusable(old).indexOf(active) : -1;
@@ -58,4 +59,11 @@ function replace(old, fresh) {
 function findFocusable(element) {
   return [...element.querySelectorAll('summary, a, button')];
 }
+
+function openTarget() {
+  const details = location.hash && document.getElementById(location.hash.slice(1))?.querySelector('details');
+  if (details && list.contains(details)) details.open = true;
+}
+addEventListener('hashchange', openTarget);
+openTarget();
 `;

@@ -3,6 +3,16 @@ import * as z from 'zod/mini';
 import type { OperationName } from '../../api/operations.ts';
 import type { QueuedFault } from '../../testing/fault-queue.ts';
 import type { Fault } from '../../testing/faults.ts';
+import {
+  describeIssues,
+  describeRemaining,
+  renderOptions,
+  renderRepeat,
+  repeatSchema,
+  secondsToMilliseconds,
+  text,
+  wholeNumber,
+} from './form-fields.ts';
 import type { Html } from './layout.ts';
 
 const operationNames: Record<OperationName, string> = {
@@ -28,7 +38,7 @@ const kindNames: Record<Fault['kind'], string> = {
 
 /** Renders the form. The style sheet shows only the fields of the selected fault. */
 export function renderFaultForm(): Html {
-  return html`<form method="post" action="/faults" class="fault-form">
+  return html`<form method="post" action="/faults" class="fields" data-stay>
 <label>Operation <select name="operation">${renderOptions(operationNames, 'verify')}</select></label>
 <label>Fault <select name="kind">${renderOptions(kindNames, 'status')}</select></label>
 <label class="of status">Status code <input name="code" type="number" min="200" max="599" value="502" required></label>
@@ -40,16 +50,9 @@ export function renderFaultForm(): Html {
 <label class="of wrongReference">Reference <input name="reference" value="TXN-another" required></label>
 <label class="of unrecognisedStatus">Status <input name="status" value="reversed" required></label>
 <label class="of lateApproval">Approved after, seconds <input name="after" type="number" min="0" max="86400" value="60" required></label>
-<label>Repeat <select name="times"><option value="1">once</option><option value="3">3 times</option><option value="10">10 times</option><option value="always">until stopped</option></select></label>
+${renderRepeat()}
 <button class="primary">Inject</button>
 </form>`;
-}
-
-function renderOptions(names: Readonly<Record<string, string>>, selected: string): Html[] {
-  return Object.entries(names).map(
-    ([value, name]) =>
-      html`<option value="${value}"${value === selected ? html` selected` : ''}>${name}</option>`,
-  );
 }
 
 /** A fault that the form ordered. */
@@ -59,20 +62,10 @@ interface FaultRequest {
   times: number;
 }
 
-const wholeNumber = (min: number, max: number) =>
-  z.coerce.number().check(z.multipleOf(1), z.gte(min), z.lte(max));
-
-const secondsToMilliseconds = z.pipe(
-  z.coerce.number().check(z.gte(0), z.lte(86_400)),
-  z.transform((seconds) => seconds * 1000),
-);
-
 const checkbox = z.pipe(
   z.optional(z.literal('yes')),
   z.transform((value) => value === 'yes'),
 );
-
-const text = z.string().check(z.minLength(1), z.maxLength(255));
 
 const faultSchema = z.discriminatedUnion('kind', [
   z.object({
@@ -93,13 +86,7 @@ const faultSchema = z.discriminatedUnion('kind', [
 
 const requestSchema = z.object({
   operation: z.enum(['initialize', 'chargeMobileMoney', 'verify']),
-  times: z.union([
-    z.pipe(
-      z.literal('always'),
-      z.transform(() => Number.POSITIVE_INFINITY),
-    ),
-    wholeNumber(1, 1000),
-  ]),
+  times: repeatSchema,
 });
 
 /** Parses the fields of the form. Returns a string if they are not valid: what is wrong with them. */
@@ -107,8 +94,7 @@ export function parseFaultForm(fields: unknown): FaultRequest | string {
   const request = requestSchema.safeParse(fields);
   const fault = faultSchema.safeParse(fields);
   if (!request.success || !fault.success) {
-    const issues = [...(request.error?.issues ?? []), ...(fault.error?.issues ?? [])];
-    return issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    return describeIssues(request.error, fault.error);
   }
   const { operation, times } = request.data;
   if (operation === 'verify' && fault.data.kind === 'lateApproval') {
@@ -125,12 +111,12 @@ export function parseFaultForm(fields: unknown): FaultRequest | string {
 /** Renders the faults that the next requests will meet. */
 export function renderQueuedFaults(queued: readonly Readonly<QueuedFault>[]): Html {
   if (queued.length === 0) return html`<div id="queued-faults"><p>No fault is queued.</p></div>`;
-  return html`<div id="queued-faults" class="active">
+  return html`<div id="queued-faults" class="queue">
 <ul>${queued.map(
     ({ operation, fault, remaining }) =>
-      html`<li><b>${operationNames[operation]}</b>, ${remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`}: ${describeFault(fault)}</li>`,
+      html`<li><b>${operationNames[operation]}</b>, ${describeRemaining(remaining)}: ${describeFault(fault)}</li>`,
   )}</ul>
-<form method="post" action="/faults/stop"><button>Stop all faults</button></form>
+<form method="post" action="/faults/stop" data-stay><button>Stop all faults</button></form>
 </div>`;
 }
 

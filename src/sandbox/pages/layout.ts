@@ -15,7 +15,7 @@ export interface LiveView {
 interface Page {
   title: string;
   /** For the style sheet. */
-  name: 'dashboard' | 'checkout' | 'phone' | 'message';
+  name: 'dashboard' | 'webhooks' | 'checkout' | 'phone' | 'message';
   /** The path of the server-sent events that update the page. */
   events?: string;
   /** More elements of the head. */
@@ -42,6 +42,7 @@ ${head ?? ''}
 <a class="brand" href="/">Payment sandbox</a>
 <nav aria-label="Pages">
 <a href="/"${name === 'dashboard' ? CURRENT : ''}>Transactions</a>
+<a href="/webhooks"${name === 'webhooks' ? CURRENT : ''}>Webhooks</a>
 <a href="/phone"${name === 'phone' ? CURRENT : ''}>Phone</a>
 </nav>
 ${events ? html`<p id="connection" role="status" data-state="off">connecting</p>` : ''}
@@ -79,13 +80,46 @@ export function formatMoney({ currency, amount }: Entry): string {
   return `${currency} ${amount}`;
 }
 
-export function renderBadge({ status }: Entry): Html {
-  return html`<span class="badge ${status}">${status}</span>`;
+/** What a badge can say. Each look has a colour and a mark of its own. */
+export type Look = 'pending' | 'success' | 'failed' | 'expired' | 'abandoned';
+
+/** The lines of each mark, in a square of 16. */
+const marks: Record<Look, string> = {
+  pending: 'M8 3a5 5 0 1 0 .01 0',
+  success: 'M3 8.5l3.5 3.5L13 5',
+  failed: 'M4 4l8 8m0-8l-8 8',
+  expired: 'M8 2a6 6 0 1 0 .01 0M8 4.5V8l2.5 1.5',
+  abandoned: 'M3 8h10',
+};
+
+export function renderLabel(look: Look, text: string): Html {
+  return html`<span class="badge ${look}"><svg viewBox="0 0 16 16" aria-hidden="true"><path d="${marks[look]}"/></svg>${text}</span>`;
+}
+
+/** Renders the status of a transaction. Why it failed is the sandbox's own: a verify reports `failed` alone. */
+export function renderBadge({ status, failure }: Entry): Html {
+  if (status === 'failed') {
+    return renderLabel(failure === 'expired' ? 'expired' : 'failed', `failed: ${failure ?? 'declined'}`);
+  }
+  return renderLabel(status === 'processing' ? 'pending' : status, status);
 }
 
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+const calendar = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** Renders a time in the time zone of the machine that runs the sandbox. */
+/** Renders a time in the time zone of the machine that runs the sandbox, and the day if it is not today. */
 export function renderTime(time: number): Html {
-  return html`<time datetime="${new Date(time).toISOString()}">${clock.format(time)}</time>`;
+  const day = calendar.format(time);
+  const text = day === calendar.format(Date.now()) ? clock.format(time) : `${day}, ${clock.format(time)}`;
+  return html`<time datetime="${new Date(time).toISOString()}">${text}</time>`;
+}
+
+/** Formats milliseconds. Most responses of the sandbox take less than one. */
+export function formatDuration(duration: number): string {
+  return duration < 1 ? 'under 1 ms' : `${Math.round(duration).toLocaleString('en')} ms`;
+}
+
+/** Renders a text with a button that copies it. Without a script there is no button. */
+export function renderCopyable(what: string, text: string): Html {
+  return html`<span class="copyable"><code>${text}</code> <button type="button" class="copy">Copy<span class="hidden"> ${what}</span></button></span>`;
 }

@@ -68,7 +68,7 @@ function findCharges(activity: ActivityLog, since: number): Entry[] {
 }
 
 function renderPrompt(entry: Entry, error?: PinError): Html {
-  const { reference, mobileMoney, plan } = entry;
+  const { reference, mode, mobileMoney, plan } = entry;
   if (!mobileMoney) return html``;
   const wrong = error?.reference === reference ? error.message : undefined;
   return html`<li id="${reference}" class="prompt ${mobileMoney.network}">
@@ -83,7 +83,7 @@ ${wrong ? html`<p class="wrong" id="wrong-${reference}" role="alert">${wrong}</p
 <button class="primary" name="decision" value="approve">Approve</button>
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </form>
-<p class="small"><code>${reference}</code>${plan && 'settleAt' in plan ? html` · until ${renderTime(plan.settleAt)}` : ''}</p>
+<p class="small"><code>${reference}</code> · ${mode} mode${plan && 'settleAt' in plan ? html` · until ${renderTime(plan.settleAt)}` : ''}</p>
 </li>`;
 }
 

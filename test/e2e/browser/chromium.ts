@@ -14,20 +14,22 @@ if (isChromiumMissing) {
   console.warn('The browser tests are skipped: no chromium on the PATH (Debian: apt-get install chromium).');
 }
 
-/** Launches a browser that sends no request of its own to the network. */
+/** For a browser that sends no request of its own to the network. */
+export const launchOptions = {
+  ...(executablePath ? { executablePath } : {}),
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ],
+};
+
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
-    ...(executablePath ? { executablePath } : {}),
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  return chromium.launch(launchOptions);
 }
 
 /** Opens a page, and collects the errors, refused scripts and dialogs of the browser. */

@@ -47,3 +47,7 @@ export const isTestFile = ({ code }: Block): boolean =>
 
 /** Whether that test file is for Node's test runner. */
 export const isNodeTest = ({ code }: Block): boolean => / from 'node:test';$/m.test(code);
+
+/** Whether the block is for Playwright's own runner: `test/e2e/browser/playwright.test.ts` runs it. */
+export const isForPlaywright = ({ code }: Block): boolean =>
+  /^import .* from '@playwright\/test';$/m.test(code);

@@ -19,7 +19,7 @@ const reportSchema = z.object({
 });
 
 /** Creates a merchant's project with the built package. */
-async function createProject(msw: 'msw' | 'msw-2'): Promise<string> {
+export async function createProject(msw: 'msw' | 'msw-2'): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), 'merchant-'));
   const modules = join(project, 'node_modules');
   const installed = join(modules, 'payment-collection-client');

@@ -15,7 +15,7 @@ function readWayBack(markup: string) {
   const decode = (text: string | undefined) => text?.replaceAll('&amp;', '&') ?? null;
   const link = decode(/<a class="back" href="([^"]*)">Back to the shop<\/a>/.exec(markup)?.[1]);
   const refresh = decode(
-    /<head>[^]*<meta http-equiv="refresh" content="3; url=([^"]*)">[^]*<\/head>/.exec(markup)?.[1],
+    /<head>[\s\S]*<meta http-equiv="refresh" content="3; url=([^"]*)">[\s\S]*<\/head>/.exec(markup)?.[1],
   );
   return { link, refresh };
 }
@@ -162,4 +162,15 @@ test('keeps the address of a payment over a restart', async () => {
   database.exec("UPDATE transactions SET return_url = 'javascript:alert(1)'");
   database.close();
   await expect(startSandbox({ state })).rejects.toThrow('is damaged');
+});
+test('does not claim a status that verify hides', async () => {
+  const { sandbox, payments, page } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  sandbox.webhooks.deliverTo(() => {});
+  sandbox.webhooks.fault({ kind: 'early', delay: 60_000 });
+  sandbox.approve(reference);
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+  expect(await page(`/checkout/${reference}`)).toContain('Verify still returns <code>pending</code>');
+  sandbox.advance(60_001);
+  expect(await page(`/checkout/${reference}`)).toContain('verify returns <code>success</code>');
 });

@@ -1,11 +1,13 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { PaymentsClient } from '../../../src/index.ts';
-import { payment, startTestSandbox } from './start-sandbox.ts';
+import { PaymentsClient, PermissionError } from '../../../src/index.ts';
+import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
 /** Runs the built command. `npm test` builds first. */
 function runCommand(...args: string[]) {
@@ -37,7 +39,7 @@ async function startCommand(...args: string[]) {
     apiKey: shown('test key'),
     maxRetries: 0,
   });
-  return { child, ended, shown, payments };
+  return { child, ended, shown, payments, out: output.out };
 }
 
 test('prints what a shop needs when it starts', async () => {
@@ -48,6 +50,52 @@ test('prints what a shop needs when it starts', async () => {
   for (const address of [shown('transactions'), shown('phone'), checkout]) {
     expect((await fetch(address)).status).toBe(200);
   }
+});
+
+test('prints a line to paste, with which a client needs no options', async () => {
+  const { out } = await startCommand();
+  const line = /^ {2}(export .+)$/m.exec(out)?.[1] ?? '';
+  const print = 'echo "$PAYMENTS_BASE_URL $PAYMENTS_API_KEY"';
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${line}; ${print}`]);
+  const [baseUrl, apiKey] = stdout.trim().split(' ');
+  const charged = new PaymentsClient({ baseUrl, apiKey }).chargeMobileMoney(charge);
+  await expect(charged).resolves.toMatchObject({ status: 'processing' });
+});
+
+test('prints the return and webhook addresses if they are set', async () => {
+  const returnUrl = 'http://127.0.0.1:3000/checkout/return';
+  const webhookUrl = 'http://127.0.0.1:3000/webhooks/payments';
+  const { shown, payments } = await startCommand('--return-url', returnUrl, '--webhook-url', webhookUrl);
+  expect([shown('return'), shown('webhooks')]).toEqual([returnUrl, webhookUrl]);
+  const { reference, checkout_url } = await payments.initialize(payment);
+  const { origin } = new URL(checkout_url);
+  const body = new URLSearchParams({ outcome: 'abandon' });
+  const page = await fetch(checkout_url, { method: 'POST', body, headers: { origin } });
+  expect(await page.text()).toContain(`${returnUrl}?reference=${reference}`);
+
+  expect((await startCommand()).out).not.toMatch(/return|webhook/);
+});
+
+test('charges with the test key with --allow-test-charges only', async () => {
+  const { payments, out } = await startCommand();
+  await expect(payments.chargeMobileMoney(charge)).rejects.toBeInstanceOf(PermissionError);
+  expect(out).toContain('does not charge Mobile Money');
+  const allowing = await startCommand('--allow-test-charges');
+  await expect(allowing.payments.chargeMobileMoney(charge)).resolves.toMatchObject({ status: 'processing' });
+  expect(allowing.out).not.toContain('does not charge');
+});
+
+test('accepts more host names with --allow-host, which can be repeated', async () => {
+  const { shown } = await startCommand('--allow-host', 'sandbox', '--allow-host', 'payments.internal');
+  const statusFor = (host: string) =>
+    new Promise((resolve) => {
+      request(shown('transactions'), { headers: { host } }, (response) =>
+        resolve(response.resume().statusCode),
+      ).end();
+    });
+  expect(await statusFor('sandbox:4010')).toBe(200);
+  expect(await statusFor('payments.internal')).toBe(200);
+  expect(await statusFor('evil.example')).toBe(421);
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
@@ -93,6 +141,9 @@ test.each([
   [['--port', 'http'], '--port takes a whole number from 0 to 65535, not "http"'],
   [['--port', '65536'], '--port takes'],
   [['--keep', '-1'], '--keep'],
+  [['--return-url', 'javascript:alert(1)'], 'returnUrl must be an http or https address'],
+  [['--webhook-url', 'shop.test/webhooks'], 'webhookUrl must be an http or https address'],
+  [['--allow-host', 'sandbox:4010'], 'allowHosts takes host names without a port'],
   [['--state', '/nowhere/state.db'], 'The state file /nowhere/state.db cannot be used'],
 ])('exits with 1 and a clear line for %o', async (args, message) => {
   const { code, out, err } = await runCommand(...args).ended;
@@ -104,7 +155,19 @@ test.each([
 test('shows every option with --help', async () => {
   const { code, out } = await runCommand('--help').ended;
   expect(code).toBe(0);
-  for (const name of ['port', 'host', 'allow-remote', 'public-url', 'state', 'keep', 'expiry']) {
-    expect(out).toContain(`--${name}`);
-  }
+  const names = [...out.matchAll(/^ {2}--([\w-]+) /gm)].map(([, name]) => name);
+  expect(names).toEqual([
+    'port',
+    'host',
+    'allow-remote',
+    'public-url',
+    'allow-host',
+    'return-url',
+    'webhook-url',
+    'allow-test-charges',
+    'state',
+    'keep',
+    'expiry',
+    'help',
+  ]);
 });

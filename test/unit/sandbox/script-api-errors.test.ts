@@ -140,6 +140,15 @@ test.each([
   expect(body.error.message).toContain(message);
 });
 
+test('deletes nothing if the query of a DELETE would not narrow it', async () => {
+  const { get, post, remove } = await startTestApi();
+  await post('/faults', { operation: 'verify', fault: { kind: 'reset' } });
+  const { status, body } = await remove('/faults?operation=initialize');
+  expect(status).toBe(400);
+  expect(body.error.message).toContain('unknown field "operation". It has no fields');
+  expect((await get('/faults')).body.faults).toHaveLength(1);
+});
+
 test('names every invalid field, and a misspelt one first', async () => {
   const { post } = await startTestApi();
   const { body } = await post('/transactions', { amonut: 25.5, mode: 'sandbox' });

@@ -206,6 +206,9 @@ describe('lists transactions', () => {
       expect(await read(get, `?search=${search}`)).toEqual([open]);
     expect(await read(get, '?search=024412')).toEqual([charged]);
     expect(await read(get, '?search=nobody')).toEqual([]);
+    await post(`/transactions/${charged}`, { status: 'failed' });
+    expect(await read(get, '?status=declined')).toEqual([charged]);
+    expect(await read(get, '?status=expired')).toEqual([]);
   });
 
   test('at most a hundred by default', async () => {
@@ -213,6 +216,7 @@ describe('lists transactions', () => {
     for (let count = 0; count < 101; count++) await post('/transactions', payment);
     expect(await read(get, '')).toHaveLength(100);
     expect(await read(get, '?limit=1000')).toHaveLength(101);
+    expect((await get('/transactions')).body.total).toBe(101);
   });
 });
 

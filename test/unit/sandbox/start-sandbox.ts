@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 import { charge, payment } from '../../helpers/service.ts';
+import '../../helpers/openapi/check-every-exchange.ts';
 
 export { charge, payment };
 

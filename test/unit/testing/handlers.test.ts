@@ -1,16 +1,16 @@
 import { HttpResponse, http } from 'msw';
 import { expect, test } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
+import { createHandlers } from '../../../src/testing/handlers.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { createHandlers } from '../../../src/testing/mock.ts';
 import { intercept, payment, startMock } from './start-mock.ts';
 
 test("work beside a merchant's own handlers", async () => {
   const mock = createMockPayments();
   intercept(
-    http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })),
-    ...mock.handlers,
     http.get('https://payments.example/about', () => HttpResponse.text('not of the API')),
+    ...mock.handlers,
+    http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })),
   );
   const payments = new PaymentsClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
   await payments.initialize(payment);
@@ -34,10 +34,16 @@ test.each([
   expect((await payments.verify(reference)).status).toBe('pending');
 });
 
-test('ignore an address that only begins like the base URL', async () => {
+test('respond with 404 on the host outside of the base URL', async () => {
   const { mock } = startMock();
-  await expect(fetch('https://payments.example/api/v12/transactions/initialize')).rejects.toThrow();
+  const response = await fetch('https://payments.example/api/v12/transactions/initialize');
+  expect(response.status).toBe(404);
+  expect(await response.json()).toEqual({
+    status: false,
+    message: 'The mock only responds below https://payments.example/api/v1. Nothing was sent.',
+  });
   await expect(fetch('https://paymentsXexample/api/v1/transactions/initialize')).rejects.toThrow();
+  await expect(fetch('https://payments.example:8443/api/v1/transactions/initialize')).rejects.toThrow();
   expect(mock.requests).toEqual([]);
 });
 
@@ -45,7 +51,7 @@ test('never send a request to the real address, without a response too', async (
   const responses = { missing: Promise.resolve(Response.json({})) };
   Reflect.deleteProperty(responses, 'missing');
   intercept(
-    ...createHandlers('https://payments.example', () => responses.missing),
+    ...createHandlers({ baseUrl: 'https://payments.example', respond: () => responses.missing }),
     http.all('*', () => HttpResponse.text('the real address')),
   );
   await expect(fetch('https://payments.example/transactions/initialize')).rejects.toThrow();

@@ -4,6 +4,7 @@ import { expect, onTestFinished, vi } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { createMockPayments, type Faults, type MockPaymentsOptions } from '../../../src/testing/index.ts';
 import { catchError, charge, payment } from '../../helpers/service.ts';
+import '../../helpers/openapi/check-every-exchange.ts';
 
 export { charge, payment };
 

@@ -1,0 +1,186 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { listenForTest } from '../../helpers/listen.ts';
+import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
+import { startTestApi } from '../../unit/sandbox/script-api-client.ts';
+import { charge } from '../../unit/sandbox/start-sandbox.ts';
+import { pages, root } from './pages.ts';
+
+const PAGE = pages.find(({ path }) => path === 'docs/reference/sandbox-api.md')?.text ?? '';
+const readBlocks = (language: string) =>
+  [...PAGE.matchAll(/^```(?<language>\w+)\n(?<code>.*?)^```$/gms)].flatMap(({ groups }) =>
+    groups?.language === language ? [groups.code ?? ''] : [],
+  );
+
+/** Starts the built command, and returns the address that it prints. `npm test` builds first. */
+async function startCommand(...args: string[]): Promise<string> {
+  const child = spawn(process.execPath, ['dist/payment-sandbox.js', '--port', '0', ...args], { cwd: root });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let printed = '';
+  for await (const chunk of child.stdout.setEncoding('utf8')) {
+    printed += chunk;
+    if (printed.includes('Ctrl-C')) break;
+  }
+  return /transactions +(\S+)\//.exec(printed)?.[1] ?? '';
+}
+
+test('runs the commands of the page against a process of its own', async () => {
+  const url = await startCommand();
+  const [script = '', ...others] = readBlocks('sh');
+  expect(others).toEqual([]);
+  const shown = script.replace('http://127.0.0.1:4010', url);
+  expect(shown).not.toBe(script);
+  // Each response on a line of its own.
+  const quiet = shown.replaceAll('curl ', "curl --silent --show-error --fail-with-body --write-out '\\n' ");
+  const { ended } = startProcess('/bin/sh', ['-ec', quiet], root);
+  const { code, out, err } = await ended;
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  const responses = out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  expect(responses).toEqual([
+    { faults: [expect.objectContaining({ operation: 'verify', remaining: 2 })] },
+    expect.objectContaining({ amount: '25.50', plan: { status: 'success', settleAt: expect.any(Number) } }),
+    { requests: [] },
+    { doubleCharges: [] },
+  ]);
+  expect((await (await fetch(`${url}/sandbox`)).json()).transactions).toBe(0);
+});
+
+test('advances the time of a process, and a prompt expires', async () => {
+  const url = await startCommand('--expiry', '60');
+  const post = async (path: string, body: object) => {
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    return (await fetch(`${url}/sandbox${path}`, init)).json();
+  };
+  const { reference } = await post('/transactions', charge);
+  const read = async () => (await fetch(`${url}/sandbox/transactions/${reference}`)).json();
+  expect(await read()).toMatchObject({ status: 'pending', failure: null });
+  await post('/advance', { milliseconds: 60_000 });
+  expect(await read()).toMatchObject({ status: 'failed', failure: 'expired' });
+});
+
+describe('the table of requests', () => {
+  const ROW = /^\| `(?<method>[A-Z]+) (?<path>\/sandbox\S*)` \| (?<fields>.*?) ?\| .*\|$/gm;
+  const rows = [...PAGE.matchAll(ROW)].map(({ groups }) => ({
+    method: groups?.method ?? '',
+    path: groups?.path ?? '',
+    fields: [...(groups?.fields ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  }));
+
+  test('names every method of every path, and no other', async () => {
+    const { sandbox, get } = await startTestApi();
+    const paths = new Set(rows.map(({ path }) => path));
+    expect([...paths]).toEqual(expect.arrayContaining(Object.values((await get('')).body.links)));
+    for (const path of paths) {
+      const { headers } = await fetch(sandbox.url + path, { method: 'OPTIONS' });
+      const documented = rows.filter((row) => row.path === path).map(({ method }) => method);
+      expect(headers.get('allow'), path).toBe(documented.join(', '));
+    }
+  });
+
+  const withFields = rows
+    .filter(({ method }) => method !== 'DELETE')
+    .map((row) => [row.method, row.path, row.fields] as const);
+
+  test.each(withFields)('names every field of %s %s', async (method, path, fields) => {
+    const { sandbox, payments } = await startTestApi();
+    const { reference } = await payments.chargeMobileMoney(charge);
+    const address = sandbox.url + path.replace(':reference', reference);
+    const response =
+      method === 'GET'
+        ? await fetch(`${address}?noSuchField=1`)
+        : await fetch(address, {
+            method,
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ noSuchField: 1 }),
+          });
+    const { error } = await response.json();
+    const list = fields.length > 0 ? `There are: ${fields.join(', ')}` : 'It has no fields';
+    expect(error.issues).toContainEqual({
+      path: '',
+      message: `has an unknown field "noSuchField". ${list}`,
+    });
+  });
+});
+
+describe('the examples', () => {
+  const [transaction, request, webhook] = readBlocks('json').map((code) => JSON.parse(code));
+
+  test('show a transaction with all of its fields', async () => {
+    const { payments, get } = await startTestApi();
+    const { reference } = await payments.chargeMobileMoney({ ...charge, customer_email: 'ama@example.com' });
+    const [shown] = (await get('/transactions')).body.transactions;
+    expect(Object.keys(transaction)).toEqual(Object.keys(shown));
+    const { createdAt } = shown;
+    const example = { ...transaction, reference, createdAt, changedAt: createdAt };
+    expect(shown).toEqual({ ...example, plan: { ...example.plan, settleAt: createdAt + 300_000 } });
+    expect(transaction.plan.settleAt - transaction.createdAt).toBe(300_000);
+  });
+
+  test('show a request with all of its fields', async () => {
+    const { sandbox, payments, get } = await startTestApi();
+    const { reference } = await payments.chargeMobileMoney(charge);
+    sandbox.fault('verify', { kind: 'status', status: 502 });
+    await payments.verify(reference).catch(() => {});
+    const [shown] = (await get('/requests')).body.requests;
+    expect(Object.keys(request)).toEqual(Object.keys(shown));
+    const { at, requestId, duration, headers } = shown;
+    const path = `/transactions/verify/${reference}`;
+    expect(shown).toEqual({ ...request, path, reference, at, requestId, duration, headers });
+    expect(headers).toMatchObject(request.headers);
+  });
+
+  test('show a webhook with all of its fields', async () => {
+    const { payments, put, post } = await startTestApi();
+    const receiver = createServer((_, response) => response.writeHead(204).end());
+    await put('/webhooks/receiver', { url: `http://127.0.0.1:${await listenForTest(receiver)}/` });
+    const { reference } = await payments.chargeMobileMoney(charge);
+    await post(`/transactions/${reference}`, { status: 'success' });
+    const { webhooks } = (await post('/webhooks/flush', {})).body;
+    expect(webhooks).toHaveLength(1);
+    const [shown] = webhooks;
+    expect(Object.keys(webhook)).toEqual(Object.keys(shown));
+    const { createdAt, url, attempts, headers } = shown;
+    expect(Object.keys(webhook.attempts[0])).toEqual(Object.keys(attempts[0]));
+    expect(attempts).toMatchObject([{ status: 204, body: '', error: null }]);
+    expect(headers).toMatchObject(webhook.headers);
+    expect(shown).toMatchObject({
+      ...webhook,
+      reference,
+      createdAt,
+      url,
+      attempts,
+      headers,
+      body: { event: 'transaction.success', data: { reference, status: 'success' } },
+    });
+  });
+
+  test('show every kind of fault, with its fields', async () => {
+    const { post } = await startTestApi();
+    const kinds = [...PAGE.matchAll(/^\| `(?!kind`)(?<kind>\w+)` \| (?<fields>.*?) ?\|/gm)].map(
+      ({ groups }) => ({
+        kind: groups?.kind ?? '',
+        fields: [...(groups?.fields ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+      }),
+    );
+    const check = async (path: string, documented: typeof kinds, more: object) => {
+      const refused = await post(path, { ...more, fault: { kind: 'noSuchKind' } });
+      expect(refused.body.error.issues).toEqual([
+        { path: 'fault.kind', message: `must be one of ${documented.map(({ kind }) => kind).join(', ')}` },
+      ]);
+      for (const { kind, fields } of documented) {
+        const { body } = await post(path, { ...more, fault: { kind, noSuchField: 1 } });
+        expect(body.error.issues).toContainEqual({
+          path: 'fault',
+          message: `has an unknown field "noSuchField". There are: ${['kind', ...fields].join(', ')}`,
+        });
+      }
+    };
+    await check('/faults', kinds.slice(0, 12), { operation: 'verify' });
+    await check('/webhooks/faults', kinds.slice(12), {});
+  });
+});

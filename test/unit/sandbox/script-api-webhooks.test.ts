@@ -1,0 +1,159 @@
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { listenForTest } from '../../helpers/listen.ts';
+import { startTestApi } from './script-api-client.ts';
+import { charge, payment } from './start-sandbox.ts';
+
+/** Starts a sandbox, and a shop that receives its webhooks with these status codes: 204 after the last. */
+async function startWithReceiver(statuses: number[] = [], text = '') {
+  const received: unknown[] = [];
+  const receiver = createServer(async (request, response) => {
+    received.push(await json(request));
+    response.writeHead(statuses.shift() ?? 204).end(text);
+  });
+  const url = `http://127.0.0.1:${await listenForTest(receiver)}/webhooks`;
+  const api = await startTestApi({ webhookUrl: url });
+  const { reference } = await api.payments.chargeMobileMoney(charge);
+  const move = (status: string) => api.post(`/transactions/${reference}`, { status });
+  const flush = async () => (await api.post('/webhooks/flush', {})).body.webhooks;
+  return { ...api, received, url, reference, move, flush };
+}
+
+test('delivers a webhook about a transaction that a script moves', async () => {
+  const { get, move, flush, received, url, reference } = await startWithReceiver();
+  await move('success');
+  const delivered = { reference, url, state: 'delivered', fault: null, dueAt: null };
+  expect(await flush()).toMatchObject([{ ...delivered, attempts: [{ status: 204, error: null }] }]);
+  expect(received).toMatchObject([{ event: 'transaction.success', data: { reference, amount: '25.50' } }]);
+  expect((await get('/webhooks')).body).toMatchObject({ receiver: url, webhooks: [delivered] });
+  expect((await get(`/transactions/${reference}`)).body.webhooks).toMatchObject([delivered]);
+  expect((await get('')).body.webhookUrl).toBe(url);
+});
+
+test('lists webhooks newest first, of one transaction, and as many as it may', async () => {
+  const { get, post, payments, move, flush, reference } = await startWithReceiver();
+  const other = await payments.initialize(payment);
+  await move('failed');
+  await post(`/transactions/${other.reference}`, { status: 'abandoned' });
+  await flush();
+  const read = async (query: string) =>
+    (await get(`/webhooks${query}`)).body.webhooks.map((webhook: { reference: string }) => webhook.reference);
+  expect(await read('')).toEqual([other.reference, reference]);
+  expect(await read(`?reference=${reference}`)).toEqual([reference]);
+  expect(await read('?limit=1')).toEqual([other.reference]);
+});
+
+test('sends one more webhook now, and a forged one', async () => {
+  const { post, payments, flush, received, reference } = await startWithReceiver();
+  expect((await post('/webhooks', { reference })).status).toBe(201);
+  const forged = { reference: 'TXN-another', amount: '1.00', status: 'success' };
+  expect((await post('/webhooks', { reference, forged })).body).toMatchObject({ reference, fault: 'forged' });
+  await flush();
+  expect(received).toMatchObject([
+    { data: { reference, status: 'pending', amount: '25.50' } },
+    { data: forged },
+  ]);
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+});
+
+test('retries at once what the receiver refused, when it is flushed', async () => {
+  const { move, flush, received } = await startWithReceiver([500, 503]);
+  await move('success');
+  const [webhook] = await flush();
+  expect(webhook.state).toBe('delivered');
+  expect(webhook.attempts.map(({ status }: { status: number }) => status)).toEqual([500, 503, 204]);
+  expect(received).toHaveLength(3);
+});
+
+describe('sets the receiver', () => {
+  test('with its retries', async () => {
+    const { put, move, flush, received, url } = await startWithReceiver([500, 500, 500]);
+    const set = await put('/webhooks/receiver', { url, retryDelays: [1000], timeout: 2000 });
+    expect([set.status, set.body]).toEqual([200, { receiver: url }]);
+    await move('success');
+    expect(await flush()).toMatchObject([{ state: 'failed', attempts: [{ status: 500 }, { status: 500 }] }]);
+    expect(received).toHaveLength(2);
+  });
+
+  test('to none', async () => {
+    const { put, get, move, received } = await startWithReceiver();
+    expect((await put('/webhooks/receiver', { url: null })).body).toEqual({ receiver: null });
+    await move('success');
+    expect((await get('/webhooks')).body).toEqual({ receiver: null, webhooks: [] });
+    expect(received).toEqual([]);
+  });
+});
+
+describe('orders a fault of the next webhooks', () => {
+  const kinds = [
+    { kind: 'late', delay: 60_000 },
+    { kind: 'twice' },
+    { kind: 'outOfOrder' },
+    { kind: 'lost' },
+    { kind: 'forged', reference: 'TXN-another', amount: '1.00', status: 'success' },
+    { kind: 'early', delay: 60_000 },
+  ];
+
+  test.each(kinds)('of every kind, with the fields of its type: %o', async (fault) => {
+    const { get, post, remove } = await startTestApi();
+    const { status, body } = await post('/webhooks/faults', { fault, times: 2 });
+    expect([status, body]).toEqual([201, { faults: [{ fault, remaining: 2 }] }]);
+    expect((await get('/webhooks/faults')).body).toEqual(body);
+    expect((await remove('/webhooks/faults')).status).toBe(204);
+    expect((await get('/webhooks/faults')).body).toEqual({ faults: [] });
+  });
+
+  test('that arrive late: once the time has been advanced', async () => {
+    const { get, post, move, received } = await startWithReceiver();
+    await post('/webhooks/faults', { fault: { kind: 'late', delay: 60_000 } });
+    await move('success');
+    expect((await get('/webhooks')).body.webhooks).toMatchObject([{ state: 'waiting', fault: 'late' }]);
+    expect(received).toEqual([]);
+    await post('/advance', { milliseconds: 60_000 });
+    await post('/webhooks/flush', {});
+    expect((await get('/webhooks')).body.webhooks).toMatchObject([{ state: 'delivered' }]);
+    expect(received).toHaveLength(1);
+  });
+
+  test('that arrive before verify returns the status', async () => {
+    const { get, post, payments, move, flush, received, reference } = await startWithReceiver();
+    await post('/webhooks/faults', { fault: { kind: 'early', delay: 60_000 } });
+    await move('success');
+    await flush();
+    expect(received).toMatchObject([{ data: { status: 'success' } }]);
+    const { body } = await get(`/transactions/${reference}`);
+    expect(body).toMatchObject({ status: 'success', reportedStatus: 'pending' });
+    await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+    await post('/advance', { milliseconds: 60_000 });
+    await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'success' });
+  });
+
+  test('until they are deleted, with always', async () => {
+    const { get, post, move, flush, received } = await startWithReceiver();
+    await post('/webhooks/faults', { fault: { kind: 'lost' }, times: 'always' });
+    await move('success');
+    await move('failed');
+    expect(await flush()).toMatchObject([{ state: 'lost' }, { state: 'lost' }]);
+    expect(received).toEqual([]);
+    expect((await get('/webhooks/faults')).body.faults).toMatchObject([{ remaining: 'always' }]);
+  });
+});
+
+test('resets webhooks and their faults, and keeps the receiver', async () => {
+  const { get, post, move, flush, url } = await startWithReceiver();
+  await move('success');
+  await flush();
+  await post('/webhooks/faults', { fault: { kind: 'lost' } });
+  await post('/reset', {});
+  expect((await get('/webhooks')).body).toEqual({ receiver: url, webhooks: [] });
+  expect((await get('/webhooks/faults')).body).toEqual({ faults: [] });
+});
+
+test('never shows an API key that a receiver sent back', async () => {
+  const key = 'sk_live_4vK9qLm2Xw7RtZ';
+  const { move, flush } = await startWithReceiver([204], `key: ${key}`);
+  await move('success');
+  const shown = JSON.stringify(await flush());
+  expect(shown).not.toContain('4vK9');
+});

@@ -1,0 +1,303 @@
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
+import { version } from '../../../src/version.ts';
+import { findClosedPort, listenForTest } from '../../helpers/listen.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { charge, payment, startTestSandbox } from './start-sandbox.ts';
+
+interface ReceivedRequest {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+const accept: RequestListener = (_, response) => void response.writeHead(204).end();
+
+/** Starts a shop that receives webhooks over HTTP, and a sandbox that sends them. */
+async function startShop(
+  respond: RequestListener = accept,
+  { path = '/webhooks', ...options }: SandboxOptions & { path?: string } = {},
+) {
+  const received: ReceivedRequest[] = [];
+  const server = createServer(async (request, response) => {
+    const { method, url, headers } = request;
+    received.push({ method, url, headers, body: await text(request).catch(() => '') });
+    respond(request, response);
+  });
+  const host = `127.0.0.1:${await listenForTest(server)}`;
+  const started = await startTestSandbox({ webhookUrl: `http://${host}${path}`, ...options });
+  const { sandbox, payments } = started;
+  const createPayment = async () => (await payments.initialize(payment)).reference;
+  /** What arrived, as `<status> <reference>`. */
+  const list = () =>
+    received.map(({ body }) => {
+      const { data } = JSON.parse(body);
+      return `${data.status} ${data.reference}`;
+    });
+  const states = () => sandbox.webhooks.deliveries.map(({ state }) => state);
+  return { ...started, host, received, list, states, createPayment };
+}
+
+describe('the sandbox', () => {
+  test('posts a webhook to the address of the options', async () => {
+    const { sandbox, received, host, createPayment } = await startShop();
+    const reference = await createPayment();
+    sandbox.approve(reference);
+    await sandbox.webhooks.flush();
+    expect(received).toMatchObject([
+      {
+        method: 'POST',
+        url: '/webhooks',
+        headers: {
+          host,
+          'content-type': 'application/json',
+          'user-agent': `payment-collection-client-sandbox/${version}`,
+          'x-sandbox-delivery': 'whd_1',
+          'x-sandbox-event': 'whe_1',
+        },
+      },
+    ]);
+    const { amount, customer_email } = payment;
+    const data = { reference, status: 'success', amount, currency: 'GHS', customer_email };
+    expect(JSON.parse(received[0]?.body ?? '')).toEqual({
+      event: 'transaction.success',
+      data: { ...data, paid_at: expect.any(String) },
+    });
+    expect(sandbox.webhooks.deliveries).toMatchObject([
+      {
+        url: `http://${host}/webhooks`,
+        state: 'delivered',
+        attempts: [{ status: 204, body: '', error: null, duration: expect.any(Number) }],
+      },
+    ]);
+  });
+
+  test('posts a webhook when the phone or the checkout page ends a payment', async () => {
+    const { sandbox, payments, press, list, createPayment } = await startShop();
+    const { reference } = await payments.chargeMobileMoney(charge);
+    await press('/phone', { reference, decision: 'approve', pin: '1234' });
+    const checkout = await createPayment();
+    await press(`/checkout/${checkout}`, { outcome: 'abandon' });
+    await sandbox.webhooks.flush();
+    expect(list()).toEqual([`success ${reference}`, `abandoned ${checkout}`]);
+  });
+
+  test('posts a webhook when a prompt expires', async () => {
+    const { sandbox, payments, list } = await startShop();
+    const { reference } = await payments.chargeMobileMoney(charge);
+    sandbox.advance(299_000);
+    await sandbox.webhooks.flush();
+    expect(list()).toEqual([]);
+    sandbox.advance(1_000);
+    await sandbox.webhooks.flush();
+    expect(list()).toEqual([`failed ${reference}`]);
+  });
+
+  test('posts what becomes due with advance, in the order of its time', async () => {
+    const { sandbox, list, createPayment } = await startShop();
+    const references = [await createPayment(), await createPayment(), await createPayment()];
+    const [first = '', second = '', third = ''] = references;
+    sandbox.webhooks.fault({ kind: 'late', delay: 60_000 });
+    sandbox.approve(first);
+    sandbox.settleAfter(second, 90_000, 'failed');
+    sandbox.settleAfter(third, 30_000, 'success');
+    sandbox.advance(59_000);
+    await vi.waitFor(() => expect(list()).toEqual([`success ${third}`]));
+    sandbox.advance(1_000);
+    await vi.waitFor(() => expect(list()).toHaveLength(2));
+    sandbox.advance(30_000);
+    await vi.waitFor(() => expect(list()).toHaveLength(3));
+    expect(list()).toEqual([`success ${third}`, `success ${first}`, `failed ${second}`]);
+  });
+
+  test('posts nothing without an address, until deliverTo names one', async () => {
+    const { sandbox, host, list, createPayment } = await startShop(accept, { webhookUrl: undefined });
+    sandbox.approve(await createPayment());
+    expect(sandbox.webhooks.deliveries).toEqual([]);
+    sandbox.webhooks.deliverTo(`http://${host}/webhooks`);
+    const reference = await createPayment();
+    sandbox.approve(reference);
+    await sandbox.webhooks.flush();
+    expect(list()).toEqual([`success ${reference}`]);
+  });
+
+  test('does not post again what ended before a restart', async () => {
+    const folder = createTempFolder();
+    onTestFinished(folder.remove);
+    const state = join(folder.path, 'state');
+    const first = await startShop(accept, { state });
+    const reference = await first.createPayment();
+    first.sandbox.approve(reference);
+    await first.sandbox.webhooks.flush();
+    await first.sandbox.close();
+    const second = await startShop(accept, { state });
+    await second.sandbox.webhooks.flush();
+    expect(second.sandbox.transactions).toMatchObject([{ reference, status: 'success' }]);
+    expect(second.received).toEqual([]);
+  });
+
+  test('responds to the shop while its own webhook waits for it', async () => {
+    const verified: string[] = [];
+    const { sandbox, payments, createPayment } = await startShop((_, response) => {
+      payments.verify(reference).then(({ status }) => {
+        verified.push(status);
+        response.end('ok');
+      });
+    });
+    const reference = await createPayment();
+    sandbox.approve(reference);
+    await sandbox.webhooks.flush();
+    expect(verified).toEqual(['success']);
+    expect(sandbox.webhooks.deliveries).toMatchObject([{ attempts: [{ status: 200, body: 'ok' }] }]);
+  });
+});
+
+describe('a receiver', () => {
+  test('that responds 500 is retried with advance, until it accepts', async () => {
+    let requests = 0;
+    const { sandbox, received, states, createPayment } = await startShop((_, response) => {
+      requests++;
+      response.writeHead(requests < 3 ? 500 : 200).end(`request ${requests}`);
+    });
+    sandbox.approve(await createPayment());
+    const [delivery] = sandbox.webhooks.deliveries;
+    for (const [attempts, delay] of [1_000, 5_000].entries()) {
+      await vi.waitFor(() => expect(delivery?.attempts[attempts]?.status).toBe(500));
+      sandbox.advance(delay - 100);
+      expect(delivery).toMatchObject({ state: 'waiting', dueAt: expect.any(Number) });
+      sandbox.advance(100);
+    }
+    await vi.waitFor(() => expect(states()).toEqual(['delivered']));
+    expect(received).toHaveLength(3);
+    expect(sandbox.webhooks.deliveries[0]?.attempts).toMatchObject([
+      { status: 500, body: 'request 1', error: null },
+      { status: 500, body: 'request 2', error: null },
+      { status: 200, body: 'request 3', error: null },
+    ]);
+  });
+
+  test('that hangs is disconnected after the timeout', async () => {
+    let disconnects = 0;
+    const { sandbox, host, states, createPayment } = await startShop((request) => {
+      request.socket.once('close', () => disconnects++);
+    });
+    sandbox.webhooks.deliverTo(`http://${host}/`, { timeout: 50, retryDelays: [10] });
+    sandbox.approve(await createPayment());
+    await sandbox.webhooks.flush();
+    expect(states()).toEqual(['failed']);
+    const attempt = { status: null, body: null, error: 'No response within 50 ms.' };
+    expect(sandbox.webhooks.deliveries).toMatchObject([{ attempts: [attempt, attempt] }]);
+    await vi.waitFor(() => expect(disconnects).toBe(2));
+  });
+
+  test('that resets the connection is retried', async () => {
+    const { sandbox, createPayment } = await startShop((request) => request.socket.resetAndDestroy());
+    sandbox.approve(await createPayment());
+    await sandbox.webhooks.flush();
+    const { state, attempts } = sandbox.webhooks.deliveries[0] ?? {};
+    expect(state).toBe('failed');
+    expect(attempts).toHaveLength(5);
+    for (const attempt of attempts ?? [])
+      expect(attempt).toMatchObject({
+        status: null,
+        body: null,
+        error: expect.stringMatching(/^The connection failed: (?:ECONNRESET|UND_ERR_SOCKET)\.$/),
+      });
+  });
+
+  test('that does not run is retried, and its address is not in the error', async () => {
+    const port = await findClosedPort();
+    const { sandbox, createPayment } = await startShop(accept, {
+      webhookUrl: `http://user:hush@127.0.0.1:${port}/in?token=hush`,
+    });
+    sandbox.approve(await createPayment());
+    await sandbox.webhooks.flush();
+    expect(sandbox.webhooks.deliveries).toMatchObject([
+      { state: 'failed', attempts: new Array(5).fill({ error: 'The connection failed: ECONNREFUSED.' }) },
+    ]);
+  });
+
+  test('that redirects is not followed', async () => {
+    const { sandbox, received, createPayment } = await startShop((request, response) => {
+      response.writeHead(307, { location: `http://${request.headers.host}/other` }).end();
+    });
+    sandbox.approve(await createPayment());
+    await sandbox.webhooks.flush();
+    expect(received.map(({ url }) => url)).toEqual(new Array(5).fill('/webhooks'));
+    expect(sandbox.webhooks.deliveries).toMatchObject([
+      { state: 'failed', attempts: new Array(5).fill({ status: 307 }) },
+    ]);
+  });
+
+  test('that sends a body without an end is disconnected after its start', async () => {
+    let sent = 0;
+    let isDisconnected = false;
+    const { sandbox, createPayment } = await startShop((_, response) => {
+      response.on('close', () => {
+        isDisconnected = true;
+      });
+      const chunk = 'x'.repeat(1_024);
+      const send = () => {
+        while (!isDisconnected && response.write(chunk)) sent += chunk.length;
+      };
+      response.on('drain', send);
+      send();
+    });
+    sandbox.approve(await createPayment());
+    await sandbox.webhooks.flush();
+    expect(sandbox.webhooks.deliveries).toMatchObject([
+      { state: 'delivered', attempts: [{ status: 200, body: 'x'.repeat(4_096), error: null }] },
+    ]);
+    await vi.waitFor(() => expect(isDisconnected).toBe(true));
+    expect(sent).toBeLessThan(10_000_000);
+  });
+
+  test('gets its user name and password, which are not shown', async () => {
+    const { sandbox, host, received, createPayment } = await startShop();
+    sandbox.webhooks.deliverTo(`http://shop:p%C3%A4ss%20word@${host}/in?token=t#hash`);
+    sandbox.approve(await createPayment());
+    await sandbox.webhooks.flush();
+    const authorization = `Basic ${Buffer.from('shop:päss word').toString('base64')}`;
+    expect(received).toMatchObject([{ url: '/in?token=t', headers: { authorization } }]);
+    const [delivery] = sandbox.webhooks.deliveries;
+    expect(delivery).toMatchObject({ url: `http://${host}/in?token=t` });
+    expect(delivery?.headers).not.toHaveProperty('authorization');
+  });
+});
+
+describe('close', () => {
+  test('cancels what is in flight and what waits', async () => {
+    const { sandbox, received, states, createPayment } = await startShop(() => {});
+    sandbox.approve(await createPayment());
+    await vi.waitFor(() => expect(received).toHaveLength(1));
+    const flushed = sandbox.webhooks.flush();
+    sandbox.webhooks.fault({ kind: 'late', delay: 100 });
+    sandbox.approve(await createPayment());
+    await sandbox.close();
+    await flushed;
+    expect(states()).toEqual(['failed', 'failed']);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(received).toHaveLength(1);
+  });
+
+  test('ends the retries', async () => {
+    const { sandbox, createPayment } = await startShop((_, response) => response.writeHead(500).end());
+    sandbox.approve(await createPayment());
+    await vi.waitFor(() => expect(sandbox.webhooks.deliveries[0]?.attempts[0]?.status).toBe(500));
+    await sandbox.close();
+    sandbox.advance(1_000_000);
+    await sandbox.webhooks.flush();
+    expect(sandbox.webhooks.deliveries).toMatchObject([{ state: 'failed', attempts: { length: 1 } }]);
+  });
+});
+
+test('an invalid address is refused at the start, and not shown', async () => {
+  const webhookUrl = 'ftp://user:hush@shop.test/in?token=hush';
+  await expect(startSandbox({ webhookUrl })).rejects.toThrow(
+    'webhookUrl must be an http or https address, such as http://localhost:3000/path.',
+  );
+});

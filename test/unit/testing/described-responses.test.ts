@@ -1,0 +1,269 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Fault, Faults, PaymentControls } from '../../../src/testing/index.ts';
+import { isObject, parseJson } from '../../../src/untrusted.ts';
+import { assumed, documented } from '../../helpers/openapi/description.ts';
+import { findMockResponseIssues } from '../../helpers/openapi/mock-responses.ts';
+import { catchError } from '../../helpers/service.ts';
+import { chooseSize } from '../../helpers/sized.ts';
+import { startTestSandbox } from '../sandbox/start-sandbox.ts';
+import { charge as chargeInput, startMock } from './start-mock.ts';
+
+interface Service {
+  readonly controls: PaymentControls;
+  readonly baseUrl: string;
+  readonly liveKey: string;
+  readonly testKey: string;
+}
+
+const services: [string, (allowTestCharges?: boolean) => Promise<Service>][] = [
+  [
+    'mock',
+    async (allowTestCharges) => {
+      const { mock } = startMock({ allowTestCharges });
+      return { controls: mock, baseUrl: mock.baseUrl, liveKey: mock.apiKey, testKey: mock.testKey };
+    },
+  ],
+  [
+    'sandbox',
+    async (allowTestCharges) => {
+      const { sandbox } = await startTestSandbox({ allowTestCharges });
+      const { baseUrl, liveKey, testKey } = sandbox;
+      return { controls: sandbox, baseUrl, liveKey, testKey };
+    },
+  ],
+];
+
+const charge = { ...chargeInput, amount: 25.5 };
+const payment = { amount: 25.5, customer_email: charge.customer_email };
+const paths = {
+  initialize: '/transactions/initialize',
+  chargeMobileMoney: '/transactions/charge-mobile-money',
+};
+const finalStatuses = { success: 'approve', failed: 'decline', abandoned: 'abandon' } as const;
+
+/** What of a request a test chooses. */
+interface Sent {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+/** Sends a request as any HTTP client would. Returns the response, and what the descriptions find wrong with it. */
+async function send({ baseUrl }: Service, key: string, path: string, { method, body, headers }: Sent = {}) {
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  const request = {
+    method: method ?? (text === undefined ? 'GET' : 'POST'),
+    headers: new Headers({
+      authorization: `Bearer ${key}`,
+      ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    }),
+  };
+  const response = await fetch(baseUrl + path, { ...request, body: text ?? null });
+  const received = { status: response.status, headers: response.headers, body: await response.text() };
+  const parsed = parseJson(received.body);
+  const data = isObject(parsed) && 'data' in parsed ? Object(parsed.data) : {};
+  return {
+    ...received,
+    data,
+    issues: findMockResponseIssues({ method: request.method, path }, received),
+    requestIssues: documented.findRequestIssues({ path, ...request, body: text ?? '' }),
+  };
+}
+
+describe.each(services)('the %s', (name, start) => {
+  test('responds as described in every status and both modes', async () => {
+    const service = await start(true);
+    const { controls, liveKey, testKey } = service;
+    const seen: string[] = [];
+    const check = async (key: string, path: string, body?: object) => {
+      const { status, issues, requestIssues, data } = await send(service, key, path, { body });
+      expect([path, status, issues, requestIssues]).toEqual([path, 200, [], []]);
+      seen.push([path.split('/')[2], data.status].filter(Boolean).join(' '));
+      return data;
+    };
+    for (const key of [liveKey, testKey]) {
+      for (const operation of ['initialize', 'chargeMobileMoney'] as const) {
+        const create = async (more: object = {}): Promise<string> => {
+          const input = operation === 'initialize' ? payment : charge;
+          return (await check(key, paths[operation], { ...input, ...more })).reference;
+        };
+        const verify = async (reference: string) =>
+          (await check(key, `/transactions/verify/${reference}`)).status;
+        const open = await create({ currency: 'NGN', sandbox_return_url: 'https://shop.example/back' });
+        expect(await verify(open)).toBe('pending');
+        for (const [status, move] of Object.entries(finalStatuses)) {
+          controls[move](open);
+          expect(await verify(open)).toBe(status);
+        }
+        controls.settleAfter('next', 0, 'success');
+        expect(await verify(await create({ amount: 1 }))).toBe('success');
+        const statuses = ['processing', 'pending', 'failed', 'success', 'abandoned'] as const;
+        controls.script('next', statuses);
+        const scripted = await create({ amount: 2 ** 46, order: { id: 17 } });
+        for (const status of statuses) expect(await verify(scripted)).toBe(status);
+      }
+    }
+    expect([...new Set(seen)].sort()).toEqual([
+      'charge-mobile-money processing',
+      'initialize',
+      'verify abandoned',
+      'verify failed',
+      'verify pending',
+      'verify processing',
+      'verify success',
+    ]);
+  });
+
+  test('refuses as described, each with its own status', async () => {
+    const service = await start();
+    const { liveKey, testKey } = service;
+    const { data } = await send(service, liveKey, paths.initialize, { body: payment });
+    const refusals: [status: number, key: string, path: string, sent: Sent][] = [
+      [400, liveKey, paths.initialize, { body: '{' }],
+      [401, 'sk_live_other', paths.initialize, { body: payment }],
+      [401, '', `/transactions/verify/${data.reference}`, {}],
+      [403, testKey, paths.chargeMobileMoney, { body: charge }],
+      [404, testKey, `/transactions/verify/${data.reference}`, {}],
+      [404, liveKey, '/transactions/verify/TXN-none', {}],
+      [404, liveKey, '/transactions', {}],
+      [405, liveKey, paths.initialize, {}],
+      [405, liveKey, '/transactions/verify/TXN-1', { method: 'POST', body: {} }],
+      [415, liveKey, paths.chargeMobileMoney, { body: charge, headers: { 'content-type': 'text/plain' } }],
+      [422, liveKey, paths.initialize, { body: [] }],
+      [422, liveKey, paths.initialize, { body: '1' }],
+      [422, liveKey, paths.initialize, { body: { ...payment, amount: '25.50' } }],
+      [422, liveKey, paths.chargeMobileMoney, { body: {} }],
+      [422, liveKey, paths.initialize, { body: { ...payment, sandbox_return_url: 'javascript:1' } }],
+    ];
+    if (name === 'sandbox') {
+      refusals.push([413, liveKey, paths.initialize, { body: 'x'.repeat(2 ** 20 + 1) }]);
+    }
+    for (const [status, key, path, sent] of refusals) {
+      const response = await send(service, key, path, sent);
+      expect([path, response.status, response.issues]).toEqual([path, status, []]);
+    }
+  });
+
+  test.each<[string, Fault]>([
+    ['a slow body', { kind: 'slowBody', interval: 0 }],
+    ['a late approval', { kind: 'lateApproval', after: 0 }],
+    ['another amount', { kind: 'wrongAmount', amount: '2.55' }],
+    ['another currency', { kind: 'wrongCurrency', currency: 'USD' }],
+    ['another reference', { kind: 'wrongReference', reference: 'TXN-other' }],
+    ['a 404', { kind: 'status', status: 404 }],
+  ])('responds in the described shape under a fault: %s', async (_what, fault) => {
+    const service = await start();
+    service.controls.fault('chargeMobileMoney', fault);
+    const { issues } = await send(service, service.liveKey, paths.chargeMobileMoney, { body: charge });
+    expect(issues).toEqual([]);
+  });
+
+  test.each<[string, Fault]>([
+    ['a truncated body', { kind: 'truncated' }],
+    ['a status that is not documented', { kind: 'unrecognisedStatus' }],
+    ['an amount without decimals', { kind: 'wrongAmount', amount: '2' }],
+    ['an empty currency', { kind: 'wrongCurrency', currency: '' }],
+    ['an empty reference', { kind: 'wrongReference', reference: '' }],
+    ['a rate limit', { kind: 'rateLimited', retryAfter: 0 }],
+    ['a gateway', { kind: 'status', status: 502, body: 'html' }],
+    ['an empty body', { kind: 'status', status: 200, body: 'empty' }],
+    ['no content', { kind: 'status', status: 204 }],
+    ['a refusal with 200', { kind: 'status', status: 200 }],
+    ['an error of another shape', { kind: 'status', status: 422, body: { error: 'invalid' } }],
+  ])('breaks the described shape under a fault: %s', async (_what, fault) => {
+    const service = await start();
+    service.controls.fault('chargeMobileMoney', fault);
+    const { issues } = await send(service, service.liveKey, paths.chargeMobileMoney, { body: charge });
+    expect(issues).not.toEqual([]);
+  });
+
+  test.each<[string, Faults['verify']]>([
+    ['reset', { kind: 'reset' }],
+    ['responseLost', { kind: 'responseLost' }],
+  ])('sends no response under the fault %s', async (_what, fault) => {
+    const service = await start();
+    service.controls.fault('verify', fault);
+    const { data } = await send(service, service.liveKey, paths.initialize, { body: payment });
+    const error = await catchError(send(service, service.liveKey, `/transactions/verify/${data.reference}`));
+    expect(error).toBeInstanceOf(TypeError);
+  });
+
+  test('accepts and refuses what the descriptions do (property)', async () => {
+    const service = await start();
+    const counts = { accepted: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...Object.values(paths)),
+        bodies,
+        contentTypes,
+        async (path, body, type) => {
+          const text = typeof body === 'string' ? body : JSON.stringify(body);
+          const headers = { 'content-type': type, 'x-request-id': 'b6f0', 'user-agent': 'test' };
+          const response = await send(service, service.liveKey, path, { body: text, headers });
+          expect(response.issues).toEqual([]);
+          const isAccepted = response.status === 200;
+          counts[isAccepted ? 'accepted' : 'refused'] += 1;
+          // Nothing undocumented is accepted, and nothing refused that the package would send.
+          if (isAccepted) expect(response.requestIssues).toEqual([]);
+          const all = new Headers({ ...headers, authorization: `Bearer ${service.liveKey}` });
+          const request = { method: 'POST', path, headers: all, body: text };
+          if (!isAccepted && hasTwoDecimals(body)) expect(assumed.findRequestIssues(request)).not.toEqual([]);
+        },
+      ),
+      { numRuns: chooseSize(100, 1_000) },
+    );
+    expect(Math.min(counts.accepted, counts.refused)).toBeGreaterThan(10);
+  });
+});
+
+test('the sandbox responds as described after a prompt has expired', async () => {
+  const { sandbox } = await startTestSandbox({ promptExpiry: 60_000 });
+  const service = { ...sandbox, controls: sandbox };
+  const created = await send(service, sandbox.liveKey, paths.chargeMobileMoney, { body: charge });
+  sandbox.advance(60_000);
+  const path = `/transactions/verify/${created.data.reference}`;
+  const { data, issues } = await send(service, sandbox.liveKey, path);
+  expect([data.status, issues]).toEqual(['failed', []]);
+});
+
+/** A schema cannot say it of large amounts: a multiple of 0.01 is not exact. */
+function hasTwoDecimals(body: unknown): boolean {
+  const amount = isObject(body) && 'amount' in body ? body.amount : undefined;
+  return typeof amount !== 'number' || /^-?\d+(?:\.\d{1,2})?$/.test(String(amount));
+}
+
+const text = fc.string({ unit: 'binary', maxLength: 10 });
+const fields = {
+  amount: fc.oneof(
+    { weight: 8, arbitrary: fc.integer({ min: 99, max: 10 ** 7 }).map((cents) => cents / 100) },
+    fc.double(),
+    fc.constantFrom('25.50', null, 0, 2 ** 46, 2 ** 47),
+  ),
+  customer_email: fc.oneof(
+    { weight: 8, arbitrary: fc.emailAddress() },
+    text,
+    fc.tuple(text, text).map((parts) => parts.join('@')),
+  ),
+  phone: fc.oneof({ weight: 8, arbitrary: text.map((rest) => `0${rest}`) }, text, fc.integer()),
+  network: fc.oneof({ weight: 8, arbitrary: fc.constantFrom('mtn', 'telecel', 'airteltigo') }, text),
+  currency: fc.oneof(
+    { weight: 8, arbitrary: fc.stringMatching(/^[A-Z]{3}$/) },
+    fc.stringMatching(/^[A-Za-z]{2,4}$/),
+  ),
+  metadata: fc.jsonValue(),
+};
+const bodies = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record(fields, { requiredKeys: ['amount', 'customer_email', 'phone', 'network'] }),
+  },
+  fc.record(fields, { requiredKeys: [] }),
+  fc.jsonValue(),
+  text,
+);
+const contentTypes = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom('application/json', 'application/json; charset=utf-8') },
+  fc.constantFrom('text/plain', 'application/jsonp', 'application/x-www-form-urlencoded'),
+);
