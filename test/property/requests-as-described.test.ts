@@ -96,9 +96,13 @@ const references = fc.oneof(
 );
 const options = fc.record(
   {
-    headers: fc.dictionary(fc.stringMatching(/^[xX]-Shop-[a-zA-Z]{1,6}$/), fc.stringMatching(/^[ -~]{0,20}$/), {
-      maxKeys: 2,
-    }),
+    headers: fc.dictionary(
+      fc.stringMatching(/^[xX]-Shop-[a-zA-Z]{1,6}$/),
+      fc.stringMatching(/^[ -~]{0,20}$/),
+      {
+        maxKeys: 2,
+      },
+    ),
     maxRetries: fc.constantFrom(0, 2),
   },
   { requiredKeys: [] },
