@@ -196,6 +196,21 @@ describe('listen and close', () => {
     expect(await error).toMatchObject({ outcome: 'unknown', cause: expect.any(ConnectionError) });
   });
 
+  test('end the deliveries of webhooks, and remove their receiver', async () => {
+    const { mock, payments } = listen();
+    const receive = vi.fn();
+    mock.webhooks.deliverTo(receive);
+    mock.webhooks.fault({ kind: 'late', delay: 60_000 });
+    const { reference } = await payments.initialize(payment);
+    mock.approve(reference);
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'waiting' }]);
+    mock.close();
+    await mock.webhooks.flush();
+    expect(receive).not.toHaveBeenCalled();
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'failed' }]);
+    expect(() => mock.webhooks.send(reference)).toThrow('no receiver');
+  });
+
   test('refuse an environment without fetch', () => {
     vi.stubGlobal('fetch', undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
