@@ -125,9 +125,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   });
   activity.restore(entries);
   service.ledger.restore(entries);
-  timers.start(service.ledger);
   webhooks.start(service);
   if (resolved.webhookUrl !== undefined) webhooks.deliverTo(resolved.webhookUrl);
+  // Last: it settles what became due while no sandbox ran, and that sends webhooks.
+  timers.start(service.ledger);
   const app = createApp({
     service,
     activity,
