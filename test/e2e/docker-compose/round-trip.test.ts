@@ -154,8 +154,8 @@ test('shows a charge that was declined on the phone as not paid', async () => {
   expect(await countParcels(order)).toBe(0);
 });
 
-/** How long after a charge the shop checks it by itself, in milliseconds: the client's `initialDelay`. */
-const FIRST_CHECK = 8_000;
+/** Half of the client's `initialDelay`, in milliseconds: the shop checks no charge by itself before. */
+const BEFORE_FIRST_CHECK = 4_000;
 const MAX_TRIES = 5;
 
 /** Charges a phone, and claims by a webhook that it is paid. Returns when the shop checked it, counted from the charge. */
@@ -180,15 +180,15 @@ async function forgeWebhook(): Promise<{ checkedAfter: number; customer: Custome
 }
 
 test('checks at once after a webhook, and believes nothing of it', async () => {
-  let checkedAfter = FIRST_CHECK;
+  let checkedAfter = Number.POSITIVE_INFINITY;
   // A machine that is very busy might take so long that the shop checks by itself.
-  for (let tries = 0; checkedAfter >= FIRST_CHECK && tries < MAX_TRIES; tries++) {
+  for (let tries = 0; checkedAfter >= BEFORE_FIRST_CHECK && tries < MAX_TRIES; tries++) {
     const forged = await forgeWebhook();
     checkedAfter = forged.checkedAfter;
     expect((await forged.customer.get(`${SHOP}/order`)).text).toContain('<h1>Not paid yet</h1>');
     expect(await countParcels(forged.order)).toBe(0);
   }
-  expect(checkedAfter).toBeLessThan(FIRST_CHECK);
+  expect(checkedAfter).toBeLessThan(BEFORE_FIRST_CHECK);
 });
 
 test('ends an order whose shop was killed after the charge', async () => {
