@@ -35,7 +35,9 @@ export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
 }
 
 function refuse(c: Context<Env>, title: string, text: string, status: 400 | 404 = 400) {
-  return c.html(messagePage(title, text), status);
+  const isWebhook = c.req.path.startsWith('/webhooks');
+  const link = isWebhook ? { href: '/webhooks', label: 'All webhooks' } : undefined;
+  return c.html(messagePage(title, text, link), status);
 }
 
 function addFaultActions(app: Hono<Env>, { faults }: PaymentService, activity: ActivityLog): void {

@@ -20,7 +20,7 @@ import { renderTransaction } from './transaction-row.ts';
 const MAX_SHOWN = 100;
 
 /** What a shop needs to send requests to the sandbox. */
-export interface Access {
+interface Access {
   readonly baseUrl: string;
   readonly testKey: string;
   readonly liveKey: string;
