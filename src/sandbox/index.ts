@@ -59,7 +59,7 @@ export { SandboxError, type SandboxOptions } from './options.ts';
 export interface Sandbox extends PaymentControls, AsyncDisposable {
   /** For the client: `http://127.0.0.1:4010/api/v1`. */
   readonly baseUrl: string;
-  /** The dashboard. The customer's phone is `/phone` below it. */
+  /** The dashboard. The customer's phone is `/phone` below it, and the API for scripts `/sandbox`. */
   readonly url: string;
   /** Starts checkout payments, in test mode. It rejects a Mobile Money charge with 403, which is an assumption. */
   readonly testKey: string;
@@ -125,9 +125,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   });
   activity.restore(entries);
   service.ledger.restore(entries);
-  timers.start(service.ledger);
   webhooks.start(service);
   if (resolved.webhookUrl !== undefined) webhooks.deliverTo(resolved.webhookUrl);
+  // Last: it settles what became due while no sandbox ran, and that sends webhooks.
+  timers.start(service.ledger);
   const app = createApp({
     service,
     activity,

@@ -5,7 +5,7 @@ import { isObject, orUndefined } from '../untrusted.ts';
 import type { WebhookAttempt, WebhookReceiver } from './webhook-delivery.ts';
 
 /** One request to a receiver, before it is sent. */
-export interface WebhookMessage {
+interface WebhookMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -141,8 +141,8 @@ async function readStart(body: unknown, signal: AbortSignal, onText: (text: stri
     while (text.length < MAX_BODY_CHARS) {
       const { done, value } = await reader.read();
       if (done) break;
-      // No character has more than four bytes.
-      text += decoder.decode(value.subarray(0, 4 * MAX_BODY_CHARS), { stream: true });
+      // One UTF-16 unit has at most three bytes. A chunk can be as large as the body.
+      text += decoder.decode(value.subarray(0, 3 * (MAX_BODY_CHARS - text.length)), { stream: true });
       onText(text.slice(0, MAX_BODY_CHARS));
     }
   } finally {

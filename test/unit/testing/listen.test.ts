@@ -295,6 +295,17 @@ describe("a merchant's own server of MSW", () => {
   });
 });
 
+// Why the mock starts no server of MSW. If this fails, MSW has changed, and the mock could use one.
+test('two servers of MSW turn each other off', async () => {
+  const host = await startOtherHost();
+  startMsw(http.get(host, () => HttpResponse.text('the first server')));
+  const read = async () => (await fetch(host, { headers: { Connection: 'close' } })).text();
+  const second = startMsw(http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })));
+  expect(await read()).toMatch(/^GET \/ /);
+  second.close();
+  expect(await read()).toMatch(/^GET \/ /);
+});
+
 const faults: readonly Faults['chargeMobileMoney'][] = [
   { kind: 'status', status: 502, body: 'html', accepted: true },
   { kind: 'status', status: 302, headers: { location: 'https://shop.example/' } },
