@@ -79,6 +79,7 @@ async function startAndPrint(options: SandboxOptions): Promise<void> {
     ['transactions', `${url}/`],
     ['phone', `${url}/phone`],
     ['checkout', `${url}/checkout/<reference>`],
+    ['script API', `${url}/sandbox`],
     ...(returnUrl === undefined ? [] : [['return', returnUrl]]),
     ...(webhookUrl === undefined ? [] : [['webhooks', webhookUrl]]),
     ...(state === undefined ? [] : [['state', `${state} (${transactions.length} transactions)`]]),

@@ -35,17 +35,9 @@ export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
 }
 
 function refuse(c: Context<Env>, title: string, text: string, status: 400 | 404 = 400) {
-  return c.html(messagePage(title, text), status);
-}
-
-/** Does what a form ordered, and goes on to a page. An order that is not valid throws. */
-function attempt(c: Context<Env>, next: string, order: () => unknown) {
-  try {
-    order();
-  } catch (error) {
-    return refuse(c, 'Invalid form', error instanceof Error ? error.message : String(error));
-  }
-  return c.redirect(next, 303);
+  const isWebhook = c.req.path.startsWith('/webhooks');
+  const link = isWebhook ? { href: '/webhooks', label: 'All webhooks' } : undefined;
+  return c.html(messagePage(title, text, link), status);
 }
 
 function addFaultActions(app: Hono<Env>, { faults }: PaymentService, activity: ActivityLog): void {
@@ -75,7 +67,8 @@ function addWebhookActions(app: Hono<Env>, webhooks: Webhooks, { ledger }: Payme
   app.post('/webhooks/faults', async (c) => {
     const ordered = parseWebhookFaultForm(await parseForm(c));
     if (typeof ordered === 'string') return refuse(c, 'Invalid fault', ordered);
-    return attempt(c, '/webhooks#faults', () => webhooks.fault(ordered.fault, { times: ordered.times }));
+    webhooks.fault(ordered.fault, { times: ordered.times });
+    return c.redirect('/webhooks#faults', 303);
   });
   app.post('/webhooks/faults/stop', (c) => {
     webhooks.clearFaults();
@@ -88,7 +81,8 @@ function addWebhookActions(app: Hono<Env>, webhooks: Webhooks, { ledger }: Payme
       return refuse(c, 'Not found', 'There is no transaction with this reference.', 404);
     }
     if (webhooks.url === null) return refuse(c, 'No receiver', 'Set a receiver of webhooks first.');
-    return attempt(c, '/webhooks', () => webhooks.send(sent.about, sent.forged));
+    webhooks.send(sent.about, sent.forged);
+    return c.redirect('/webhooks', 303);
   });
   app.post('/webhooks/flush', (c) => {
     // A slow receiver must not hold up the page, which shows each delivery as it ends.

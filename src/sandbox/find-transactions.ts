@@ -77,7 +77,7 @@ function countOlder(entries: readonly Entry[], matches: readonly Entry[], refere
   return matches.length;
 }
 
-/** Splits a search into words. A phone number is one word: its last nine digits, which all of its forms share. */
+/** Splits a search into words. A whole phone number is one word: its last nine digits, which all of its forms share. */
 function parseWords(search: string): string[] {
   const digits = search.replace(/\D/g, '');
   if (digits.length >= 9 && /^[\d\s()+.-]+$/.test(search)) return [digits.slice(-9)];
@@ -86,7 +86,7 @@ function parseWords(search: string): string[] {
 
 function hasWords(entry: Entry, words: readonly string[]): boolean {
   const { reference, mode, amount, currency, customer_email, status, failure, mobileMoney } = entry;
-  const phone = mobileMoney ? `${mobileMoney.phone} ${mobileMoney.phone.replace(/\D/g, '')}` : '';
+  const phone = mobileMoney ? `${mobileMoney.phone} 0${mobileMoney.phone.replace(/\D/g, '').slice(-9)}` : '';
   const text = [reference, mode, currency, amount, customer_email, status, failure, phone].join(' ');
   const lower = text.toLowerCase();
   return words.every((word) => lower.includes(word));

@@ -59,7 +59,7 @@ export { SandboxError, type SandboxOptions } from './options.ts';
 export interface Sandbox extends PaymentControls, AsyncDisposable {
   /** For the client: `http://127.0.0.1:4010/api/v1`. */
   readonly baseUrl: string;
-  /** The dashboard. The customer's phone is `/phone` below it. */
+  /** The dashboard. The customer's phone is `/phone` below it, and the API for scripts `/sandbox`. */
   readonly url: string;
   /** Starts checkout payments, in test mode. It rejects a Mobile Money charge with 403, which is an assumption. */
   readonly testKey: string;

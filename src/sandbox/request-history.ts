@@ -57,7 +57,7 @@ export class RequestHistory {
 }
 
 /** Whether the service acted, and the response broke before the client had it. */
-export function isResponseLost({ fault, found, status }: Exchange): boolean {
+function isResponseLost({ fault, found, status }: Exchange): boolean {
   return found !== null && status === null && (fault === 'responseLost' || fault === 'hang');
 }
 

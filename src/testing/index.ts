@@ -1,5 +1,5 @@
 /**
- * The service in memory, behind MSW, for a merchant's tests. Also the conformance suite for a journal.
+ * The service in memory, for a merchant's tests. Also the conformance suite for a journal.
  *
  * @module payment-collection-client/testing
  */

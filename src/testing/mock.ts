@@ -69,9 +69,9 @@ export interface MockPayments extends PaymentControls {
    */
   listen(): void;
   /**
-   * Stops listening, breaks the requests that hang, cancels the webhooks that wait, and removes their receiver.
-   * Transactions, charges and requests stay, for a last look at them. `listen` can be called again. Without `listen`, and a
-   * second time, it is safe.
+   * Stops listening, breaks the requests that hang, ends the deliveries of webhooks and removes their receiver.
+   * Transactions, charges and requests stay, for a last look at them. Calling it twice, or without `listen`, is safe, and
+   * `listen` can follow it.
    *
    * @example afterAll(() => mock.close());
    */
@@ -152,6 +152,7 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
     service.breakConnections();
     webhooks.stop();
   };
+  const unread: HttpHandler[] = [];
   const mock = Object.assign(createControls(service, webhooks), {
     baseUrl,
     apiKey,
@@ -159,9 +160,9 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
     listen: () => startListening(responder),
     close,
     [Symbol.dispose]: close,
-    handlers: [] as HttpHandler[],
+    handlers: unread,
   });
-  // Read late, so that only who uses them needs MSW.
+  // Created when they are read, so that only a test that uses them needs MSW.
   return Object.defineProperty(mock, 'handlers', { get: () => createHandlers(responder) });
 }
 

@@ -39,7 +39,7 @@ export type Command =
   | { operation: 'verify'; mode: KeyMode; reference: string };
 
 /** A field of an `initialize` that only the sandbox has: where its checkout page leads back to. */
-export const RETURN_URL_FIELD = 'sandbox_return_url';
+const RETURN_URL_FIELD = 'sandbox_return_url';
 
 /** What is wrong with one field of a body. */
 export interface FieldError {

@@ -96,9 +96,13 @@ const references = fc.oneof(
 );
 const options = fc.record(
   {
-    headers: fc.dictionary(fc.stringMatching(/^[xX]-Shop-[a-zA-Z]{1,6}$/), fc.stringMatching(/^[ -~]{0,20}$/), {
-      maxKeys: 2,
-    }),
+    headers: fc.dictionary(
+      fc.stringMatching(/^[xX]-Shop-[a-zA-Z]{1,6}$/),
+      fc.stringMatching(/^[ -~]{0,20}$/),
+      {
+        maxKeys: 2,
+      },
+    ),
     maxRetries: fc.constantFrom(0, 2),
   },
   { requiredKeys: [] },
@@ -167,12 +171,9 @@ const readCalls: fc.Arbitrary<Call> = fc.oneof(
 const keysOfApi = fc
   .stringMatching(/^sk_(?:test|live)_[!-~]{1,30}$/)
   .chain((key) => fc.constantFrom<NonNullable<PaymentsClientOptions['apiKey']>>(key, async () => key));
-const troubles = fc.array(
-  fc.constantFrom<Trouble | null>('429', '503', 'reset', 'refused', null, null, null),
-  {
-    maxLength: 8,
-  },
-);
+const troubles = fc.array(fc.constantFrom<Trouble | null>('busy', 'reset', 'refused', null, null, null), {
+  maxLength: 8,
+});
 
 // Retries then follow at once.
 beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0));
@@ -206,7 +207,7 @@ describe.each(ways)('over %s', (_, start) => {
           seen.retried += countRetries(service.requests);
         },
       ),
-      { numRuns: chooseSize(40, 400) },
+      { numRuns: chooseSize(40, 200) },
     );
     expect(Math.min(seen.POST, seen.GET, seen.retried)).toBeGreaterThan(10);
   });

@@ -14,13 +14,13 @@ import { renderFaultForm, renderQueuedFaults } from './fault-form.ts';
 import { renderOptions } from './form-fields.ts';
 import { type Html, type LiveView, layout, renderCopyable } from './layout.ts';
 import { createLiveList, type ListView, renderItems } from './live-list.ts';
-import { renderRequests } from './request-list.ts';
+import { renderOutcome, renderRequests } from './request-list.ts';
 import { renderTransaction } from './transaction-row.ts';
 
 const MAX_SHOWN = 100;
 
 /** What a shop needs to send requests to the sandbox. */
-export interface Access {
+interface Access {
   readonly baseUrl: string;
   readonly testKey: string;
   readonly liveKey: string;
@@ -43,10 +43,10 @@ export function dashboardPage(context: DashboardContext, filter: TransactionFilt
 <section class="list" aria-labelledby="transactions">
 <div class="title"><h2 id="transactions">Transactions</h2> ${count}</div>
 ${renderSearch(filter)}
+${unmatched}
 <ol class="rows" data-live="${MAX_SHOWN}">${renderItems(items)}</ol>
 ${formatFilter(filter) === '' ? renderFirstSteps(context.access) : html`<p class="empty card">No transaction matches.</p>`}
 ${pages}
-${unmatched}
 </section>
 <div class="aside">
 ${renderAccess(context.access)}
@@ -186,9 +186,15 @@ function renderAccess(access: Access): Html {
 }
 
 function renderUnmatched({ unmatched }: ActivityLog): Html {
-  if (unmatched.groups.length === 0) return html`<section id="unmatched"></section>`;
-  return html`<section id="unmatched" class="card">
-<h2>Requests without a transaction</h2>
+  const { groups, hidden } = unmatched;
+  const last = groups.at(-1);
+  if (!last) return html`<section id="unmatched"></section>`;
+  const count = groups.reduce((sum, group) => sum + group.count, hidden);
+  return html`<section id="unmatched" class="card"><details data-key="unmatched">
+<summary>
+<b>Requests without a transaction</b> <span class="count">${formatCount(count)}</span>
+<span class="last">Last: ${renderOutcome(last)}</span>
+</summary>
 ${renderRequests('Requests without a transaction', unmatched)}
-</section>`;
+</details></section>`;
 }

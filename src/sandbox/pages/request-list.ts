@@ -32,12 +32,12 @@ ${hidden > 0 ? html`<li class="small">${hidden === 1 ? '1 older request is' : `$
 }
 
 function renderGroup({ key, first, last, count }: RequestGroup, entry: Entry | undefined): Html {
-  const { path, requestId, body, error, message } = describe(first, entry);
-  const { request, fault, duration } = last;
+  const { path, requestId, body, error } = describe(first, entry);
+  const { request, duration } = last;
   return html`<li><details data-key="request-${key}">
 <summary>
 <b class="name">${request.operation && entry ? nameOperation(request.operation) : html`<code>${request.method} ${path}</code>`}${count > 1 ? ` × ${count}` : ''}</b>
-<span class="outcome">${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${faultNames[fault]}</span>`}${message === '' ? '' : html` <span class="why">${message}</span>`}</span>
+<span class="outcome">${renderOutcome({ first, last }, entry)}</span>
 <span class="key">${nameKey(last)}</span>
 <span class="when">${renderPeriod(first.at, last.at)}</span>
 </summary>
@@ -53,6 +53,13 @@ ${error === '' ? '' : html`<dt>Response</dt><dd><pre>${error}</pre></dd>`}
 
 function nameOperation(operation: NonNullable<Exchange['request']['operation']>): string {
   return operation === 'chargeMobileMoney' ? 'charge' : operation;
+}
+
+/** Renders the status of a response, the fault that it met, and why the request was refused. */
+export function renderOutcome({ first, last }: Pick<RequestGroup, 'first' | 'last'>, entry?: Entry): Html {
+  const { fault } = last;
+  const { message } = describe(first, entry);
+  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${faultNames[fault]}</span>`} ${message}`;
 }
 
 /** Names the key that was sent, never the key itself. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
 /** Debian's Chromium, if it is installed. */
 const executablePath = (process.env.PATH ?? '')
@@ -25,6 +25,8 @@ export const launchOptions = {
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
+    // A name that is no loopback host, so that its pages are no secure context.
+    '--host-resolver-rules=MAP sandbox.test 127.0.0.1',
   ],
 };
 
@@ -33,8 +35,11 @@ export function launchBrowser(): Promise<Browser> {
 }
 
 /** Opens a page, and collects the errors, refused scripts and dialogs of the browser. */
-export async function openPage(browser: Browser): Promise<{ page: Page; problems: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 390, height: 844 } });
+export async function openPage(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<{ page: Page; problems: string[] }> {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
   const problems: string[] = [];

@@ -21,7 +21,7 @@ export function findFaintTexts(): string[] {
       .map(({ textContent }) => textContent?.trim() ?? '')
       .join('');
     const behind = ground(element);
-    if (text === '' || behind === null || element.clientHeight === 0) return [];
+    if (text === '' || behind === null || element.getBoundingClientRect().height === 0) return [];
     const [one, other] = [luminance(getComputedStyle(element).color), luminance(behind)];
     const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
     return contrast < 4.5 ? [`${text}: ${contrast.toFixed(2)}`] : [];

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PlaywrightTestConfig } from '@playwright/test';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
@@ -26,14 +27,16 @@ const spec = findBlock((code) => code.includes('async ({ page, request })'));
 const config = findBlock((code) => code.includes('defineConfig'));
 
 /** Beside the config of the page: the browser of this machine, and a report. */
+const ownConfig = {
+  use: { launchOptions },
+  reporter: [['json', { outputFile: 'report.json' }]],
+  timeout: 60_000,
+} satisfies PlaywrightTestConfig;
+
 const OWN_CONFIG = `import { defineConfig } from '@playwright/test';
 import config from './playwright.config.ts';
 
-export default defineConfig(config, {
-  use: { launchOptions: ${JSON.stringify(launchOptions)} },
-  reporter: [['json', { outputFile: 'report.json' }]],
-  timeout: 60_000,
-});
+export default defineConfig(config, ${JSON.stringify(ownConfig)});
 `;
 
 describe.skipIf(isChromiumMissing)("with Playwright's own runner", () => {

@@ -5,12 +5,14 @@ import * as z from 'zod';
 
 export const FOLDER = 'examples/docker-compose';
 
+const duration = z.string().regex(/^\d+s$/);
+
 const serviceSchema = z.strictObject({
   build: z.literal('.').optional(),
   image: z.string().optional(),
   init: z.boolean().optional(),
   restart: z.string().optional(),
-  stop_grace_period: z.string().optional(),
+  stop_grace_period: duration.optional(),
   depends_on: z.record(z.string(), z.strictObject({ condition: z.literal('service_healthy') })).default({}),
   environment: z.record(z.string(), z.string()).default({}),
   command: z.array(z.string()).optional(),
@@ -18,8 +20,8 @@ const serviceSchema = z.strictObject({
   volumes: z.array(z.string()).default([]),
   healthcheck: z.strictObject({
     test: z.tuple([z.literal('CMD')], z.string()),
-    interval: z.string(),
-    timeout: z.string(),
+    interval: duration,
+    timeout: duration,
     retries: z.number(),
   }),
 });

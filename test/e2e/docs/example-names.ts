@@ -2,6 +2,7 @@ import type * as client from 'payment-collection-client';
 import type * as followUps from 'payment-collection-client/follow-ups';
 import type * as journal from 'payment-collection-client/journal';
 import type * as postgres from 'payment-collection-client/journal/postgres';
+import type * as phone from 'payment-collection-client/phone';
 import type * as sandbox from 'payment-collection-client/sandbox';
 import type * as schedule from 'payment-collection-client/schedule';
 import type * as testing from 'payment-collection-client/testing';
@@ -10,6 +11,7 @@ import type { Dispatcher, fetch } from 'undici';
 type Exported = typeof client &
   typeof followUps &
   typeof journal &
+  typeof phone &
   typeof postgres &
   typeof sandbox &
   typeof schedule &
@@ -59,6 +61,8 @@ export interface Names extends Exported {
   storeOn(connection: object): journal.JournalStore;
   setupServer(...handlers: object[]): object;
   test(name: string, run: () => Promise<void>): void;
+  beforeAll(run: () => unknown): void;
+  afterAll(run: () => unknown): void;
   /** For an example that is an option with its value. */
   option: client.PaymentsClientOptions &
     client.CreateOptions &
@@ -101,6 +105,8 @@ export const freeNames = [
   'storeOn',
   'setupServer',
   'test',
+  'beforeAll',
+  'afterAll',
   'option',
   'value',
 ] as const satisfies (keyof Names)[];

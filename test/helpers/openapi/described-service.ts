@@ -1,8 +1,8 @@
 import { parseJson } from '../../../src/untrusted.ts';
 import type { DescribedRequest } from './description.ts';
 
-/** How a request fails: two statuses that can be sent again, and two errors of the connection. */
-export type Trouble = '429' | '503' | 'reset' | 'refused';
+/** How a request fails: with a status after which it can be sent again, or with an error of the connection. */
+export type Trouble = 'busy' | 'reset' | 'refused';
 
 interface Money {
   readonly amount: string;
@@ -38,8 +38,8 @@ export class DescribedService {
     const response = isRead ? this.#verify(request.path) : this.#create(request);
     if (trouble === 'reset' || trouble === 'refused') return trouble;
     if (trouble === null) return Response.json(response);
-    // Only a 429 proves that a POST can be sent again.
-    const status = isRead ? Number(trouble) : 429;
+    // Only a 429 proves that a POST can be sent again. After one every poll pauses for a second, so a read gets none.
+    const status = isRead ? 503 : 429;
     return Response.json({ status: false }, { status, headers: { 'retry-after': '0' } });
   }
 

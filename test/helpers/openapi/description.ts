@@ -94,6 +94,8 @@ export class ServiceDescription {
     if (!found) return [`${method} is not described at this path`];
     const { operation, at } = found;
     const issues = search === '' ? [] : ['the query is not described'];
+    // RFC 3986, section 3.3.
+    if (!/^(?:[\w.~!$&'()*+,;=:@/-]|%[\dA-F]{2})*$/i.test(pathname)) issues.push('the path is not encoded');
     if (!/^Bearer [!-~]+$/.test(headers.get('authorization') ?? '')) issues.push('there is no bearer token');
     for (const { at, parameter } of found.parameters) {
       const { name } = parameter;

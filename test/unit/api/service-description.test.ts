@@ -83,6 +83,7 @@ describe.each(descriptions)('the description of %s', (_, description) => {
       ['with a body where none belongs', 'verify', { body: '{}' }],
       ['with a reference without its prefix', 'verify', { path: '/transactions/verify/8f2c61d0' }],
       ['with a prefix alone', 'verify', { path: '/transactions/verify/TXN-' }],
+      ['with a path that is not encoded', 'verify', { path: '/transactions/verify/TXN-{1}' }],
       ['without a reference', 'verify', { path: '/transactions/verify/' }],
     ];
 

@@ -47,7 +47,7 @@ test('prints what a shop needs when it starts', async () => {
   const { reference } = await payments.initialize(payment);
   expect(shown('live key')).toBe('sk_live_sandbox');
   const checkout = shown('checkout').replace('<reference>', reference);
-  for (const address of [shown('transactions'), shown('phone'), checkout]) {
+  for (const address of [shown('transactions'), shown('phone'), checkout, shown('script API')]) {
     expect((await fetch(address)).status).toBe(200);
   }
 });

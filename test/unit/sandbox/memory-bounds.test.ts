@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { ActivityLog } from '../../../src/sandbox/activity-log.ts';
+import { RequestHistory } from '../../../src/sandbox/request-history.ts';
 import { Ledger } from '../../../src/testing/ledger.ts';
-import { PaymentService } from '../../../src/testing/service.ts';
+import { type Exchange, PaymentService } from '../../../src/testing/service.ts';
 import { payment, startTestSandbox } from './start-sandbox.ts';
 
 const input = { ...payment, amount: 25.5 };
@@ -60,32 +61,59 @@ test('keeps only the latest requests of a sandbox', async () => {
   expect(sandbox.requests.length).toBeLessThanOrEqual(2000);
 });
 
+const exchange: Exchange = {
+  request: { operation: null, method: 'GET', path: '/', headers: {}, body: null },
+  mode: null,
+  hasKey: false,
+  reference: null,
+  found: null,
+  fault: null,
+  status: 404,
+  errorBody: null,
+  at: 0,
+  duration: 1,
+};
+
 test('bounds what the pages show', () => {
   const activity = new ActivityLog();
   const ledger = new Ledger({ observer: activity });
-  const request = { operation: null, method: 'GET', path: '/', headers: {}, body: null };
-  const exchange = {
-    request,
-    mode: null,
-    hasKey: false,
-    reference: null,
-    found: null,
-    fault: null,
-    status: 404,
-    errorBody: null,
-    at: 0,
-    duration: 1,
-  };
   for (let count = 0; count < 2000; count++) {
     const { reference } = ledger.create(input, { mode: 'live' });
-    for (let each = 0; each < 50; each++) activity.exchanged({ ...exchange, reference, status: 200 });
+    for (let each = 0; each < 50; each++)
+      activity.exchanged({ ...exchange, reference, found: 'pending', status: 200 });
     activity.exchanged(exchange);
   }
   const rows = activity.rows();
   expect(rows).toHaveLength(500);
   expect(rows.at(-1)?.entry.reference).toBe('TXN-002000');
-  expect(new Set(rows.map(({ exchanges, requests }) => `${exchanges.length} of ${requests}`))).toEqual(
-    new Set(['20 of 50']),
-  );
-  expect(activity.unmatched).toHaveLength(20);
+  const histories = ledger.list().map(({ reference }) => activity.findHistory(reference));
+  expect(histories.findIndex((history) => history !== undefined)).toBe(1500);
+  expect(
+    new Set(histories.slice(1500).map((history) => `${history?.groups.length} and ${history?.hidden}`)),
+  ).toEqual(new Set(['20 and 30']));
+  expect(activity.unmatched.groups).toHaveLength(20);
+});
+
+test('keeps the requests of the transactions that had the latest ones', () => {
+  const activity = new ActivityLog();
+  const ledger = new Ledger({ observer: activity });
+  for (let count = 0; count < 1000; count++) ledger.create(input, { mode: 'live' });
+  const request = { ...exchange.request, operation: 'verify' as const };
+  const verify = (reference: string) =>
+    activity.exchanged({ ...exchange, request, reference, found: 'pending', status: 200 });
+  for (let round = 0; round < 3; round++) {
+    verify('TXN-000001');
+    for (let count = 2; count < 500; count++) verify(`TXN-${String(count + 100 * round).padStart(6, '0')}`);
+  }
+  expect(activity.findHistory('TXN-000001')?.groups).toMatchObject([{ count: 3 }]);
+  expect(activity.findHistory('TXN-000002')).toBeUndefined();
+  ledger.clear();
+  expect(activity.findHistory('TXN-000001')).toBeUndefined();
+});
+
+test('shortens the bodies of large requests and responses', () => {
+  const history = new RequestHistory();
+  const body = { note: 'x'.repeat(1_000_000) };
+  history.add({ ...exchange, request: { ...exchange.request, body }, errorBody: 'y'.repeat(1_000_000) });
+  expect(JSON.stringify(history.groups).length).toBeLessThan(100_000);
 });

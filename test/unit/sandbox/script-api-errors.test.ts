@@ -80,6 +80,11 @@ test.each([
     { ...verify, fault: { kind: 'lateApproval', after: 5 } },
     'Unknown fault lateApproval for verify',
   ],
+  [
+    '/faults',
+    { operation: 'initialize', fault: { kind: 'unrecognisedStatus' } },
+    'Unknown fault unrecognisedStatus for initialize',
+  ],
   ['/faults', { ...verify, fault: { kind: 'reset' }, times: 0 }, 'times must be a whole number'],
   ['/faults', { ...verify, fault: { kind: 'reset' }, times: 'forever' }, 'or always'],
   ['/webhooks', {}, 'reference must be a string'],

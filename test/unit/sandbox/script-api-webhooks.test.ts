@@ -150,10 +150,12 @@ test('resets webhooks and their faults, and keeps the receiver', async () => {
   expect((await get('/webhooks/faults')).body).toEqual({ faults: [] });
 });
 
-test('never shows an API key that a receiver sent back', async () => {
+test('never shows an API key, of a receiver or in a forged field', async () => {
   const key = 'sk_live_4vK9qLm2Xw7RtZ';
-  const { move, flush } = await startWithReceiver([204], `key: ${key}`);
-  await move('success');
-  const shown = JSON.stringify(await flush());
-  expect(shown).not.toContain('4vK9');
+  const { post, flush, reference } = await startWithReceiver([200], `key: ${key}`);
+  const { body } = await post('/webhooks', { reference, forged: { status: key } });
+  expect(body.body.data.status).toBe('[REDACTED]');
+  const webhooks = await flush();
+  expect(webhooks).toMatchObject([{ attempts: [{ body: 'key: [REDACTED]' }] }]);
+  expect(JSON.stringify(webhooks)).not.toContain('4vK9');
 });

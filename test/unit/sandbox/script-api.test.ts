@@ -192,6 +192,8 @@ describe('lists transactions', () => {
       next = body.next;
     }
     expect(seen).toEqual(created.filter((_, index) => index !== 2));
+    // The last page is full.
+    expect((await get(`/transactions?before=${created[0]}&mode=test&limit=3`)).body.next).toBeNull();
   });
 
   test('of one status, one mode, or with a text in them', async () => {

@@ -116,6 +116,17 @@ describe.each(services)('the %s', (name, start) => {
     ]);
   });
 
+  test('responds as described while a webhook is ahead of the status', async () => {
+    const service = await start();
+    const { controls, liveKey } = service;
+    controls.webhooks.deliverTo(() => {});
+    controls.webhooks.fault({ kind: 'early', delay: 60_000 });
+    const { reference } = (await send(service, liveKey, paths.chargeMobileMoney, { body: charge })).data;
+    controls.approve(reference);
+    const { data, issues } = await send(service, liveKey, `/transactions/verify/${reference}`);
+    expect([data.status, data.paid_at, issues]).toEqual(['pending', null, []]);
+  });
+
   test('refuses as described, each with its own status', async () => {
     const service = await start();
     const { liveKey, testKey } = service;

@@ -196,6 +196,21 @@ describe('listen and close', () => {
     expect(await error).toMatchObject({ outcome: 'unknown', cause: expect.any(ConnectionError) });
   });
 
+  test('end the deliveries of webhooks, and remove their receiver', async () => {
+    const { mock, payments } = listen();
+    const receive = vi.fn();
+    mock.webhooks.deliverTo(receive);
+    mock.webhooks.fault({ kind: 'late', delay: 60_000 });
+    const { reference } = await payments.initialize(payment);
+    mock.approve(reference);
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'waiting' }]);
+    mock.close();
+    await mock.webhooks.flush();
+    expect(receive).not.toHaveBeenCalled();
+    expect(mock.webhooks.deliveries).toMatchObject([{ state: 'failed' }]);
+    expect(() => mock.webhooks.send(reference)).toThrow('no receiver');
+  });
+
   test('refuse an environment without fetch', () => {
     vi.stubGlobal('fetch', undefined);
     onTestFinished(() => void vi.unstubAllGlobals());
@@ -278,6 +293,17 @@ describe("a merchant's own server of MSW", () => {
     await payments.initialize(payment);
     expect(mock.requests).toHaveLength(1);
   });
+});
+
+// Why the mock starts no server of MSW. If this fails, MSW has changed, and the mock could use one.
+test('two servers of MSW turn each other off', async () => {
+  const host = await startOtherHost();
+  startMsw(http.get(host, () => HttpResponse.text('the first server')));
+  const read = async () => (await fetch(host, { headers: { Connection: 'close' } })).text();
+  const second = startMsw(http.get('https://shop.example/stock', () => HttpResponse.json({ left: 3 })));
+  expect(await read()).toMatch(/^GET \/ /);
+  second.close();
+  expect(await read()).toMatch(/^GET \/ /);
 });
 
 const faults: readonly Faults['chargeMobileMoney'][] = [

@@ -10,6 +10,10 @@ test('the handlers fit setupServer', () => {
   setupServer(...mock.handlers);
 });
 
+test('a mock can be used with using', () => {
+  expectTypeOf<MockPayments>().toExtend<Disposable>();
+});
+
 test('transactions have the type of those of the client', () => {
   expectTypeOf(mock.transactions).toEqualTypeOf<Transaction[]>();
   expectTypeOf(mock.approve).returns.toEqualTypeOf<Transaction>();

@@ -90,5 +90,9 @@ input:not([type=checkbox]), select {
   #connection { font-size: 0; }
   #connection::before { width: .75rem; height: .75rem; margin: 0 .5rem; }
 }
+@media (max-width: 22rem) {
+  .brand { display: none; }
+  header nav a { padding: 0 .5rem; font-size: .875rem; }
+}
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
 `;

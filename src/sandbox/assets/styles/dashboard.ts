@@ -20,7 +20,7 @@ const shownFields = formKinds
 /** The pages of transactions and of webhooks. */
 export const dashboardStyle = `.columns { display: grid; gap: 1.25rem; }
 .list, .aside { display: grid; gap: .75rem; align-content: start; min-width: 0; }
-.title { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; min-height: 2.75rem; }
+.title { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .75rem; min-height: 2rem; }
 .title form { margin-left: auto; }
 .title:not(:has(.waiting)) form { display: none; }
 .count { color: var(--quiet); font-size: .875rem; }
@@ -48,6 +48,7 @@ summary:focus-visible { outline-offset: -3px; border-radius: .75rem; }
 summary > * { min-width: 0; }
 .rows > li { overflow: hidden; }
 .rows > li > details > summary { grid-template: 'amount badge' 'who who' 'how how' 'reference meta' 'marks marks' / 1fr auto; }
+.webhooks .rows > li > details > summary { grid-template: 'event badge' 'outcome when' 'reference reference' / minmax(0, 1fr) auto; }
 summary .badge { grid-area: badge; justify-self: end; }
 summary .amount { grid-area: amount; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
 summary .who { grid-area: who; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: .875rem; }
@@ -81,6 +82,10 @@ dd > pre { margin-top: .125rem; }
 .bad { color: var(--failed); font-weight: 600; }
 .attempts > li { padding: .5rem .75rem; display: grid; gap: .375rem; grid-template-columns: 1fr auto; }
 .attempts pre { grid-column: 1 / -1; }
+.event { font-size: .875rem; overflow-wrap: anywhere; }
+.webhooks summary .event { grid-area: event; }
+.webhooks summary .outcome { grid-area: outcome; font-size: .875rem; }
+.webhooks summary .when { grid-area: when; }
 .deliveries a { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .625rem; min-height: 2.75rem; color: inherit; text-decoration: none; }
 .deliveries a:hover b { text-decoration: underline; }
 .deliveries .when { margin-left: auto; }
@@ -96,12 +101,16 @@ html:not(.scripted) .copy { display: none; }
 .fields .tick { grid-template-columns: auto 1fr; align-items: center; gap: .5rem; min-height: 2.75rem; }
 .tick input { width: 1.25rem; height: 1.25rem; }
 .fields .of { display: none; }
-${shownFields} { display: grid; gap: .625rem; }
-.fields label.of { gap: .125rem; }
+${shownFields} { display: grid; }
+.fields div.of { gap: .625rem; }
 #queued-faults, #webhook-faults, #receiver-url, #clock { font-size: .875rem; display: grid; gap: .5rem; overflow-wrap: anywhere; }
 .aside .queue { padding: .75rem; border-radius: .5rem; color: var(--failed); background: var(--failed-ground); }
 .queue button { width: 100%; background: var(--card); }
 #time .actions button { flex: 1; padding: .375rem; white-space: nowrap; }
+#unmatched { padding: 0; overflow: hidden; }
+#unmatched > details > summary { display: block; font-size: .875rem; }
+#unmatched .last { display: block; color: var(--quiet); }
+#unmatched .requests { margin: 0 .875rem .875rem; }
 #unmatched:empty, #pages:empty { display: none; }
 .tabs { display: none; }
 
@@ -109,15 +118,14 @@ ${shownFields} { display: grid; gap: .625rem; }
   main { padding: 1.25rem; }
   .columns { grid-template-columns: minmax(0, 1fr) 22rem; }
   .dashboard .rows > li > details > summary {
-    grid-template: 'badge amount who reference' 'badge amount how meta' 'marks marks marks marks' / 9rem 8.5rem minmax(0, 1fr) auto;
+    grid-template: 'badge amount who reference' 'badge amount how meta' 'marks marks marks marks' / 9rem minmax(8.5rem, auto) minmax(0, 1fr) auto;
   }
-  .webhooks .rows > li > details > summary { grid-template: 'badge event outcome reference when' / 6.5rem auto minmax(0, 1fr) auto auto; }
-  summary::before { top: calc(50% - .3rem); }
-  summary:has(.marks)::before { top: 1.5rem; }
+  .webhooks .rows > li > details > summary { grid-template: 'badge event outcome reference when' / 6.5rem 12rem minmax(0, 1fr) auto auto; }
+  .rows > li > details > summary::before { top: calc(50% - .3rem); }
+  .rows > li > details > summary:has(.marks)::before { top: 1.5rem; }
   .requests summary { grid-template: 'name outcome key when' / 9rem minmax(0, 1fr) auto auto; }
-  .requests summary::before { top: .9rem; }
   .requests dl, .behind > dl:not(.facts) { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .375rem 0; }
-  .requests dd, .behind > dl:not(.facts) dd { margin: 0; }
+  .requests dt, .behind > dl:not(.facts) dt { margin: .0625rem 0 0; }
   summary .badge { justify-self: start; }
   summary .reference { text-align: right; }
 }
@@ -128,13 +136,17 @@ ${shownFields} { display: grid; gap: .625rem; }
   .panel:target { display: grid; }
   .columns:has(.panel:target) .list { display: none; }
   .search input { flex-basis: 100%; }
-  .search select { flex: 1 1 0; }
+  .search select { flex: 1 1 0; padding: 0 .25rem; font-size: .9375rem; }
+  .search button, .search .action { padding: 0 .75rem; }
+  .behind { padding: .25rem .875rem 1rem; }
+  .behind .action, .behind .actions button { padding: 0 .75rem; }
+  .requests dl { padding: 0 .75rem .75rem; }
   .tabs {
     position: fixed; inset: auto 0 0; display: flex; gap: 0; padding-bottom: env(safe-area-inset-bottom);
     background: var(--card); border-top: 1px solid var(--line);
   }
   .tabs a {
-    flex: 1; display: grid; place-items: center; min-height: 3.25rem; padding: 0 .25rem; font-size: .8125rem; font-weight: 600;
+    flex: 1; display: grid; place-items: center; min-height: 3.25rem; padding: 0 .125rem; font-size: .75rem; font-weight: 600;
     color: var(--quiet); text-decoration: none; border-top: 3px solid transparent;
   }
   body:not(:has(.panel:target)) .tabs a:first-child,

@@ -1,0 +1,286 @@
+import { createServer } from 'node:http';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { charge, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
+import { checkView } from './check-view.ts';
+import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const views = [
+  { colorScheme: 'light', viewport: { width: 1280, height: 900 } },
+  { colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
+  { colorScheme: 'light', ...phone },
+  { colorScheme: 'dark', ...phone },
+] as const;
+
+describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  /** Opens a page, and waits until its updates arrive. */
+  async function open(address: string, options?: BrowserContextOptions) {
+    const opened = await openPage(browser, options);
+    onTestFinished(() => opened.page.context().close());
+    await opened.page.goto(address);
+    if (options?.javaScriptEnabled !== false) {
+      await opened.page.locator('#connection[data-state=on]').waitFor();
+    }
+    return opened;
+  }
+
+  /** Starts a sandbox with transactions of every kind. */
+  async function startWith(count: number) {
+    const started = await startTestSandbox({ promptExpiry: 60_000 });
+    const { sandbox, client, payments } = started;
+    const headers = { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ amount: 25.5, customer_email: 'kofi.mensah@example.com' });
+    for (let left = count - 5; left > 0; left -= 50) {
+      const requests = Array.from({ length: Math.min(left, 50) }, () =>
+        fetch(`${sandbox.baseUrl}/transactions/initialize`, { method: 'POST', headers, body }),
+      );
+      await Promise.all(requests);
+    }
+    if (count > 0) {
+      sandbox.approve((await client({ apiKey: sandbox.testKey }).initialize(payment)).reference);
+      sandbox.abandon((await payments.initialize(payment)).reference);
+      await payments.chargeMobileMoney(charge);
+      sandbox.advance(60_000);
+      sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+      await payments.chargeMobileMoney(charge).catch(() => {});
+      const { reference } = await payments.chargeMobileMoney(charge);
+      for (let each = 0; each < 13; each++) await payments.verify(reference);
+      sandbox.decline(reference);
+      await payments.verify('TXN-unknown').catch(() => {});
+      sandbox.fault('verify', { kind: 'reset' }, { times: 3 });
+    }
+    return started;
+  }
+
+  async function expectOnScreen(page: Page, selector: string) {
+    const box = await page.locator(selector).boundingBox();
+    const { width, height } = page.viewportSize() ?? { width: 0, height: 0 };
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect(box?.y).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
+    expect((box?.y ?? 0) + Math.min(box?.height ?? 0, 100)).toBeLessThanOrEqual(height);
+  }
+
+  test.each([0, 5, 5_000])(
+    'fits every view, with %i transactions',
+    async (count) => {
+      const { sandbox } = await startWith(count);
+      for (const view of views) {
+        const { page, problems } = await open(`${sandbox.url}/`, view);
+        expect(await page.locator('.rows > li').count()).toBe(Math.min(count, 100));
+        expect(await page.locator('#count').textContent()).toBe(count > 100 ? '100 of 5,000' : `${count}`);
+        await checkView(page, view.viewport.width);
+        expect(problems).toEqual([]);
+      }
+    },
+    120_000,
+  );
+
+  test('the switches are one tap away on a phone', async () => {
+    const { sandbox, payments } = await startWith(5);
+    const { page, problems } = await open(`${sandbox.url}/`, phone);
+    sandbox.reset();
+    for (const [tab, panel] of [
+      ['Faults', '#faults'],
+      ['Time', '#time'],
+      ['Keys', '#access'],
+    ] as const) {
+      expect(await page.locator(panel).isVisible()).toBe(false);
+      await page.getByRole('link', { name: tab, exact: true }).tap();
+      await expectOnScreen(page, panel);
+      await checkView(page, 390);
+    }
+    await page.getByRole('link', { name: 'Faults', exact: true }).tap();
+    await page.getByLabel('Operation').selectOption('chargeMobileMoney');
+    await page.getByRole('combobox', { name: /^Fault/ }).selectOption('responseLost');
+    await page.getByRole('button', { name: 'Inject' }).tap();
+    await page.getByText('1 remaining: response lost').waitFor();
+    await payments.chargeMobileMoney(charge).catch(() => {});
+    await page.locator('.tabs').getByRole('link', { name: 'Transactions' }).tap();
+    await page.getByText('response lost: the shop does not know this charge').waitFor();
+
+    await page.getByRole('link', { name: 'Webhooks', exact: true }).tap();
+    for (const [tab, panel] of [
+      ['Receiver', '#receiver'],
+      ['Faults', '#faults'],
+      ['Forge', '#forge'],
+      ['Time', '#time'],
+    ] as const) {
+      await page.getByRole('link', { name: tab, exact: true }).tap();
+      await expectOnScreen(page, panel);
+      await checkView(page, 390);
+    }
+    expect(problems).toEqual([]);
+  });
+
+  test('searches, filters and pages without JavaScript', async () => {
+    const { sandbox, payments } = await startWith(205);
+    const { page } = await open(`${sandbox.url}/`, { javaScriptEnabled: false });
+    const rows = page.locator('.rows > li');
+    await page.getByLabel('Reference, email, phone or amount').fill('024 412');
+    await page.getByRole('search').getByLabel('Status').selectOption('expired');
+    await page.getByRole('button', { name: 'Search' }).click();
+    expect(await rows.getByText('failed: expired').count()).toBe(1);
+    expect(await rows.count()).toBe(1);
+    expect(await page.locator('#count').textContent()).toBe('1 found of 205');
+    await page.getByRole('link', { name: 'Clear' }).click();
+    await page.getByRole('link', { name: 'Show older: 105' }).click();
+    await page.getByRole('link', { name: 'Show older: 5' }).click();
+    expect(await rows.count()).toBe(5);
+    await rows.first().locator('summary').first().click();
+    expect(await rows.first().getByText('Final since').isVisible()).toBe(false);
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
+
+    await page.locator('.tabs').getByRole('link', { name: 'Time' }).click();
+    await page.getByRole('button', { name: '+1 h' }).click();
+    await page.getByText('1 h 1 min ahead').waitFor();
+    expect(payments.mode).toBe('unknown');
+  });
+
+  test('shows verifies as they come, and keeps what is open', async () => {
+    const { sandbox, payments } = await startTestSandbox();
+    const { reference } = await payments.initialize(payment);
+    await payments.verify(reference);
+    const { page, problems } = await open(`${sandbox.url}/`);
+    const row = page.locator(`[id="${reference}"]`);
+    await row.locator('summary').first().click();
+    const request = row.locator('.requests > li').first();
+    await request.locator('summary').click();
+    await request.getByText('X-Request-Id').waitFor();
+    for (let count = 0; count < 12; count++) await payments.verify(reference);
+    await request.getByText('verify × 13').waitFor();
+    expect(await request.getByText('X-Request-Id').isVisible()).toBe(true);
+    expect(await row.locator('.requests > li').count()).toBe(2);
+    sandbox.approve(reference);
+    await payments.verify(reference);
+    await row.getByText('200 success').waitFor();
+    // The same request is open, one place further down.
+    const open13 = row.locator('.requests > li').nth(1);
+    expect(await open13.locator('details').getAttribute('open')).toBe('');
+    expect(await row.locator('.requests > li').first().locator('details').getAttribute('open')).toBe(null);
+    expect(problems).toEqual([]);
+  });
+
+  test('turns the chevron of an open row', async () => {
+    const { sandbox } = await startWith(5);
+    const { page } = await open(`${sandbox.url}/`);
+    const summary = page.locator('.rows summary').first();
+    const turn = () => summary.evaluate((element) => getComputedStyle(element, '::before').rotate);
+    const closed = await turn();
+    await summary.click();
+    await page.waitForFunction((before) => {
+      const element = document.querySelector('.rows summary');
+      return element && getComputedStyle(element, '::before').rotate !== before;
+    }, closed);
+    expect(await summary.evaluate((element) => getComputedStyle(element).cursor)).toBe('pointer');
+  });
+
+  test('an update puts a transaction where it belongs, and respects the search', async () => {
+    const { sandbox, client, payments } = await startTestSandbox();
+    const references: string[] = [];
+    for (let count = 0; count < 3; count++) references.push((await payments.initialize(payment)).reference);
+    const [oldest = '', middle = '', newest = ''] = references;
+    sandbox.approve(oldest);
+    sandbox.approve(newest);
+    const { page } = await open(`${sandbox.url}/?status=success&mode=live`);
+    const shown = () => page.locator('.rows > li').evaluateAll((rows) => rows.map(({ id }) => id));
+    expect(await shown()).toEqual([newest, oldest]);
+    const other = await client({ apiKey: sandbox.testKey }).initialize(payment);
+    sandbox.approve(other.reference);
+    sandbox.approve(middle);
+    await page.locator(`[id="${middle}"]`).waitFor();
+    expect(await shown()).toEqual([newest, middle, oldest]);
+    sandbox.decline(newest);
+    await page.locator(`[id="${newest}"]`).waitFor({ state: 'detached' });
+    expect(await shown()).toEqual([middle, oldest]);
+    await page.getByText('2 found of 4').waitFor();
+  });
+
+  test('copies to the clipboard, and says so', async () => {
+    const { sandbox } = await startTestSandbox();
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const { page, problems } = await open(`${sandbox.url}/`, { permissions, viewport: views[0].viewport });
+    const texts = {
+      'the base URL': sandbox.baseUrl,
+      'the test key': sandbox.testKey,
+      'the live key': sandbox.liveKey,
+    };
+    for (const [what, text] of Object.entries(texts)) {
+      const button = page.getByRole('button', { name: `Copy ${what}`, exact: true });
+      await button.click();
+      await page.getByRole('button', { name: `Copied ${what}`, exact: true }).waitFor();
+      await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor({ state: 'attached' });
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(text);
+      await button.waitFor();
+    }
+    await page.getByRole('button', { name: 'Copy the environment variables' }).first().click();
+    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor({ state: 'attached' });
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+      `export PAYMENTS_BASE_URL=${sandbox.baseUrl} PAYMENTS_API_KEY=${sandbox.liveKey}`,
+    );
+    expect(problems).toEqual([]);
+  });
+
+  test('selects the text to copy over http on another host', async () => {
+    const { sandbox } = await startTestSandbox({ allowHosts: ['sandbox.test'] });
+    const address = sandbox.url.replace('127.0.0.1', 'sandbox.test');
+    const { page, problems } = await open(address, { viewport: views[0].viewport });
+    expect(await page.evaluate(() => isSecureContext)).toBe(false);
+    await page.getByRole('button', { name: 'Copy the live key' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^(?:Copied|Selected)/ })
+      .waitFor({ state: 'attached' });
+    expect(await page.evaluate(() => getSelection()?.toString())).toBe(sandbox.liveKey);
+    // Chromium ignores one header of such a host, and says so.
+    expect(problems.filter((problem) => !problem.startsWith('The Cross-Origin-Opener-Policy'))).toEqual([]);
+  });
+
+  test('sends a webhook again from an open row, without a reload', async () => {
+    const received: string[] = [];
+    const shop = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (text: string) => received.push(text));
+      request.on('end', () => response.end('seen'));
+    });
+    await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void shop.close());
+    const shopAddress = shop.address();
+    const port = typeof shopAddress === 'object' && shopAddress ? shopAddress.port : 0;
+
+    const { sandbox, payments } = await startTestSandbox();
+    const { reference } = await payments.initialize(payment);
+    const { page, problems } = await open(`${sandbox.url}/webhooks`, { viewport: views[0].viewport });
+    await page.getByLabel('Address of your shop').fill(`http://127.0.0.1:${port}/webhooks`);
+    await page.getByRole('button', { name: 'Send webhooks there' }).click();
+    await page.getByText(`Sent to http://127.0.0.1:${port}/webhooks`).waitFor();
+    sandbox.approve(reference);
+    await page.locator('#whd_1').getByText('delivered').waitFor();
+
+    await page.goto(`${sandbox.url}/`);
+    await page.locator('#connection[data-state=on]').waitFor();
+    await page.evaluate(() => document.body.setAttribute('data-same', 'yes'));
+    const row = page.locator(`[id="${reference}"]`);
+    await row.locator('summary').first().click();
+    await row.getByRole('button', { name: 'Send the webhook again' }).click();
+    await row.locator('a[href="/webhooks#whd_2"]').getByText('delivered').waitFor();
+    expect(await page.getAttribute('body', 'data-same')).toBe('yes');
+    expect(received).toHaveLength(2);
+
+    // A form that is not valid shows why.
+    await row.getByRole('link', { name: 'Send a forged one' }).click();
+    await page.getByLabel('Transaction', { exact: true }).fill('TXN-unknown');
+    await page.getByRole('button', { name: 'Send the forged webhook' }).click();
+    await page.getByText('There is no transaction with this reference.').waitFor();
+    await page.goto(`${sandbox.url}/webhooks#whd_1`);
+    await page.locator('#whd_1').getByText('x-sandbox-delivery').waitFor();
+    expect(problems.filter((problem) => !problem.includes('404'))).toEqual([]);
+  });
+});

@@ -1,0 +1,72 @@
+/**
+ * Takes the pictures of the sandbox for the docs: `node test/e2e/browser/programs/pictures.ts`. It needs Chromium and
+ * pngquant on the PATH.
+ */
+import { execFileSync } from 'node:child_process';
+import type { Page } from 'playwright-core';
+import { PaymentsClient } from '../../../../src/index.ts';
+import { startSandbox } from '../../../../src/sandbox/index.ts';
+import { launchBrowser } from '../chromium.ts';
+
+const phone = { width: 390, height: 700 };
+
+await using sandbox = await startSandbox({ port: 4010, returnUrl: 'http://localhost:3000/thanks' });
+const live = new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey: sandbox.liveKey, maxRetries: 0 });
+const test = new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey: sandbox.testKey, maxRetries: 0 });
+const charge = (amount: string, customer_email: string, number: string) =>
+  live.chargeMobileMoney({ amount, customer_email, phone: number, network: 'mtn' });
+
+const paid = await test.initialize({ amount: '25.50', customer_email: 'ama.serwaa@example.com' });
+sandbox.approve(paid.reference);
+const left = await test.initialize({
+  amount: '1280.00',
+  currency: 'USD',
+  customer_email: 'kofi.mensah@example.com',
+});
+sandbox.abandon(left.reference);
+await charge('60.00', 'esi.owusu@example.com', '055 555 0199');
+sandbox.advance(300_000);
+const declined = await charge('12.00', 'esi.owusu@example.com', '055 555 0199');
+sandbox.decline(declined.reference);
+const started = await live.initialize({ amount: '320.00', customer_email: 'yaw.boateng@example.com' });
+sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+await charge('40.00', 'ama.serwaa@example.com', '024 412 3456').catch(() => {});
+const open = await charge('75.00', 'ama.serwaa@example.com', '024 412 3456');
+for (let count = 0; count < 13; count++) await live.verify(open.reference);
+await test.verify(open.reference).catch(() => {});
+sandbox.fault('verify', { kind: 'status', status: 502, body: 'html' }, { times: 3 });
+await live.verify(open.reference).catch(() => {});
+
+const browser = await launchBrowser();
+try {
+  await takePicture('sandbox-dashboard', '/', { width: 1280, height: 860 }, async (page) => {
+    await page.locator('.rows summary').first().click();
+  });
+  await takePicture('sandbox-checkout', `/checkout/${started.reference}`, phone);
+  const [, lost] = sandbox.charges.toReversed();
+  if (lost) sandbox.decline(lost.reference);
+  await takePicture('sandbox-phone', '/phone', phone, async (page) => {
+    await page.locator('input[name=pin]').first().pressSequentially('1234');
+  });
+} finally {
+  await browser.close();
+}
+
+async function takePicture(
+  name: string,
+  path: string,
+  viewport: { width: number; height: number },
+  prepare?: (page: Page) => Promise<void>,
+): Promise<void> {
+  const page = await browser.newPage({ viewport, colorScheme: 'light', reducedMotion: 'reduce' });
+  await page.goto(sandbox.url + path);
+  if (path !== `/checkout/${started.reference}`) {
+    await page.locator('#connection[data-state=on]').waitFor();
+  }
+  await prepare?.(page);
+  await page.mouse.move(0, 0);
+  const file = `docs/images/${name}.png`;
+  await page.screenshot({ path: file });
+  await page.close();
+  execFileSync('pngquant', ['--force', '--strip', '--output', file, '128', file]);
+}

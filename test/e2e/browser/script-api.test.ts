@@ -1,0 +1,75 @@
+import { createServer } from 'node:http';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { listenForTest } from '../../helpers/listen.ts';
+import { startTestApi } from '../../unit/sandbox/script-api-client.ts';
+import { payment } from '../../unit/sandbox/start-sandbox.ts';
+import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
+
+describe.skipIf(isChromiumMissing)('in Chromium', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  /** Opens a page of another website, which can be on the same machine. */
+  async function openOtherSite(host: string) {
+    const port = await listenForTest(createServer((_, response) => response.end('<!doctype html>')));
+    const { page } = await openPage(browser);
+    onTestFinished(() => page.context().close());
+    await page.goto(`http://${host}:${port}/`);
+    return page;
+  }
+
+  test.each(['127.0.0.1', 'localhost'])('a page of another website on %s changes nothing', async (host) => {
+    const { sandbox, payments, address, get } = await startTestApi();
+    const { reference } = await payments.initialize(payment);
+    const page = await openOtherSite(host);
+    const tries = await page.evaluate(async (api) => {
+      const body = '{}';
+      const json = { 'content-type': 'application/json' };
+      const text = { 'content-type': 'text/plain' };
+      const send = (path: string, init: RequestInit) =>
+        fetch(api + path, init).then(
+          ({ type, status }) => `${path}: ${type} ${status}`,
+          () => 'refused',
+        );
+      navigator.sendBeacon(`${api}/reset`, new Blob([body], { type: 'application/json' }));
+      navigator.sendBeacon(`${api}/reset`, body);
+      return [
+        await send('/reset', { method: 'POST', headers: json, body }),
+        await send('/reset', { method: 'POST', headers: json, body, mode: 'no-cors' }),
+        await send('/reset', { method: 'POST', headers: text, body, mode: 'no-cors' }),
+        await send('/reset', { method: 'POST', mode: 'no-cors' }),
+        await send('/faults', { method: 'DELETE' }),
+        await send('/webhooks/receiver', { method: 'PUT', headers: json, body: '{"url":null}' }),
+        await send('/requests', {}),
+        await send('/requests', { mode: 'no-cors' }),
+      ];
+    }, address);
+    expect(new Set(tries)).toEqual(new Set(['refused']));
+    await page.setContent(
+      `<form method="post" enctype="text/plain" action="${address}/reset"><button name='{"x":"' value='"}'>Win</button></form>`,
+    );
+    await page.getByRole('button').click();
+    await page.getByText('Pages of other websites cannot use this API').waitFor();
+    expect(sandbox.transactions).toMatchObject([{ reference, status: 'pending' }]);
+    expect((await get('/requests')).body.requests).toHaveLength(1);
+  });
+
+  test('a page of the sandbox itself can use the API', async () => {
+    const { sandbox, address } = await startTestApi();
+    const { page } = await openPage(browser);
+    onTestFinished(() => page.context().close());
+    await page.goto(`${sandbox.url}/phone`);
+    const status = await page.evaluate(async (api) => {
+      const headers = { 'content-type': 'application/json' };
+      const body = '{"amount":25.5,"customer_email":"ama@example.com"}';
+      return (await fetch(`${api}/transactions`, { method: 'POST', headers, body })).status;
+    }, address);
+    expect(status).toBe(201);
+    expect(sandbox.transactions).toHaveLength(1);
+  });
+});

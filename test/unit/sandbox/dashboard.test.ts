@@ -1,0 +1,312 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { charge, findEvent, payment, receiveEvents, startTestSandbox } from './start-sandbox.ts';
+
+/** Returns the text of markup, without its tags. */
+function readText(markup: string): string {
+  return markup
+    .replace(/^data: /gm, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replaceAll('&quot;', '"')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Returns the text of each request on a page, without its times: the line, and what it opens. */
+function readRequests(markup: string): { line: string; details: string }[] {
+  return markup
+    .split('<li><details data-key="request-')
+    .slice(1)
+    .map((request) => {
+      const [line = '', details = ''] = request
+        .slice(request.indexOf('>') + 1, request.indexOf('</details>'))
+        .split('</summary>');
+      return { line: readText(line.replace(/<span class="when">.*/s, '')), details: readText(details) };
+    });
+}
+
+/** Returns the references of the rows on a page, from the top down. */
+function readRows(markup: string): string[] {
+  return [...markup.matchAll(/<li id="(TXN-[^"]*)" data-next/g)].map(([, reference = '']) => reference);
+}
+
+test('shows the key, the result and the refusal of each request', async () => {
+  const { sandbox, client, payments, page } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  await payments.verify(reference);
+  const refused = async (apiKey: string) =>
+    client({ apiKey })
+      .verify(reference)
+      .catch(() => {});
+  await refused('sk_live_of_a_real_shop');
+  await refused(sandbox.testKey);
+  await fetch(`${sandbox.baseUrl}/transactions/verify/${reference}`);
+  await payments.verify('TXN-unknown').catch(() => {});
+  const markup = await page('/');
+  expect(readRequests(markup).map(({ line }) => line)).toEqual([
+    'GET /transactions/verify/TXN-unknown 404 There is no such transaction in live mode. live key',
+    'verify 401 There is no API key. no key',
+    'verify 404 There is no such transaction in test mode. test key',
+    'verify 401 The API key is not valid. unknown key',
+    'verify 200 pending live key',
+    'initialize 200 live key',
+  ]);
+  expect(markup).not.toContain('sk_live_of_a_real_shop');
+  expect(markup).toContain(sandbox.baseUrl);
+});
+
+test('redacts keys, phone and email in the bodies of a refused request', async () => {
+  const { sandbox, page } = await startTestSandbox();
+  await fetch(`${sandbox.baseUrl}/transactions/charge-mobile-money/sk_live_in_a_path`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${sandbox.liveKey}`,
+      'content-type': 'application/json',
+      'x-request-id': 'sk_live_in_an_id',
+    },
+    body: '{"phone":"024 412 3456"}',
+  });
+  sandbox.fault('chargeMobileMoney', {
+    kind: 'status',
+    status: 422,
+    body: { message: 'ama@example.com has no wallet at 024 412 3456, key sk_live_echoed_by_a_server' },
+  });
+  await fetch(`${sandbox.baseUrl}/transactions/charge-mobile-money`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${sandbox.liveKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...charge, amount: 25.5, note: 'sk_live_in_a_body' }),
+  });
+  const markup = await page('/');
+  const [last] = readRequests(markup);
+  expect(last?.line).toContain(
+    '422 fault: status code [REDACTED] has no wallet at [REDACTED], key [REDACTED]',
+  );
+  expect(last?.details).toContain('"amount": 25.5');
+  expect(last?.details).toContain('"phone": "[REDACTED]"');
+  expect(JSON.stringify(readRequests(markup))).not.toMatch(/412 3456|ama@/);
+  expect(markup).not.toMatch(/sk_live_(?!sandbox)/);
+});
+
+test('shows verifies with the same result as one line', async () => {
+  const { sandbox, payments, page } = await startTestSandbox();
+  const { reference } = await payments.chargeMobileMoney(charge);
+  const events = receiveEvents(`${sandbox.url}/events/dashboard`);
+  for (let count = 0; count < 13; count++) await payments.verify(reference);
+  const event = await findEvent(events, 'verify × 13');
+  expect(readRequests(event).map(({ line }) => line)).toEqual([
+    'verify × 13 200 pending live key',
+    'charge 200 live key',
+  ]);
+  sandbox.fault('verify', { kind: 'status', status: 502 });
+  await payments.verify(reference).catch(() => {});
+  await payments.verify(reference);
+  sandbox.approve(reference);
+  await payments.verify(reference);
+  await payments.verify(reference);
+  const other = await payments.chargeMobileMoney(charge);
+  expect(readRequests(await page(`/?search=${reference}`)).map(({ line }) => line)).toEqual([
+    'verify × 2 200 success live key',
+    'verify 200 pending live key',
+    'verify 502 fault: status code A fault: 502. live key',
+    'verify × 13 200 pending live key',
+    'charge 200 live key',
+  ]);
+  expect(readRows(await page('/'))).toEqual([other.reference, reference]);
+});
+
+test('shows the first and the last time of several verifies', async () => {
+  const { sandbox, payments, page } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  await payments.verify(reference);
+  sandbox.advance(10_000);
+  await payments.verify(reference);
+  const [period = ''] = /<time[^>]*>[^<]*<\/time> – <time[^>]*>/.exec(await page('/')) ?? [];
+  const times = [...period.matchAll(/datetime="([^"]*)"/g)].map(([, time = '']) => Date.parse(time));
+  expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(10_000);
+});
+
+test.each([{ kind: 'responseLost' }, { kind: 'hang', accepted: true }] as const)(
+  'marks a charge whose response was lost by %o',
+  async (fault) => {
+    const { sandbox, client, payments, page } = await startTestSandbox();
+    const mark = 'response lost: the shop does not know this charge';
+    sandbox.fault('chargeMobileMoney', fault);
+    const events = receiveEvents(`${sandbox.url}/events/dashboard`);
+    await client({ timeout: 200 })
+      .chargeMobileMoney(charge)
+      .catch(() => {});
+    const event = await findEvent(events, mark);
+    // On the row itself, which is visible while it is closed.
+    expect(event.slice(0, event.indexOf('</summary>'))).toContain(mark);
+
+    sandbox.fault('verify', { kind: 'responseLost' });
+    const { reference } = await payments.chargeMobileMoney(charge);
+    await payments.verify(reference).catch(() => {});
+    expect((await page(`/?search=${reference}`)).match(/response lost/g)).toEqual(['response lost']);
+  },
+);
+
+test('does not say that the shop does not know a charge that it verifies', async () => {
+  const { sandbox, payments, page } = await startTestSandbox();
+  sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await payments.chargeMobileMoney(charge).catch(() => {});
+  const [first] = sandbox.charges;
+  await payments.verify(first?.reference ?? '');
+  const markup = await page('/');
+  expect(markup).toContain('<span>response lost</span>');
+  expect(markup).not.toContain('does not know');
+});
+
+test('shows why a payment failed, also after a restart', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const options = { state: join(directory, 'state.db'), promptExpiry: 60_000 };
+  const first = await startTestSandbox(options);
+  const expired = await first.payments.chargeMobileMoney(charge);
+  first.sandbox.advance(60_000);
+  const declined = await first.payments.chargeMobileMoney(charge);
+  first.sandbox.decline(declined.reference);
+  const left = await first.payments.initialize(payment);
+  first.sandbox.abandon(left.reference);
+  const open = await first.payments.chargeMobileMoney(charge);
+  const badges = async (page: (path: string) => Promise<string>) =>
+    [...(await page('/')).matchAll(/<span class="badge (\w+)"><svg.*?<\/svg>([^<]*)</g)].map(
+      ([, look, label]) => [look, label],
+    );
+  const shown = [
+    ['pending', 'pending'],
+    ['abandoned', 'abandoned'],
+    ['failed', 'failed: declined'],
+    ['expired', 'failed: expired'],
+  ];
+  expect(await badges(first.page)).toEqual(shown);
+  for (const { reference } of [expired, declined])
+    await expect(first.payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
+  await first.sandbox.close();
+
+  const second = await startTestSandbox(options);
+  expect(await badges(second.page)).toEqual(shown);
+  // The open prompt still expires, and is not taken for a declined one.
+  second.sandbox.advance(120_000);
+  expect(await badges(second.page)).toEqual([['expired', 'failed: expired'], ...shown.slice(1)]);
+  second.sandbox.approve(open.reference);
+  expect(await badges(second.page)).toEqual([['success', 'success'], ...shown.slice(1)]);
+});
+
+test('finds a transaction by each of its properties', async () => {
+  const { sandbox, client, payments, page } = await startTestSandbox();
+  const started = await client({ apiKey: sandbox.testKey }).initialize({ ...payment, amount: '1280.00' });
+  const charged = await payments.chargeMobileMoney({ ...charge, customer_email: 'Esi.Owusu@example.com' });
+  const declined = await payments.chargeMobileMoney({ ...charge, phone: '+233 20 555 0199' });
+  sandbox.decline(declined.reference);
+  const find = async (query: Record<string, string>) =>
+    readRows(await page(`/?${new URLSearchParams(query)}`));
+  const all = [declined.reference, charged.reference, started.reference];
+  expect(await find({})).toEqual(all);
+  expect(await find({ search: started.reference.slice(4).toLowerCase() })).toEqual([started.reference]);
+  expect(await find({ search: 'esi.owusu@' })).toEqual([charged.reference]);
+  expect(await find({ search: '+233 24 412 3456' })).toEqual([charged.reference]);
+  expect(await find({ search: '0244123456' })).toEqual([charged.reference]);
+  expect(await find({ search: '020 555' })).toEqual([declined.reference]);
+  expect(await find({ search: '1280.00' })).toEqual([started.reference]);
+  expect(await find({ search: ' pending  live ' })).toEqual([charged.reference]);
+  expect(await find({ search: 'declined' })).toEqual([declined.reference]);
+  expect(await find({ status: 'failed' })).toEqual([declined.reference]);
+  expect(await find({ status: 'declined' })).toEqual([declined.reference]);
+  expect(await find({ status: 'expired' })).toEqual([]);
+  expect(await find({ mode: 'test' })).toEqual([started.reference]);
+  expect(await find({ mode: 'live', status: 'pending', search: 'ghs' })).toEqual([charged.reference]);
+  expect(await find({ mode: 'both', status: 'lost', other: 'x' })).toEqual(all);
+  expect(await page('/?search=nobody')).toContain('No transaction matches.');
+  expect(await page('/?mode=live')).toContain('2 found of 3');
+});
+
+test('leads through all transactions, 100 on a page', async () => {
+  const { sandbox, client, payments, page } = await startTestSandbox();
+  const references: string[] = [];
+  for (let count = 0; count < 230; count++) {
+    const { reference } = await (count % 2 ? payments : client({ apiKey: sandbox.testKey })).initialize(
+      payment,
+    );
+    references.unshift(reference);
+  }
+  const follow = async (label: string, markup: string) => {
+    const [, link = ''] = new RegExp(`href="([^"]*)">${label}`).exec(markup) ?? [];
+    return page(link.replaceAll('&amp;', '&'));
+  };
+  const first = await page('/');
+  expect(first).toContain('>100 of 230<');
+  const second = await follow('Show older: 130', first);
+  const third = await follow('Show older: 30', second);
+  expect(third).not.toContain('Show older');
+  expect([first, second, third].flatMap(readRows)).toEqual(references);
+  expect(readRows(await follow('Newest', third))).toEqual(references.slice(0, 100));
+
+  const live = references.filter((_, index) => index % 2 === 0);
+  const found = await page('/?mode=live');
+  expect(found).toContain('>100 of 115 found of 230<');
+  expect([...readRows(found), ...readRows(await follow('Show older: 15', found))]).toEqual(live);
+  // The transaction of the link is no longer kept.
+  expect(readRows(await page('/?before=TXN-deleted'))).toEqual(references.slice(0, 100));
+});
+
+test('an update respects the search', async () => {
+  const { sandbox, client, payments } = await startTestSandbox();
+  const test = client({ apiKey: sandbox.testKey });
+  const events = receiveEvents(`${sandbox.url}/events/dashboard?mode=live&status=pending`);
+  const first = await payments.initialize(payment);
+  const other = await test.initialize(payment);
+  const second = await payments.initialize(payment);
+  expect(await findEvent(events, second.reference)).not.toContain(other.reference);
+  sandbox.approve(second.reference);
+  expect(await findEvent(events, 'data-gone')).toContain(`<li id="${second.reference}" data-gone></li>`);
+  const third = await payments.initialize(payment);
+  expect(await findEvent(events, third.reference)).toContain(`data-next="${first.reference}"`);
+});
+
+test('an update contains only the rows that changed', async () => {
+  const { sandbox, payments } = await startTestSandbox();
+  const first = await payments.initialize(payment);
+  const second = await payments.initialize(payment);
+  const events = receiveEvents(`${sandbox.url}/events/dashboard`);
+  expect(readRows(await findEvent(events, first.reference))).toEqual([first.reference, second.reference]);
+  await payments.verify(first.reference);
+  expect(readRows(await findEvent(events, 'TXN-'))).toEqual([first.reference]);
+});
+
+test('shows requests for a transaction that is not among the latest', async () => {
+  const { sandbox, payments, page } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  for (let count = 0; count < 520; count++) await payments.initialize(payment);
+  expect(await page(`/?search=${reference}`)).toContain('no requests for it in memory');
+  await payments.verify(reference);
+  expect(readRequests(await page(`/?search=${reference}`)).map(({ line }) => line)).toEqual([
+    'verify 200 pending live key',
+  ]);
+  expect(sandbox.transactions).toHaveLength(521);
+});
+
+test('moves its time ahead, and shows by how much', async () => {
+  const { payments, page, press } = await startTestSandbox({ promptExpiry: 600_000 });
+  const { reference } = await payments.chargeMobileMoney(charge);
+  expect(await page('/')).toContain('The sandbox has the time of this machine.');
+  const moved = await press('/time', { minutes: '5', back: '/' });
+  expect([moved.status, moved.headers.get('location')]).toEqual([303, '/#time']);
+  expect(await page('/')).toContain('5 min ahead');
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
+  await press('/time', { minutes: '60', back: 'https://evil.example' });
+  expect(await page('/')).toContain('1 h 5 min ahead');
+  expect(await page('/')).toContain('failed: expired');
+  expect((await press('/time', { minutes: '-5' })).status).toBe(400);
+});
+
+test('shows what to copy before the first transaction', async () => {
+  const { sandbox, page } = await startTestSandbox();
+  const markup = readText(await page('/'));
+  expect(markup).toContain('No transaction yet');
+  expect(markup).toContain(
+    `export PAYMENTS_BASE_URL=${sandbox.baseUrl} PAYMENTS_API_KEY=${sandbox.liveKey} Copy`,
+  );
+});
