@@ -5,7 +5,7 @@ import http from 'node:http';
 const only = process.argv[2] ?? '';
 const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
 const receiver = http.createServer((q, s) => { s.statusCode = q.headers['x-fail'] ? 500 : 200; s.end('{"received":true}'); }).listen(0, '127.0.0.1');
-for (const count of [0, 5, 5000]) {
+for (const count of (process.argv[3] ?? "0,5,5000").split(",").map(Number)) {
   await using sandbox = await startSandbox();
   const c = (apiKey) => new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey, maxRetries: 0, polling: { initialDelay: 20, minDelay: 20, maxDelay: 30 } });
   const live = c(sandbox.liveKey), test = c(sandbox.testKey);
