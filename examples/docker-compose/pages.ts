@@ -50,13 +50,21 @@ function renderOpen({ checkout_url }: Order): string {
     : `<p>We are waiting for your payment. <a href="${escapeHtml(checkout_url)}">To the checkout page</a></p>`;
 }
 
+const STYLE = `
+      body { max-width: 30rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui; color-scheme: light dark }
+      label, button { display: block; margin: .75rem 0 }
+      input, select { display: block; box-sizing: border-box; width: 100% }
+      input, select, button { font: inherit; padding: .4rem .6rem }
+    `;
+
 function page(title: string, body: string, head = ''): string {
   return `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width">
-    <title>${escapeHtml(title)}</title>${head}
+    <title>${escapeHtml(title)}</title>
+    <style>${STYLE}</style>${head}
   </head>
   <body>
     <h1>${escapeHtml(title)}</h1>

@@ -10,6 +10,8 @@ interface WebhookMessage {
   readonly body: string;
 }
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 /** What came of one request. */
 export type Reception = Pick<WebhookAttempt, 'status' | 'body' | 'error'>;
 
@@ -88,15 +90,12 @@ async function receive(
   describe: (error: unknown) => string,
   send: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<Reception> {
-  const reception = {
-    status: null as number | null,
-    body: null as string | null,
-    error: null as string | null,
-  };
+  const reception: Writable<Reception> = { status: null, body: null, error: null };
   try {
     await withTimeout(timeout, lifetime, async (signal) => {
       const response = await send(signal);
-      if (!isResponse(response)) return;
+      // Too late, its body is not read.
+      if (signal.aborted || !isResponse(response)) return;
       if (response.status === 0) throw new Error('The response is an error.');
       reception.status = response.status;
       reception.body = '';
@@ -111,8 +110,7 @@ async function receive(
       reception.error = text.slice(0, MAX_ERROR_CHARS);
     }
   }
-  // A copy: a handler that continues after its time cannot change it.
-  return { ...reception };
+  return reception;
 }
 
 /** What a `Response` has, also one of another realm or library. */

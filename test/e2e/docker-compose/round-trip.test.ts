@@ -11,6 +11,9 @@ import { buildImage } from './image.ts';
 const SHOP = 'http://localhost:3000';
 const SANDBOX = 'http://localhost:4010';
 
+/** The command of the runbook, in the container of the shop. */
+const JOURNAL = 'node_modules/.bin/payment-journal';
+
 const folder = mkdtempSync(join(tmpdir(), 'payments-compose-'));
 let composition: Composition;
 let customers = 0;
@@ -204,6 +207,32 @@ test('ends an order whose shop was killed after the charge', async () => {
   await expectNoDoubleCharge();
 });
 
+test('holds an order for review whose shop was killed in the charge', async () => {
+  const { customer, order, charge } = await openBasket();
+  const fault = { kind: 'hang', accepted: true };
+  await postToSandbox('/faults', { operation: 'chargeMobileMoney', fault });
+  const noResponse = expect(charge()).rejects.toThrow();
+  await vi.waitFor(async () => expect(await findTransactions(customer)).toHaveLength(1), 60_000);
+  await composition.kill('shop');
+  await noResponse;
+  await composition.up('shop');
+  // The lease of the killed process runs out first.
+  await vi.waitFor(
+    async () => {
+      const [row] = await composition.query('SELECT state, note FROM orders WHERE id = $1', [order]);
+      expect(row).toEqual({ state: 'in_review', note: 'unresolved' });
+    },
+    { timeout: 60_000, interval: 100 },
+  );
+  expect((await charge()).text).toContain('<h1>In review</h1>');
+  expect(await findTransactions(customer)).toHaveLength(1);
+  await expectNoDoubleCharge();
+  const reference = await findReference(customer);
+  const note = ['--reference', reference, '--by', 'kofi@shop.example', '--reason', 'found by its phone'];
+  const { code } = await composition.exec('shop', [JOURNAL, 'resolve', order, ...note]);
+  expect(code).toBe(0);
+});
+
 test('holds an order for review after a lost response, and lists its key', async () => {
   const { customer, order, charge } = await openBasket();
   await postToSandbox('/faults', { operation: 'chargeMobileMoney', fault: { kind: 'responseLost' } });
@@ -213,7 +242,7 @@ test('holds an order for review after a lost response, and lists its key', async
   expect((await charge()).text).toContain('<h1>In review</h1>');
   expect(await findTransactions(customer)).toHaveLength(1);
 
-  const listed = await composition.exec('shop', ['node_modules/.bin/payment-journal', 'list', '--json']);
+  const listed = await composition.exec('shop', [JOURNAL, 'list', '--json']);
   expect(listed.code).toBe(3);
   expect(listed.output).toContain(order);
 
@@ -221,13 +250,13 @@ test('holds an order for review after a lost response, and lists its key', async
   const reference = await findReference(customer);
   await answerPhone(customer, 'approve');
   const note = ['--reference', reference, '--by', 'kofi@shop.example', '--reason', 'found by its phone'];
-  const resolve = ['node_modules/.bin/payment-journal', 'resolve', order, ...note];
+  const resolve = [JOURNAL, 'resolve', order, ...note];
   const resolved = await composition.exec('shop', resolve);
   expect(resolved.output).toContain(`Resolved: ${order} is ${reference}`);
   expect(resolved.code).toBe(0);
   await waitForTitle(customer, 'Paid');
   expect(await countParcels(order)).toBe(1);
-  expect((await composition.exec('shop', ['node_modules/.bin/payment-journal', 'list'])).code).toBe(0);
+  expect((await composition.exec('shop', [JOURNAL, 'list'])).code).toBe(0);
   await expectNoDoubleCharge();
 });
 

@@ -286,7 +286,10 @@ describe('a receiver', () => {
 
 describe('close', () => {
   test('cancels what is in flight and what waits', async () => {
-    const { sandbox, received, states, createPayment } = await startShop(() => {});
+    let disconnects = 0;
+    const { sandbox, received, states, createPayment } = await startShop((request) => {
+      request.socket.once('close', () => disconnects++);
+    });
     sandbox.approve(await createPayment());
     await vi.waitFor(() => expect(received).toHaveLength(1));
     const flushed = sandbox.webhooks.flush();
@@ -295,6 +298,7 @@ describe('close', () => {
     await sandbox.close();
     await flushed;
     expect(states()).toEqual(['failed', 'failed']);
+    await vi.waitFor(() => expect(disconnects).toBe(1));
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(received).toHaveLength(1);
   });

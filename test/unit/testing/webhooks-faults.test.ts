@@ -98,11 +98,15 @@ describe('outOfOrder', () => {
   });
 
   test('is not ended by a forged webhook', async () => {
-    const { mock, list, createPayment } = startReceiver();
+    const { mock, list, createPayment } = startReceiver(
+      () => new Promise((resolve) => setTimeout(resolve, 100)),
+    );
     mock.webhooks.fault({ kind: 'outOfOrder' });
     mock.webhooks.fault({ kind: 'forged', status: 'failed' });
     for (const _ of [1, 2]) mock.approve(await createPayment());
-    await settle();
+    await vi.advanceTimersByTimeAsync(199);
+    expect(list()).toEqual(['failed TXN-000002', 'success TXN-000002']);
+    await vi.advanceTimersByTimeAsync(1);
     expect(list()).toEqual(['failed TXN-000002', 'success TXN-000002', 'success TXN-000001']);
   });
 });

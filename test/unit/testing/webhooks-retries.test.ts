@@ -203,15 +203,17 @@ describe('a handler', () => {
   });
 
   test.each([
-    ['stops', () => {}],
-    ['breaks', (controller: ReadableStreamDefaultController) => controller.error(new Error('reset'))],
-  ])('returns a body that %s, and its status counts', async (_, end) => {
+    ['stops', () => {}, 1],
+    ['breaks', (controller: ReadableStreamDefaultController) => controller.error(new Error('reset')), 0],
+  ])('returns a body that %s, and its status counts', async (_, end, cancels) => {
+    const cancel = vi.fn();
     const body = () =>
       new ReadableStream({
         start(controller) {
           controller.enqueue(new TextEncoder().encode('half'));
           setTimeout(() => end(controller), 10);
         },
+        cancel,
       });
     const { mock, createPayment } = startReceiver(() => new Response(body()));
     mock.approve(await createPayment());
@@ -219,6 +221,7 @@ describe('a handler', () => {
     expect(mock.webhooks.deliveries).toMatchObject([
       { state: 'delivered', attempts: [{ status: 200, body: 'half', error: null }] },
     ]);
+    expect(cancel).toHaveBeenCalledTimes(cancels);
   });
 
   test('returns a response whose body was read, and its status counts', async () => {

@@ -176,7 +176,9 @@ describe('the mock', () => {
     mock.decline(await createPayment());
     await settle();
     expect(list()).toEqual(['failed TXN-000001']);
-    expect(mock.webhooks.deliveries).toMatchObject([{ id: 'whd_1', fault: null }]);
+    expect(mock.webhooks.deliveries).toMatchObject([
+      { id: 'whd_1', headers: { 'x-sandbox-event': 'whe_1' }, fault: null },
+    ]);
   });
 
   test('does not record a request that was in flight during a reset', async () => {
@@ -210,6 +212,43 @@ describe('the mock', () => {
     const ids = mock.webhooks.deliveries.map(({ id }) => Number(id.slice(4)));
     expect(ids).toEqual(ids.map((_, at) => 3_000 - ids.length + 1 + at));
   });
+});
+
+test('keeps what waits, however many come after it', async () => {
+  useFakeClock();
+  const { mock, list, createPayment } = startReceiver();
+  const reference = await createPayment();
+  mock.webhooks.fault({ kind: 'late' });
+  mock.approve(reference);
+  const [waiting] = mock.webhooks.deliveries;
+  mock.webhooks.fault({ kind: 'lost' }, { times: Number.POSITIVE_INFINITY });
+  for (let count = 0; count < 1_500; count++) {
+    mock.decline(reference);
+    mock.approve(reference);
+  }
+  expect(mock.webhooks.deliveries[0]).toBe(waiting);
+  await mock.webhooks.flush();
+  expect(list()).toEqual([`success ${reference}`]);
+});
+
+test('close ends the webhooks of the mock', async () => {
+  useFakeClock();
+  const { mock, received, createPayment } = startReceiver(() => new Promise(() => {}));
+  const reference = await createPayment();
+  mock.approve(reference);
+  await settle();
+  mock.webhooks.fault({ kind: 'late' });
+  mock.decline(reference);
+  mock.settleAfter(reference, 1_000, 'abandoned');
+  const flushed = mock.webhooks.flush();
+  mock.close();
+  await flushed;
+  expect(listStates(mock)).toEqual(['failed', 'failed']);
+  expect(vi.getTimerCount()).toBe(0);
+  mock.approve(reference);
+  await vi.advanceTimersByTimeAsync(200_000);
+  expect(received).toHaveLength(1);
+  expect(mock.webhooks.deliveries).toHaveLength(2);
 });
 
 test('gives up the oldest of more than 10,000 that wait', async () => {

@@ -8,7 +8,8 @@ export const checkoutStyle = `.message main, .checkout main { max-width: 27rem; 
 .checkout form .primary { min-height: 3.25rem; font-size: 1.0625rem; }
 .checkout dl { border-top: 1px solid var(--line); padding-top: 1rem; }
 .checkout .note { margin-top: .75rem; text-align: center; }
-.result { display: grid; justify-items: center; text-align: center; gap: .5rem; }
+.result { display: grid; grid-template-columns: minmax(0, 1fr); justify-items: center; text-align: center; gap: .5rem; }
+.result p { max-width: 100%; overflow-wrap: anywhere; }
 .result .mark {
   width: 3.5rem; height: 3.5rem; border-radius: 50%; display: grid; place-items: center; font-size: 1.75rem;
   color: var(--abandoned); background: var(--abandoned-ground);

@@ -21,12 +21,12 @@ export const phoneStyle = `.phone main { display: grid; justify-items: center; g
 .prompt form { display: grid; grid-template-columns: 1fr 1fr; gap: .5rem; }
 .prompt label { grid-column: 1 / -1; font-size: .875rem; }
 .prompt input { grid-column: 1 / -1; text-align: center; letter-spacing: .5em; font-size: 1.25rem; }
-.prompt button { grid-row: 4; }
+.prompt button { grid-row: 4; padding-inline: .5rem; }
 .prompt .primary { grid-column: 2; }
 .wrong { grid-column: 1 / -1; grid-row: 3; color: var(--failed); font-size: .875rem; }
 .screen ul { display: grid; gap: .5rem; margin-top: .375rem; }
 #messages h2 { font-size: .875rem; font-weight: 600; color: #dfe8e5; }
-#messages li { display: flex; align-items: center; gap: .625rem; padding: .5rem .75rem; border-radius: .75rem; background: #0004; font-size: .9375rem; }
+#messages li { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .625rem; padding: .5rem .75rem; border-radius: .75rem; background: #0004; font-size: .9375rem; }
 #messages time { margin-left: auto; font-size: .8125rem; }
 #messages b { overflow-wrap: anywhere; }
 @media (max-width: 30rem) {
