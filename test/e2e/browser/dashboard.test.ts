@@ -122,7 +122,7 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
   });
 
   test('searches, filters and pages without JavaScript', async () => {
-    const { sandbox, payments } = await startWith(205);
+    const { sandbox } = await startWith(205);
     const { page } = await open(`${sandbox.url}/`, { javaScriptEnabled: false });
     const rows = page.locator('.rows > li');
     await page.getByLabel('Reference, email, phone or amount').fill('024 412');
@@ -136,13 +136,12 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     await page.getByRole('link', { name: 'Show older: 5' }).click();
     expect(await rows.count()).toBe(5);
     await rows.first().locator('summary').first().click();
-    expect(await rows.first().getByText('Final since').isVisible()).toBe(false);
+    expect(await rows.first().locator('.requests .name').isVisible()).toBe(true);
     expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
 
     await page.locator('.tabs').getByRole('link', { name: 'Time' }).click();
     await page.getByRole('button', { name: '+1 h' }).click();
     await page.getByText('1 h 1 min ahead').waitFor();
-    expect(payments.mode).toBe('unknown');
   });
 
   test('shows verifies as they come, and keeps what is open', async () => {

@@ -48,6 +48,7 @@ header nav a[aria-current] { background: var(--ground); color: var(--text); font
   content: ''; display: inline-block; width: .6em; height: .6em; margin-right: .4em; border-radius: 50%; background: var(--failed);
 }
 #connection[data-state=on]::before { background: var(--success); }
+#connection[data-state=lost]::before { background: none; border: 2px solid var(--failed); }
 main { padding: 1rem; max-width: 88rem; margin: 0 auto; }
 
 .card, .rows > li { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }

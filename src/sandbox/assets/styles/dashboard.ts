@@ -85,7 +85,7 @@ dd > pre { margin-top: .125rem; }
 .event { font-size: .875rem; overflow-wrap: anywhere; }
 .webhooks summary .event { grid-area: event; }
 .webhooks summary .outcome { grid-area: outcome; font-size: .875rem; }
-.webhooks summary .when { grid-area: when; }
+.webhooks summary .when { grid-area: when; justify-self: end; }
 .deliveries a { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem .625rem; min-height: 2.75rem; color: inherit; text-decoration: none; }
 .deliveries a:hover b { text-decoration: underline; }
 .deliveries .when { margin-left: auto; }
