@@ -80,8 +80,8 @@ async function startAndPrint(options: SandboxOptions): Promise<void> {
     ['phone', `${url}/phone`],
     ['checkout', `${url}/checkout/<reference>`],
     ['script API', `${url}/sandbox`],
-    ...(returnUrl === undefined ? [] : [['return', returnUrl]]),
-    ...(webhookUrl === undefined ? [] : [['webhooks', webhookUrl]]),
+    ...(returnUrl === undefined ? [] : [['return', hideCredentials(returnUrl)]]),
+    ...(webhookUrl === undefined ? [] : [['webhooks', hideCredentials(webhookUrl)]]),
     ...(state === undefined ? [] : [['state', `${state} (${transactions.length} transactions)`]]),
   ];
   const list = lines.map(([name = '', value = '']) => `  ${name.padEnd(14)}${value}`.trimEnd()).join('\n');
@@ -95,6 +95,14 @@ For a client without options, in the terminal of your shop:
 Ctrl-C stops it.
 `);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => sandbox.close());
+}
+
+/** Returns an address without the user name and the password that it can contain. */
+function hideCredentials(address: string): string {
+  const url = new URL(address);
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 function parseWhole(name: string, text: string | undefined, min: number, max: number): number | undefined {

@@ -76,6 +76,12 @@ test('prints the return and webhook addresses if they are set', async () => {
   expect((await startCommand()).out).not.toMatch(/return|webhook/);
 });
 
+test('does not print a password in the webhook address', async () => {
+  const { shown, out } = await startCommand('--webhook-url', 'http://shop:secret@127.0.0.1:3000/webhooks');
+  expect(shown('webhooks')).toBe('http://127.0.0.1:3000/webhooks');
+  expect(out).not.toContain('secret');
+});
+
 test('charges with the test key with --allow-test-charges only', async () => {
   const { payments, out } = await startCommand();
   await expect(payments.chargeMobileMoney(charge)).rejects.toBeInstanceOf(PermissionError);
