@@ -34,9 +34,11 @@ test('has ky and zod as its only runtime dependencies', () => {
   expect(packageJson).not.toHaveProperty('optionalDependencies');
 });
 
-test('has msw and undici as optional peers', () => {
-  expect(Object.keys(packageJson.peerDependencies)).toEqual(['msw', 'undici']);
-  expect(packageJson.peerDependenciesMeta).toEqual({ msw: { optional: true }, undici: { optional: true } });
+test('has libphonenumber-js, msw and undici as optional peers', () => {
+  const peers = ['libphonenumber-js', 'msw', 'undici'];
+  expect(Object.keys(packageJson.peerDependencies)).toEqual(peers);
+  const optional = peers.map((name) => [name, { optional: true }]);
+  expect(packageJson.peerDependenciesMeta).toEqual(Object.fromEntries(optional));
 });
 
 test('is MIT, for Node 22 and later', () => {
