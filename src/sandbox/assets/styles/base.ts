@@ -95,5 +95,5 @@ input:not([type=checkbox]), select {
   .brand { display: none; }
   header nav a { padding: 0 .5rem; font-size: .875rem; }
 }
-@media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important; } }
+@media (prefers-reduced-motion: reduce) { *, ::before, ::after { animation: none !important; transition: none !important; } }
 `;
