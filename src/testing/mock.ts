@@ -70,8 +70,8 @@ export interface MockPayments extends PaymentControls {
   listen(): void;
   /**
    * Stops listening, breaks the requests that hang, ends the deliveries of webhooks and removes their receiver.
-   * Transactions, charges and requests stay, for a last look at them. Calling it twice, or without `listen`, is safe, and
-   * `listen` can follow it.
+   * Transactions, charges and requests stay, so that a test can read them. Calling it twice, or without `listen`, is safe,
+   * and `listen` can follow it.
    *
    * @example afterAll(() => mock.close());
    */

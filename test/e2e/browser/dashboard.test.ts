@@ -1,9 +1,10 @@
 import { createServer } from 'node:http';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { charge, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
 import { checkView } from './check-view.ts';
-import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
+import { isChromiumMissing } from './chromium.ts';
+import { useBrowser } from './use-browser.ts';
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 const views = [
@@ -14,18 +15,11 @@ const views = [
 ] as const;
 
 describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
+  const openAddress = useBrowser();
 
   /** Opens a page, and waits until its updates arrive. */
   async function open(address: string, options?: BrowserContextOptions) {
-    const opened = await openPage(browser, options);
-    onTestFinished(() => opened.page.context().close());
-    await opened.page.goto(address);
+    const opened = await openAddress(address, options);
     if (options?.javaScriptEnabled !== false) {
       await opened.page.locator('#connection[data-state=on]').waitFor();
     }

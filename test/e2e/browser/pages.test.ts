@@ -1,23 +1,11 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { charge, hostile, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
 import { checkView } from './check-view.ts';
-import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
+import { isChromiumMissing } from './chromium.ts';
+import { useBrowser } from './use-browser.ts';
 
 describe.skipIf(isChromiumMissing)('in Chromium', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
-
-  async function open(address: string, options?: BrowserContextOptions) {
-    const opened = await openPage(browser, options);
-    onTestFinished(() => opened.page.context().close());
-    await opened.page.goto(address);
-    return opened;
-  }
+  const open = useBrowser();
 
   test.each([
     ['Pay GHS 25.50', 'success', 'Paid'],
@@ -158,8 +146,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
       });
       return sending.then(() => '', String);
     }, checkout_url);
-    const other = await openPage(browser);
-    onTestFinished(() => other.page.context().close());
+    const other = await open('about:blank');
     await other.page.setContent(
       `<form method="post" action="${checkout_url}"><button name="outcome" value="pay">Win</button></form>`,
     );

@@ -1,17 +1,12 @@
 import { createServer } from 'node:http';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { listenForTest } from '../../helpers/listen.ts';
 import { payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
-import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
+import { isChromiumMissing } from './chromium.ts';
+import { useBrowser } from './use-browser.ts';
 
 describe.skipIf(isChromiumMissing)('in Chromium', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
+  const open = useBrowser();
 
   /** Starts a sandbox that leads back to a shop, and opens the checkout page of a payment. */
   async function openCheckout() {
@@ -19,9 +14,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     const shopUrl = `http://127.0.0.1:${await listenForTest(shop)}`;
     const { payments } = await startTestSandbox({ returnUrl: `${shopUrl}/return?order=17` });
     const { reference, checkout_url } = await payments.initialize(payment);
-    const { page, problems } = await openPage(browser);
-    onTestFinished(() => page.context().close());
-    await page.goto(checkout_url);
+    const { page, problems } = await open(checkout_url);
     return { page, problems, back: `${shopUrl}/return?order=17&reference=${reference}`, checkout_url };
   }
 

@@ -1,25 +1,18 @@
 import { createServer } from 'node:http';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { listenForTest } from '../../helpers/listen.ts';
 import { startTestApi } from '../../unit/sandbox/script-api-client.ts';
 import { payment } from '../../unit/sandbox/start-sandbox.ts';
-import { isChromiumMissing, launchBrowser, openPage } from './chromium.ts';
+import { isChromiumMissing } from './chromium.ts';
+import { useBrowser } from './use-browser.ts';
 
 describe.skipIf(isChromiumMissing)('in Chromium', () => {
-  let browser: Browser;
-
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
+  const open = useBrowser();
 
   /** Opens a page of another website, which can be on the same machine. */
   async function openOtherSite(host: string) {
     const port = await listenForTest(createServer((_, response) => response.end('<!doctype html>')));
-    const { page } = await openPage(browser);
-    onTestFinished(() => page.context().close());
-    await page.goto(`http://${host}:${port}/`);
+    const { page } = await open(`http://${host}:${port}/`);
     return page;
   }
 
@@ -61,9 +54,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
 
   test('a page of the sandbox itself can use the API', async () => {
     const { sandbox, address } = await startTestApi();
-    const { page } = await openPage(browser);
-    onTestFinished(() => page.context().close());
-    await page.goto(`${sandbox.url}/phone`);
+    const { page } = await open(`${sandbox.url}/phone`);
     const status = await page.evaluate(async (api) => {
       const headers = { 'content-type': 'application/json' };
       const body = '{"amount":25.5,"customer_email":"ama@example.com"}';
