@@ -123,10 +123,6 @@ function validateJournal(journal: Journal): void {
       'The journal has no protocol that this client knows. Wrap a journal as { ...journal }, or give it `protocol` of ' +
         'payment-collection-client/journal, of the same version.',
     );
-  if (!(journal.lease >= 100 && journal.lease <= MAX_TIMEOUT_MS))
-    throw new ConfigurationError(
-      'The lease of the journal must be milliseconds, at least 100 and under 2^31.',
-    );
 }
 
 /**

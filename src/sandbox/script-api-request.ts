@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type * as z from 'zod/mini';
+import { isJsonType } from '../testing/validate-request.ts';
 import { parseJson } from '../untrusted.ts';
 
 /** What is wrong with one field. */
@@ -58,8 +59,7 @@ export function refuseOtherSites(ownUrl: string): MiddlewareHandler {
     if (!isOwnOrigin || !isOwnSite) {
       throw new ScriptApiError(403, 'Pages of other websites cannot use this API. Nothing was changed.');
     }
-    const isJson = /^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? '');
-    if (!isJson && (method === 'POST' || method === 'PUT')) {
+    if (!isJsonType(c.req.header('content-type')) && (method === 'POST' || method === 'PUT')) {
       throw new ScriptApiError(
         415,
         'The Content-Type must be application/json, also without a body. Nothing was changed.',

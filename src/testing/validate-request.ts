@@ -150,8 +150,13 @@ function readReturnUrl(body: unknown): string | undefined {
   });
 }
 
+/** Whether a `Content-Type` is that of JSON, with or without parameters. */
+export function isJsonType(contentType: string | null | undefined): boolean {
+  return /^application\/json\s*(?:;|$)/i.test(contentType ?? '');
+}
+
 function parseJsonBody({ headers, body }: WireRequest): unknown {
-  if (!/^application\/json\s*(?:;|$)/i.test(headers.get('content-type') ?? '')) {
+  if (!isJsonType(headers.get('content-type'))) {
     throw new HttpRejection(415, 'The Content-Type must be application/json.');
   }
   // JSON has no `undefined`: the body could not be parsed.
