@@ -6,7 +6,7 @@ if (process.env.PROPERTY_SEED === undefined) {
 }
 
 /** Where nothing is run but the runs of `npm run test:*` of their own. */
-export const elsewhere = ['test/e2e/{docker-compose,integrations,package,workflows}/**'];
+export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,package,workflows}/**'];
 
 /**
  * Run whole by `npm run test:exhaustive` only. Their short form is elsewhere: `http/` is run over fetch, `node/` keeps
