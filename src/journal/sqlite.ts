@@ -13,6 +13,7 @@ import { createSqliteStore } from './sqlite-store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
+export { fromLibsql, type LibsqlClient } from './libsql.ts';
 export type { SqliteDatabase } from './sqlite-connection.ts';
 export type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
 
