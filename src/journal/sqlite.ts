@@ -12,6 +12,8 @@ import { createHandleRunner, type SqliteHandle, type SqliteRunner } from './sqli
 import { createSqliteStore } from './sqlite-store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
+export { type D1Binding, type D1Statement, fromD1 } from './d1.ts';
+export { type DurableObjectSqlStorage, fromDurableObject } from './durable-object.ts';
 export type { Journal } from './journal.ts';
 export { fromLibsql, type LibsqlClient } from './libsql.ts';
 export type { SqliteDatabase } from './sqlite-connection.ts';
