@@ -12,7 +12,7 @@ import { checkKeys, findDoubleCharges, type StateCounts } from '../crash/check-r
 import { createInput, createOrder, type Order } from '../crash/orders.ts';
 import { seededRandom } from '../crash/seeded-random.ts';
 import { startCrashService } from '../crash/service.ts';
-import { type ChargeResult, startShop } from './shop.ts';
+import { type ChargeResult, startShop } from './worker-shop.ts';
 
 /** How often an order is called, by the result of its last call. An unresolved key is called again too. */
 const MAX_CALLS = { completed: 1, conflict: 1, rejected: 3, unknown: 2, not_sent: 20, failed: 3 };

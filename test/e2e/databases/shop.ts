@@ -1,53 +1,32 @@
-import * as z from 'zod';
-import type { MiniflareSettings } from './miniflare.ts';
-import { type RunningWorker, startWorker } from './miniflare.ts';
+/** What the shop of these tests charges, in any process. */
 
-const responseSchema = z.object({ result: z.optional(z.unknown()), error: z.optional(z.string()) });
+import {
+  type ChargeMobileMoneyInput,
+  type CreateOptions,
+  PaymentsClient,
+  type PaymentsClientOptions,
+} from '../../../src/index.ts';
 
-const chargeResultSchema = z.object({
-  result: z.enum(['completed', 'rejected', 'not_sent', 'unknown', 'conflict', 'failed']),
-  reference: z.optional(z.string()),
-  amount: z.optional(z.string()),
-  replayed: z.optional(z.boolean()),
-  message: z.optional(z.string()),
-  retryable: z.optional(z.boolean()),
-});
+/** What must be in no record. */
+export const API_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
+export const EMAIL = 'ama.serwaa@example.com';
+export const PHONE = '024 412 3456';
 
-export type ChargeResult = z.infer<typeof chargeResultSchema>;
+const input: ChargeMobileMoneyInput = {
+  amount: '25.50',
+  customer_email: EMAIL,
+  phone: PHONE,
+  network: 'mtn',
+};
 
-/** The shop of `workers/shop.ts`. */
-export interface RunningShop extends RunningWorker {
-  /** Runs an action at a place. It rejects with the error of the action. */
-  run(place: 'd1' | 'object' | 'legacy', action: string, input?: unknown): Promise<unknown>;
-  charge(place: 'd1' | 'object', input: ChargeInput, action?: string): Promise<ChargeResult>;
+/** Creates the client of one process. It makes no retries, so that each POST is one call. */
+export function createClient(options: PaymentsClientOptions): PaymentsClient {
+  return new PaymentsClient({ apiKey: API_KEY, maxRetries: 0, ...options });
 }
 
-export interface ChargeInput {
-  readonly key: string | null;
-  readonly amount?: string;
-  readonly customer_email?: string;
-  readonly lease?: number;
-  readonly timeout?: number;
-  readonly order?: string;
-  readonly call?: string;
-  readonly generation?: number;
-}
-
-export async function startShop(bindings: MiniflareSettings['bindings']): Promise<RunningShop> {
-  const worker = await startWorker('shop', { bindings, legacyClass: 'Legacy' });
-  const run: RunningShop['run'] = async (place, action, input = {}) => {
-    const response = await fetch(`${worker.url}/${place}/${encodeURIComponent(action)}`, {
-      method: 'POST',
-      body: JSON.stringify(input),
-    });
-    const { result, error } = responseSchema.parse(await response.json());
-    if (error !== undefined) throw new Error(error);
-    return result;
-  };
-  return {
-    ...worker,
-    run,
-    charge: async (place, input, action = 'charge') =>
-      chargeResultSchema.parse(await run(place, action, input)),
-  };
+/** Charges an order under its key, and returns the reference. */
+export async function chargeOrder(payments: PaymentsClient, key: string): Promise<string> {
+  const options: CreateOptions = { idempotencyKey: key, extraBody: { order: key } };
+  const { reference } = await payments.chargeMobileMoney(input, options);
+  return reference;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { type RunningShop, startShop } from './shop.ts';
+import { type RunningShop, startShop } from './worker-shop.ts';
 
 let sandbox: Sandbox;
 let shop: RunningShop;
