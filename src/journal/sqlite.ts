@@ -15,6 +15,7 @@ export type { JournalOptions } from './create-journal.ts';
 export { type D1Binding, type D1Statement, fromD1 } from './d1.ts';
 export { type DurableObjectSqlStorage, fromDurableObject } from './durable-object.ts';
 export type { Journal } from './journal.ts';
+export { fromLibsql, type LibsqlClient } from './libsql.ts';
 export type { SqliteDatabase } from './sqlite-connection.ts';
 export type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
 
