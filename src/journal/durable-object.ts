@@ -96,13 +96,16 @@ function isInTransaction({ sql }: DurableObjectSqlStorage): boolean {
 }
 
 function assertSqlStorage(storage: DurableObjectSqlStorage): void {
+  let cause: unknown;
   try {
-    if (typeof storage.sql.exec === 'function' && typeof storage.transactionSync === 'function') return;
-  } catch {
-    // The runtime throws if the class has no SQLite.
+    if (typeof storage.transactionSync === 'function' && storage.sql.exec('SELECT 1').toArray().length === 1)
+      return;
+  } catch (error) {
+    cause = error;
   }
   throw new ConfigurationError(
-    'fromDurableObject takes ctx.storage of a Durable Object with SQLite: name its class in new_sqlite_classes of the ' +
-      'migration.',
+    'fromDurableObject takes ctx.storage of a Durable Object with SQLite storage: the migration of its class must name it ' +
+      'in new_sqlite_classes.',
+    { cause },
   );
 }

@@ -54,13 +54,12 @@ export function createHandleRunner(handle: SqliteHandle, table: string): SqliteR
       });
     }
   };
-  let made: Promise<void> | undefined;
-  const prepare = () => {
-    made ??= makeTables().catch((error) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
+  let areTablesMade = false;
+  // Calls do not wait for each other: one might hang, or belong to a request of a Worker that was cancelled.
+  const prepare = async () => {
+    if (areTablesMade) return;
+    await makeTables();
+    areTablesMade = true;
   };
 
   return {
