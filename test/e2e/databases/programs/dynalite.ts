@@ -1,4 +1,7 @@
-/** Serves DynamoDB's interface on a port, from a folder. SIGTERM ends it between two writes: it writes items in steps. */
+/**
+ * Serves the interface of DynamoDB on a port, with its data in a folder. It writes an item and its indexes one after the
+ * other, so SIGTERM ends it between two requests.
+ */
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 
@@ -7,7 +10,10 @@ const dynalite: (options: { path: string; createTableMs: number }) => Server =
 
 const [port, path = ''] = process.argv.slice(2);
 const server = dynalite({ path, createTableMs: 0 });
-// A client might use a connection again at the moment when it is closed.
-server.keepAliveTimeout = 60_000;
-server.listen(Number(port), '127.0.0.1', () => console.log('ready'));
-process.once('SIGTERM', () => server.close(() => process.exit()));
+// A client must not use a connection at the moment when the server closes it.
+server.keepAliveTimeout = 600_000;
+server.listen(Number(port), '127.0.0.1', () => console.log('dynalite is ready'));
+process.once('SIGTERM', () => {
+  server.close(() => process.exit());
+  setInterval(() => server.closeIdleConnections(), 20);
+});
