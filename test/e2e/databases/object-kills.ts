@@ -12,7 +12,7 @@ import { checkKeys, findDoubleCharges, type StateCounts } from '../crash/check-r
 import { createInput, createOrder, type Order } from '../crash/orders.ts';
 import { seededRandom } from '../crash/seeded-random.ts';
 import { startCrashService } from '../crash/service.ts';
-import { type ChargeResult, startShop } from './worker-shop.ts';
+import { type ChargeResult, startWorkerShop } from './worker-shop.ts';
 
 /** How often an order is called, by the result of its last call. An unresolved key is called again too. */
 const MAX_CALLS = { completed: 1, conflict: 1, rejected: 3, unknown: 2, not_sent: 20, failed: 3 };
@@ -48,7 +48,7 @@ export async function killObject({
   let isRunning = true;
   let onEvent: (point: string) => void = () => {};
   const service = await startCrashService(seed, (point) => onEvent(point));
-  const shop = await startShop({ baseUrl: service.baseUrl, apiKey: API_KEY });
+  const shop = await startWorkerShop({ baseUrl: service.baseUrl, apiKey: API_KEY });
   const calls: LoggedCall[] = [];
 
   /** Calls an order until its last result. A call whose process was killed has none. */

@@ -33,7 +33,7 @@ export interface ChargeInput {
   readonly generation?: number;
 }
 
-export async function startShop(bindings: MiniflareSettings['bindings']): Promise<RunningShop> {
+export async function startWorkerShop(bindings: MiniflareSettings['bindings']): Promise<RunningShop> {
   const worker = await startWorker('shop', { bindings, legacyClass: 'Legacy' });
   const run: RunningShop['run'] = async (place, action, input = {}) => {
     const response = await fetch(`${worker.url}/${place}/${encodeURIComponent(action)}`, {

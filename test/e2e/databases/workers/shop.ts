@@ -16,8 +16,8 @@ import {
   fromD1,
   fromDurableObject,
   type Journal,
-  type JournalOptions,
   type SqliteHandle,
+  type SqliteJournalOptions,
   sqliteJournal,
 } from '../../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../../src/testing/journal-conformance/index.ts';
@@ -35,8 +35,11 @@ interface Place {
   readonly env: Env;
   readonly handle: SqliteHandle;
   /** A new one for each use, as another process would have. */
-  openJournal(options?: JournalOptions): Journal;
+  openJournal(options?: SqliteJournalOptions): Journal;
 }
+
+/** A payment is due for its first check at once. */
+const polling = { initialDelay: 0, minDelay: 50, maxDelay: 200 };
 
 const chargeSchema = z.object({
   /** `null`: without a journal. */
@@ -55,7 +58,7 @@ async function charge({ env, openJournal }: Place, input: unknown) {
   const { key, lease, timeout, order, call, generation, ...given } = chargeSchema.parse(input);
   const { apiKey, baseUrl } = env;
   const headers = { 'x-call': call, 'x-generation': String(generation) };
-  const options = { apiKey, baseUrl, timeout, headers, maxRetries: 1 };
+  const options = { apiKey, baseUrl, timeout, headers, polling, maxRetries: 1 };
   const payment = { ...given, phone: '024 412 3456', network: 'mtn' } as const;
   const extra = { extraBody: { order } };
   try {
@@ -77,7 +80,6 @@ async function charge({ env, openJournal }: Place, input: unknown) {
 async function sweep({ env, openJournal }: Place, onFinal: (key: string) => void) {
   const { apiKey, baseUrl } = env;
   const journal = openJournal();
-  const polling = { initialDelay: 0, minDelay: 50, maxDelay: 200 };
   const payments = new PaymentsClient({ apiKey, baseUrl, journal, polling });
   const followUps = createFollowUps({
     payments,
@@ -103,9 +105,18 @@ const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>
     const { final } = await sweep(place, (key) => finals.push(key));
     return { final, finals };
   },
-  async conformance({ openJournal }, input) {
-    const { index } = z.object({ index: z.number() }).parse(input);
-    await journalConformance(openJournal)[index]?.run();
+  /** Returns the cases that failed. They share what they know of due records, so they are run by one request. */
+  async conformance({ openJournal }) {
+    // A journal belongs to one service.
+    const cases = journalConformance((options) => openJournal({ ...options, table: 'conformance' }));
+    const queue = cases.values();
+    const failed: string[] = [];
+    const work = async () => {
+      for (const { name, run } of queue)
+        await run().catch((error: unknown) => failed.push(`${name}: ${error}`));
+    };
+    await Promise.all(Array.from({ length: 8 }, work));
+    return { cases: cases.length, failed };
   },
   async session({ env }) {
     // @ts-expect-error A session is refused as early as its type is known.
@@ -184,9 +195,17 @@ export class Shop {
             charging = charge(place, input);
             throw new Error('rolled back');
           });
-        } catch {}
+        } catch {
+          // It was rolled back on purpose.
+        }
         return charging;
       }
+      case 'wait inside a transaction, and roll it back':
+        return storage.transaction(async (transaction) => {
+          storage.sql.exec('INSERT INTO orders VALUES (?)', 'rolled back');
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          transaction.rollback();
+        });
       case 'charge after a write':
         storage.sql.exec('INSERT INTO orders VALUES (?)', 'before');
         return charge(place, input);
@@ -224,7 +243,7 @@ export default {
     const [, place] = new URL(request.url).pathname.split('/');
     if (place === 'd1') {
       const handle = fromD1(env.DB);
-      const openJournal = (options?: JournalOptions) => sqliteJournal(handle, options);
+      const openJournal = (options?: SqliteJournalOptions) => sqliteJournal(handle, options);
       return respond((action, input) => runAction({ env, handle, openJournal }, action, input), request);
     }
     const objects = place === 'object' ? env.OBJECTS : env.LEGACY;
