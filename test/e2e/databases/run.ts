@@ -1,6 +1,7 @@
 /**
- * `npm run test:databases [name …]`: installs the drivers and the packages of the example stores, checks the types of this folder, and
- * runs its test files, or those that are named: `postgres` for `postgres.test.ts`. It ends with a table of what the crash proofs counted.
+ * `npm run test:databases [name …]`: installs the drivers and the packages of the example stores, and checks the types of
+ * this folder. It runs its test files, or those that are named: `postgres` for `postgres.test.ts`. It ends with a table of
+ * what the crash proofs counted.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +20,7 @@ const resultsSchema = z.object({
   ),
 });
 
-/** The names of the test files: those of the kinds, `docs`, and what belongs to one kind only, such as `postgres-pgbouncer`. */
+/** The names of the test files: those of the kinds, `docs`, and what is about one kind only, such as `mysql-table`. */
 const names = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.test.ts'.length));
