@@ -30,20 +30,19 @@ describe('a transaction of the merchant', () => {
     expect(await shop.charge('object', { key: action })).toMatchObject({ result: 'completed' });
   });
 
-  test.each([
-    'charge inside transactionSync',
-    'charge after a write',
-    'charge inside blockConcurrencyWhile',
-  ])('charges, and the record stays: %s', async (action) => {
-    const { shop } = use();
-    const charged = await shop.charge('object', { key: action }, action);
-    expect(charged).toMatchObject({ result: 'completed', replayed: false });
-    expect(await shop.run('object', 'read', { key: action })).toMatchObject({
-      state: 'completed',
-      reference: charged.reference,
-    });
-    expect(await shop.run('object', 'orders')).not.toContainEqual({ key: 'rolled back' });
-  });
+  test.each(['charge inside transactionSync', 'charge after a write', 'charge inside blockConcurrencyWhile'])(
+    'charges, and the record stays: %s',
+    async (action) => {
+      const { shop } = use();
+      const charged = await shop.charge('object', { key: action }, action);
+      expect(charged).toMatchObject({ result: 'completed', replayed: false });
+      expect(await shop.run('object', 'read', { key: action })).toMatchObject({
+        state: 'completed',
+        reference: charged.reference,
+      });
+      expect(await shop.run('object', 'orders')).not.toContainEqual({ key: 'rolled back' });
+    },
+  );
 
   test('reads a record inside a transaction', async () => {
     const { shop } = use();
@@ -60,7 +59,11 @@ describe('a transaction of the merchant', () => {
     const refused = 'charge inside a transaction';
     const calls = Array.from({ length: 40 }, async (_, index) => {
       const [outside] = await Promise.all([
-        shop.charge('object', { key: `order-outside-${index}` }, index % 2 ? 'charge' : 'charge after a write'),
+        shop.charge(
+          'object',
+          { key: `order-outside-${index}` },
+          index % 2 ? 'charge' : 'charge after a write',
+        ),
         shop.run('object', other),
       ]);
       return outside;
@@ -71,7 +74,10 @@ describe('a transaction of the merchant', () => {
     const results = await Promise.all(calls);
     expect(results.filter(({ result }) => result !== 'completed')).toEqual([]);
     for (const result of await Promise.all(inside))
-      expect(result).toMatchObject({ result: 'not_sent', message: expect.stringContaining('inside a transaction') });
+      expect(result).toMatchObject({
+        result: 'not_sent',
+        message: expect.stringContaining('inside a transaction'),
+      });
     expect(sandbox.charges.length - before).toBe(40);
     expect(await shop.run('object', 'orders')).not.toContainEqual({ key: 'rolled back' });
   });
