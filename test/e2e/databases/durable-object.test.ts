@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { postOrder, startDocumentedWorker } from './documented-worker.ts';
 import { describeInsideWorkerd, useWorkerShop } from './inside-workerd.ts';
 import { database } from './kinds/durable-object.ts';
 import { killObject } from './object-kills.ts';
@@ -81,6 +82,22 @@ describe('a transaction of the merchant', () => {
     expect(sandbox.charges.length - before).toBe(40);
     expect(await shop.run('object', 'orders')).not.toContainEqual({ key: 'rolled back' });
   });
+});
+
+test('charges once in the object of the page, and follows the payment up', async () => {
+  const forward = `export default {
+    fetch: (request, env) => env.CHECKOUTS.get(env.CHECKOUTS.idFromName('shop')).fetch(request),
+  };`;
+  const objects = { CHECKOUTS: { className: 'Checkout', useSQLite: true } };
+  const { worker, sandbox } = await startDocumentedWorker('Durable Objects', objects, forward);
+  const first = await postOrder(worker.url);
+  const [charge] = sandbox.charges;
+  expect(first).toEqual({ status: 200, body: { reference: charge?.reference } });
+  expect(await postOrder(worker.url)).toEqual(first);
+  expect(sandbox.charges).toHaveLength(1);
+  sandbox.approve(charge?.reference ?? '');
+  const isVerified = () => sandbox.requests.some(({ operation }) => operation === 'verify');
+  await expect.poll(isVerified, { timeout: 40_000, interval: 500 }).toBe(true);
 });
 
 describe('a Durable Object', () => {
