@@ -19,9 +19,12 @@ const input: ChargeMobileMoneyInput = {
   network: 'mtn',
 };
 
+/** A follow-up that a database took with it is due again after this, and 10 seconds more, in milliseconds. */
+const TIMEOUT = 3_000;
+
 /** Creates the client of one process. It makes no retries, so that each POST is one call. */
 export function createClient(options: PaymentsClientOptions): PaymentsClient {
-  return new PaymentsClient({ apiKey: API_KEY, maxRetries: 0, ...options });
+  return new PaymentsClient({ apiKey: API_KEY, maxRetries: 0, timeout: TIMEOUT, ...options });
 }
 
 /** Charges an order under its key, and returns the reference. */

@@ -39,7 +39,8 @@ interface Shop {
 export function describeDatabase(kind: string, database: TestDatabase, options: SuiteOptions = {}): void {
   if (database.missing !== undefined) console.warn(`The tests of ${kind} are skipped: ${database.missing}`);
   describe.skipIf(database.missing !== undefined)(kind, () => {
-    describe('conforms', () => describeConformance(database, options));
+    // The cases share one storage, and can run at the same time.
+    describe.concurrent('conforms', () => describeConformance(database, options));
     describe('protects charges', () => describeCharges(kind, database, options));
     if (database.oneProcess === undefined)
       describe('survives SIGKILL', () => describeCrashes(kind, database, options));
@@ -266,7 +267,8 @@ async function runProcesses(settings: readonly object[]): Promise<CallResult[]> 
 
 /** The short forms of `npm run crashproof`. */
 const chargeSize = { keys: 80, workers: 3, kills: 8, seed: 1 };
-const followUpSize = { ...shortRun, keys: 80, kills: 8, seed: 1 };
+/** The other databases are tried meanwhile: a request needs longer to be sent. */
+const followUpSize = { ...shortRun, keys: 80, kills: 8, seed: 1, timeout: 2_500 };
 
 function describeCrashes(kind: string, database: TestDatabase, { without = [] }: SuiteOptions): void {
   const runOnNewDatabase = async <Result>(run: (url: string, signal: AbortSignal) => Promise<Result>) => {
