@@ -4,6 +4,7 @@
  */
 
 import { JournalError } from '../errors.ts';
+import { hasSqlState, IS_OVERTAKEN } from './postgres-errors.ts';
 
 /** What is used of a `Client` of `pg`, or of one that a pool lends. */
 export interface PostgresClient {
@@ -41,38 +42,22 @@ export function surviveBrokenConnections(client: PostgresPool | PostgresClient):
   client.on('error', ignore);
 }
 
-/** Writes so that it is committed; without `mustCommit`, as a part of any transaction that is open. */
+/**
+ * Writes so that it is committed; without `mustCommit`, as a part of any transaction that is open. Returns `undefined` if
+ * a concurrent write was first, with a strict isolation level: nothing was written.
+ */
 export async function executeWrite(
   client: PostgresPool | PostgresClient,
   mustCommit: boolean,
   sql: string,
   values: unknown[],
-): Promise<{ rows: unknown[] }> {
-  if (!mustCommit && !isPool(client)) return client.query(sql, values);
+): Promise<unknown[] | undefined> {
+  if (!mustCommit && !isPool(client)) return (await client.query(sql, values)).rows;
   try {
-    return await execute(client, mustCommit, sql, values);
+    return (await execute(client, mustCommit, sql, values)).rows;
   } catch (error) {
-    // No write was made.
-    if (isOvertaken(error)) return { rows: [] };
+    if (hasSqlState(error, IS_OVERTAKEN)) return undefined;
     throw error;
-  }
-}
-
-/** Often enough for processes that all claim at once. */
-const MAX_CLAIM_ATTEMPTS = 20;
-
-/** Writes what is committed once it returns. A write that a concurrent one has overtaken is made again. */
-export async function executeClaim(
-  client: PostgresPool | PostgresClient,
-  sql: string,
-  values: unknown[],
-): Promise<{ rows: unknown[] }> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await execute(client, true, sql, values);
-    } catch (error) {
-      if (!isOvertaken(error) || attempt === MAX_CLAIM_ATTEMPTS) throw error;
-    }
   }
 }
 
@@ -95,9 +80,6 @@ async function execute(
   }
   return queryCommitted(client, sql, values);
 }
-
-/** With a strict isolation level, the database refuses a write that a concurrent one has overtaken: none was made. */
-const isOvertaken = (error: unknown) => Object(error).code === '40001';
 
 /** The merchant's code might have released a connection inside a transaction that is never committed. */
 async function writeOnPool(
@@ -145,7 +127,7 @@ async function queryCommitted(
   if (!hasTransactionStatus(client)) {
     throw new JournalError(
       'This pg cannot show whether a connection is inside a transaction, which could be rolled back after the charge. ' +
-        'Nothing was sent. Upgrade pg to 8.21 or later.',
+        'Nothing was sent. Upgrade pg to 8.21 or later. With an older one, use fromQuery.',
     );
   }
   // A connection that has not run a query yet can have no status.

@@ -90,21 +90,37 @@ function quoteTables(table: string): { records: string; clock: string } {
   return { records: quote(table), clock: quote(`${table}_clock`) };
 }
 
-/** Each step of the journal is one statement. */
+/**
+ * Each step of the journal is one statement. Its values are text or `NULL`, and so are its columns: drivers convert other
+ * types, each in its own way. The name of a column is one word, because some drivers change `a_name` to `aName`.
+ */
 export interface PostgresStatements {
+  /** `$1` is the mark. It lasts until the transaction ends, which without `BEGIN` is the end of the statement. */
+  readonly mark: string;
   /** `$1` is the key. */
   readonly read: string;
-  /** `$1` is the key, and the others are those of `JournalStore.write`. */
+  /**
+   * `$1` is the mark, `$2` the key, and the others are those of `JournalStore.write`. In the transaction that has the mark
+   * it does nothing, and `inside` is `true`. It always returns a row: in that, `txid` is `NULL` if nothing was written.
+   */
   readonly insert: string;
-  /** As `insert`, and `$6` is the version that the record must have. */
+  /** As `insert`, and `$7` is the version that the record must have. */
   readonly update: string;
+  /** `$1` is the `txid` and `$2` the `server` of a write. It returns the `status` of that transaction. */
+  readonly status: string;
   /** `$1` is the value, `$2` and `$3` are the last time and key before, and `$4` is the limit. */
   readonly list: { readonly state: string; readonly reference: string };
   readonly count: string;
-  /** `$1` is the limit, and `$2` the lease. */
+  /** `$1` is the mark, as in `insert`, `$2` the limit, and `$3` the lease. If it finds nothing, `key` is `NULL`. */
   readonly claimDue: string;
   readonly countDue: string;
 }
+
+/** Whether a statement is in the transaction that has its mark. Without a mark it can be a part of any transaction. */
+const INSIDE = `coalesce(current_setting('payments_journal.mark', true) = $1::text, false)`;
+
+/** No two servers have started in the same microsecond. */
+const SERVER = '(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text';
 
 /** With `synchronous_commit` off, a crash of the server would lose the record of a charge. */
 const DURABLE = `(SELECT CASE current_setting('synchronous_commit') WHEN 'off'
@@ -115,25 +131,29 @@ const CLOCK_STEP = '(extract(epoch FROM clock_timestamp() - told_at) * 1000)::fl
 
 /** The columns of a record that was read. */
 const READ_COLUMNS =
-  'version, record::text AS record, extract(epoch FROM clock_timestamp() - written_at) * 1000 AS age';
+  'version, record::text AS record, (extract(epoch FROM clock_timestamp() - written_at) * 1000)::text AS age';
 
 /** Those of one that was listed. Rounded to what is stored, the time comes back as it was. */
-const LISTED_COLUMNS = `key, ${READ_COLUMNS}, round((extract(epoch FROM created_at) * 1000)::numeric, 3) AS created`;
+const LISTED_COLUMNS = `key, ${READ_COLUMNS},
+    round((extract(epoch FROM created_at) * 1000)::numeric, 3)::text AS created`;
 
 export function buildPostgresStatements(table: string): PostgresStatements {
   const { records, clock } = quoteTables(table);
   const counted = `(SELECT counted + least(${CLOCK_STEP}, ${MAX_CLOCK_STEP}) FROM ${clock})`;
   // What the clock went back is taken away once it is recorded. Until then it must not make a new record look old.
   const stamped = `(SELECT counted + greatest(least(${CLOCK_STEP}, ${MAX_CLOCK_STEP}), 0) FROM ${clock})`;
-  const keptUntil = `${stamped} + $4::float8 + ${RETENTION_MARGIN}`;
-  const written = `clock_timestamp(), ${keptUntil}, clock_timestamp() + ${toInterval('$5')}`;
+  const keptUntil = `${stamped} + $5::text::float8 + ${RETENTION_MARGIN}`;
+  const written = `clock_timestamp(), ${keptUntil}, clock_timestamp() + ${toInterval('$6::text')}`;
   // No process waits for another one that records it.
   const tick = `ticked AS (
         UPDATE ${clock} SET counted = counted + least(${CLOCK_STEP}, ${MAX_CLOCK_STEP}), told_at = clock_timestamp()
-        WHERE id IN (SELECT id FROM ${clock} WHERE abs(${CLOCK_STEP}) >= ${MIN_CLOCK_STEP} FOR UPDATE SKIP LOCKED))`;
+        WHERE id IN (
+          SELECT id FROM ${clock} WHERE abs(${CLOCK_STEP}) >= ${MIN_CLOCK_STEP} AND NOT ${INSIDE}
+          FOR UPDATE SKIP LOCKED))`;
+  const writeResult = `SELECT ${INSIDE}::text AS inside, (SELECT txid FROM written) AS txid, ${SERVER} AS server`;
   const list = (column: string) => `SELECT ${LISTED_COLUMNS} FROM ${records}
-      WHERE ${column} = $1 AND (created_at, key COLLATE "C") > (${toTime('$2::float8')}, $3)
-      ORDER BY created_at, key COLLATE "C" LIMIT $4::int`;
+      WHERE ${column} = $1::text AND (created_at, key COLLATE "C") > (${toTime('$2::text::float8')}, $3::text)
+      ORDER BY created_at, key COLLATE "C" LIMIT $4::text::int`;
   // Unlike clock_timestamp(), this is looked up in the index. With both ends of a range, PostgreSQL uses the index also
   // before it has statistics of the table.
   const now = 'statement_timestamp()';
@@ -142,41 +162,50 @@ export function buildPostgresStatements(table: string): PostgresStatements {
   // A clock that went back leaves times later than a write does.
   const isTooLate = `due_at > ${maxDueAt} AND due_at < 'infinity'`;
   const lockDue = (condition: string, limit: string) => `(
-        SELECT key, due_at FROM ${records} WHERE ${condition}
+        SELECT key, due_at FROM ${records} WHERE ${condition} AND NOT ${INSIDE}
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)`;
 
   return {
-    read: `SELECT ${READ_COLUMNS} FROM ${records} WHERE key = $1`,
+    mark: "SELECT set_config('payments_journal.mark', $1::text, true) AS mark",
+    read: `SELECT ${READ_COLUMNS} FROM ${records} WHERE key = $1::text`,
     // Each write deletes more than it adds, and never so much that it takes long.
     insert: `WITH ${tick}, dropped AS (
         DELETE FROM ${records} WHERE key IN (
-          SELECT key FROM ${records} WHERE kept_until <= ${counted} AND key <> $1
-          LIMIT 10 FOR UPDATE SKIP LOCKED))
-      INSERT INTO ${records} AS kept (key, version, record, written_at, kept_until, due_at)
-      SELECT $1, $2, $3::json, ${written} FROM ${DURABLE}
-      ON CONFLICT (key) DO UPDATE SET version = excluded.version, record = excluded.record,
-        written_at = excluded.written_at, kept_until = excluded.kept_until, due_at = excluded.due_at
-      WHERE kept.kept_until <= ${counted}
-      RETURNING 1`,
-    update: `WITH ${tick}
-      UPDATE ${records} AS kept
-      SET version = $2, record = $3::json, (written_at, kept_until, due_at) = ROW(${written})
-      FROM ${DURABLE} WHERE kept.key = $1 AND kept.version = $6 RETURNING 1`,
+          SELECT key FROM ${records} WHERE kept_until <= ${counted} AND key <> $2::text AND NOT ${INSIDE}
+          LIMIT 10 FOR UPDATE SKIP LOCKED)),
+      written AS (
+        INSERT INTO ${records} AS kept (key, version, record, written_at, kept_until, due_at)
+        SELECT $2::text, $3::text, $4::text::json, ${written} FROM ${DURABLE} WHERE NOT ${INSIDE}
+        ON CONFLICT (key) DO UPDATE SET version = excluded.version, record = excluded.record,
+          written_at = excluded.written_at, kept_until = excluded.kept_until, due_at = excluded.due_at
+        WHERE kept.kept_until <= ${counted}
+        RETURNING txid_current()::text AS txid)
+      ${writeResult}`,
+    update: `WITH ${tick}, written AS (
+        UPDATE ${records} AS kept
+        SET version = $3::text, record = $4::text::json, (written_at, kept_until, due_at) = ROW(${written})
+        FROM ${DURABLE} WHERE kept.key = $2::text AND kept.version = $7::text AND NOT ${INSIDE}
+        RETURNING txid_current()::text AS txid)
+      ${writeResult}`,
+    // Another server can have a transaction of the same number.
+    status: `SELECT CASE ${SERVER} WHEN $2::text THEN txid_status($1::text::bigint) END AS status`,
     list: { state: list('state'), reference: list('reference') },
-    count: `SELECT state, count(*) AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state`,
+    count: `SELECT state, count(*)::text AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state`,
     // MATERIALIZED: a subquery that is run again, in a join, would lock more than the limit. With the array, each record is
     // looked up by its key, whatever the database expects to find.
-    claimDue: `WITH due AS MATERIALIZED ${lockDue(isDue, '$1::int')},
-      late AS MATERIALIZED ${lockDue(isTooLate, '$1::int - (SELECT count(*) FROM due)')},
+    claimDue: `WITH due AS MATERIALIZED ${lockDue(isDue, '$2::text::int')},
+      late AS MATERIALIZED ${lockDue(isTooLate, '$2::text::int - (SELECT count(*) FROM due)')},
       found AS (SELECT * FROM due UNION ALL SELECT * FROM late),
       claimed AS (
-        UPDATE ${records} SET due_at = clock_timestamp() + ${toInterval('$2')}
-        WHERE key = ANY (ARRAY(SELECT key FROM found)) RETURNING key, version, record, written_at, created_at)
-      SELECT ${LISTED_COLUMNS} FROM claimed JOIN found USING (key) ORDER BY due_at`,
-    countDue: `SELECT
+        UPDATE ${records} SET due_at = clock_timestamp() + ${toInterval('$3::text')}
+        WHERE key = ANY (ARRAY(SELECT key FROM found))
+        RETURNING key, version, record, written_at, created_at, txid_current()::text AS txid)
+      SELECT ${INSIDE}::text AS inside, txid, ${SERVER} AS server, ${LISTED_COLUMNS}
+      FROM (SELECT) AS one LEFT JOIN (claimed JOIN found USING (key)) ON true ORDER BY due_at`,
+    countDue: `SELECT (
         (SELECT count(*) FROM ${records} WHERE ${isDue}) +
-        (SELECT count(*) FROM ${records} WHERE ${isTooLate}) AS due,
-        (SELECT extract(epoch FROM min(due_at) - ${now}) * 1000 FROM ${records}
-          WHERE due_at > ${now} AND due_at <= ${maxDueAt}) AS next_in`,
+        (SELECT count(*) FROM ${records} WHERE ${isTooLate}))::text AS due,
+        (SELECT (extract(epoch FROM min(due_at) - ${now}) * 1000)::text FROM ${records}
+          WHERE due_at > ${now} AND due_at <= ${maxDueAt}) AS next`,
   };
 }

@@ -1,27 +1,39 @@
 /**
- * At most one charge for each `idempotencyKey`, recorded in PostgreSQL, through `pg`.
+ * At most one charge for each `idempotencyKey`, recorded in PostgreSQL, through `pg`, postgres.js, Prisma or another driver.
  *
  * @module payment-collection-client/journal/postgres
  */
 
+import * as z from 'zod/mini';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
+import { isObject } from '../untrusted.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
+import { writeAnywhere, writeCommitted } from './postgres-commit.ts';
 import {
-  executeClaim,
   executeWrite,
   type PostgresClient,
   type PostgresPool,
   surviveBrokenConnections,
 } from './postgres-connection.ts';
+import { explainOldTable } from './postgres-errors.ts';
+import { isPostgresHandle, type PostgresHandle, parseColumns, suggestHandle } from './postgres-handles.ts';
 import { buildPostgresStatements, type PostgresStatements, postgresSchema } from './postgres-table.ts';
 import type { JournalStore, ListedRecord, StoredRecord } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
 export type { PooledPostgresClient, PostgresClient, PostgresPool } from './postgres-connection.ts';
+export {
+  fromPostgresJs,
+  fromPrisma,
+  fromQuery,
+  type PostgresHandle,
+  type PostgresJsSql,
+  type PostgresQuery,
+  type PostgresRow,
+  type PrismaPostgresClient,
+} from './postgres-handles.ts';
 export { postgresSchema } from './postgres-table.ts';
 
 /** What {@link postgresJournal} takes besides the pool. */
@@ -59,6 +71,10 @@ export interface PostgresJournal extends Journal {
  * The journal listens for `error` on the pool or client: a connection that breaks while it is idle, in a restart of the
  * server, does not end the process.
  *
+ * With another driver, give it what {@link fromPostgresJs}, {@link fromPrisma} or {@link fromQuery} returns. Such a driver
+ * cannot show whether a connection is inside a transaction. So each write takes three statements, and the database itself
+ * confirms that it is committed. A handle that is inside a transaction is refused before anything is sent.
+ *
  * `synchronous_commit = off` is overridden for what is recorded. A failover to an asynchronous replica can lose what the
  * replica had not received.
  *
@@ -88,96 +104,136 @@ export interface PostgresJournal extends Journal {
  * ```
  */
 export function postgresJournal(
-  client: PostgresPool | PostgresClient,
+  client: PostgresPool | PostgresClient | PostgresHandle,
   options: PostgresJournalOptions = {},
 ): PostgresJournal {
   const { table = 'payments_journal', ...rest } = assertOptions(options);
-  if (typeof client?.query !== 'function')
-    throw new ConfigurationError('postgresJournal takes a Pool or a Client of pg.');
+  assertClient(client);
   const schema = postgresSchema(table);
-  surviveBrokenConnections(client);
-  const statements = buildPostgresStatements(table);
-  const journal = createJournal(postgresStore(client, statements), rest);
+  const sql = buildPostgresStatements(table);
+  const isHandle = isPostgresHandle(client);
+  if (!isHandle) surviveBrokenConnections(client);
+  const runner = isHandle ? createHandleRunner(client, sql) : createPgRunner(client);
+  const journal = createJournal(postgresStore(runner, sql), rest);
   return Object.assign(journal, {
     async migrate() {
-      await client.query(schema);
+      await (isHandle ? client.runSchema(schema) : client.query(schema));
     },
   });
 }
 
-function postgresStore(client: PostgresPool | PostgresClient, sql: PostgresStatements): JournalStore {
-  const query = (text: string, values: unknown[] = []) => explainOldTable(() => client.query(text, values));
+function assertClient(client: PostgresPool | PostgresClient | PostgresHandle): void {
+  const handle = suggestHandle(client);
+  if (handle !== undefined)
+    throw new ConfigurationError(`postgresJournal cannot use this as it is. Use ${handle}.`);
+  if (isObject(client) && (isPostgresHandle(client) || typeof client.query === 'function')) return;
+  throw new ConfigurationError(
+    'postgresJournal takes a Pool or a Client of pg. Use fromPostgresJs, fromPrisma or fromQuery for any other driver.',
+  );
+}
+
+/** How the statements of a journal are run. */
+interface PostgresRunner {
+  query(statement: string, values?: (string | null)[]): Promise<readonly unknown[]>;
+  /**
+   * Runs a statement whose `$1` is the mark. With `mustCommit`, what it wrote is committed once this returns. Returns
+   * `undefined` if a concurrent write was first: nothing was written.
+   */
+  write(
+    statement: string,
+    values: (string | null)[],
+    mustCommit: boolean,
+  ): Promise<readonly unknown[] | undefined>;
+}
+
+const createPgRunner = (client: PostgresPool | PostgresClient): PostgresRunner => ({
+  query: async (statement, values = []) => (await client.query(statement, values)).rows,
+  // pg itself can show whether the connection is inside a transaction: no mark is needed.
+  write: (statement, values, mustCommit) => executeWrite(client, mustCommit, statement, [null, ...values]),
+});
+
+const createHandleRunner = (handle: PostgresHandle, sql: PostgresStatements): PostgresRunner => ({
+  query: (statement, values = []) => handle.runStatement(statement, values),
+  write: (statement, values, mustCommit) =>
+    (mustCommit ? writeCommitted : writeAnywhere)(handle, sql, statement, values),
+});
+
+/** Often enough for processes that all claim at once. */
+const MAX_CLAIM_ATTEMPTS = 20;
+
+function postgresStore(runner: PostgresRunner, sql: PostgresStatements): JournalStore {
+  const query: PostgresRunner['query'] = (statement, values) =>
+    explainOldTable(() => runner.query(statement, values));
+  const write: PostgresRunner['write'] = (statement, values, mustCommit) =>
+    explainOldTable(() => runner.write(statement, values, mustCommit));
 
   return {
     async read(key) {
-      const { rows } = await query(sql.read, [key]);
-      const [row] = rows;
-      return row === undefined ? null : toStoredRecord(row);
+      const [row] = await query(sql.read, [key]);
+      return row === undefined ? null : toStoredRecord(parseColumns(storedRow, row));
     },
 
     async write(key, { expected, version, text, ttl, mustCommit, dueIn }) {
-      const values = [key, version, text, ttl, dueIn];
-      const { rows } = await explainOldTable(() =>
-        expected === null
-          ? executeWrite(client, mustCommit, sql.insert, values)
-          : executeWrite(client, mustCommit, sql.update, [...values, expected]),
-      );
-      return rows.length === 1;
+      const values = [key, version, text, toText(ttl), toText(dueIn)];
+      const rows = await (expected === null
+        ? write(sql.insert, values, mustCommit)
+        : write(sql.update, [...values, expected], mustCommit));
+      return rows !== undefined && parseColumns(writtenRow, rows[0]).txid !== null;
     },
 
     async list({ by, value, after, limit }) {
-      const position = [after?.createdAt ?? Number.NEGATIVE_INFINITY, after?.key ?? ''];
-      const { rows } = await query(sql.list[by], [value, ...position, limit]);
-      return rows.map(toListedRecord);
+      const position = [toText(after?.createdAt ?? Number.NEGATIVE_INFINITY), after?.key ?? ''];
+      const rows = await query(sql.list[by], [value, ...position, toText(limit)]);
+      return rows.map((row) => toListedRecord(parseColumns(listedRow, row)));
     },
 
     async count() {
-      const { rows } = await query(sql.count);
+      const rows = await query(sql.count);
       return Object.fromEntries(
         rows.map((row) => {
-          const { state, records } = Object(row);
-          return [String(state), Number(records)];
+          const { state, records } = parseColumns(countedRow, row);
+          return [state, Number(records)];
         }),
       );
     },
 
     async claimDue({ limit, lease }) {
-      const { rows } = await explainOldTable(() => executeClaim(client, sql.claimDue, [limit, lease]));
-      return rows.map(toListedRecord);
+      for (let attempt = 1; attempt <= MAX_CLAIM_ATTEMPTS; attempt++) {
+        const rows = await write(sql.claimDue, [toText(limit), toText(lease)], true);
+        const found = rows?.map((row) => parseColumns(claimedRow, row));
+        if (found) return found.flatMap((row) => (row.key === null ? [] : [toListedRecord(row)]));
+      }
+      throw new JournalError(
+        'Other processes claimed follow-ups at each attempt. Nothing was changed. Try again.',
+        {
+          retryable: true,
+        },
+      );
     },
 
     async countDue() {
-      const { rows } = await query(sql.countDue);
-      const { due, next_in } = Object(rows[0]);
-      return { due: Number(due), nextIn: next_in === null ? null : Math.max(0, Number(next_in)) };
+      const [row] = await query(sql.countDue);
+      const { due, next } = parseColumns(dueRow, row);
+      return { due: Number(due), nextIn: next === null ? null : Math.max(0, Number(next)) };
     },
   };
 }
 
-function toStoredRecord(row: unknown): StoredRecord {
-  const { version, record, age } = Object(row);
-  return { version: String(version), text: String(record), age: Number(age) };
+const storedColumns = { version: z.string(), record: z.string(), age: z.string() };
+const listedColumns = { ...storedColumns, key: z.string(), created: z.string() };
+const storedRow = z.object(storedColumns);
+const listedRow = z.object(listedColumns);
+const claimedRow = z.union([listedRow, z.object({ key: z.null() })]);
+const writtenRow = z.object({ txid: z.nullable(z.string()) });
+const countedRow = z.object({ state: z.string(), records: z.string() });
+const dueRow = z.object({ due: z.string(), next: z.nullable(z.string()) });
+
+const toText = <T extends number | null>(value: T) => (value === null ? null : String(value));
+
+function toStoredRecord({ version, record, age }: z.infer<typeof storedRow>): StoredRecord {
+  return { version, text: record, age: Number(age) };
 }
 
-function toListedRecord(row: unknown): ListedRecord {
-  const { key, created } = Object(row);
-  return { ...toStoredRecord(row), key: String(key), createdAt: Number(created) };
-}
-
-/** PostgreSQL's codes for a column and for a table that does not exist. */
-const MISSING = ['42703', '42P01'];
-
-/** Runs a statement. If the table is missing, or an older version made it, the error says how that is changed. */
-async function explainOldTable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!MISSING.includes(Object(error).code)) throw error;
-    const cause = sanitizeError(error, redactUnknownSecrets);
-    throw new JournalError(
-      'The table of the journal is missing, or an older version of this package made it. Nothing was recorded. Run ' +
-        'journal.migrate(), or the text of postgresSchema().',
-      { cause },
-    );
-  }
+function toListedRecord(row: z.infer<typeof listedRow>): ListedRecord {
+  return { ...toStoredRecord(row), key: row.key, createdAt: Number(row.created) };
 }

@@ -4,8 +4,10 @@
  */
 
 import { JournalError } from '../errors.ts';
+import type { SqliteRunner, SqliteStatement } from './sqlite-handle.ts';
+import { buildSchema } from './sqlite-table.ts';
 
-/** What is used of `DatabaseSync` of `node:sqlite`. */
+/** What is used of `DatabaseSync` of `node:sqlite`, and of `Database` of `better-sqlite3` and of `bun:sqlite`. */
 export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): {
@@ -15,13 +17,90 @@ export interface SqliteDatabase {
   };
 }
 
+type Statements = Map<string, PreparedStatement>;
+type PreparedStatement = (values: readonly (string | number | null)[]) => unknown[];
+
+/** Runs the statements of a journal on a connection. The time is that of this process, which is on the same machine. */
+export function createConnectionRunner(database: SqliteDatabase, table: string): SqliteRunner {
+  let cached: Statements | undefined;
+  const open = () => {
+    if (cached) return cached;
+    const isDurable = enableDurability(database);
+    prepareTables(database, table);
+    const statements: Statements = new Map();
+    // Inside a transaction of the merchant the settings have to wait, and the table might be rolled back.
+    if (isDurable) cached = statements;
+    return statements;
+  };
+  const run = ({ sql, values }: SqliteStatement) => {
+    const statements = open();
+    const statement = statements.get(sql) ?? prepareStatement(database, sql);
+    statements.set(sql, statement);
+    return statement(values);
+  };
+
+  return {
+    now: (index) => `?${index}`,
+    read(build) {
+      return retryWhileBusy(() => {
+        open();
+        return run(build([Date.now()]));
+      });
+    },
+    write(mustCommit, build) {
+      return retryWhileBusy(() => {
+        open();
+        return runInTransaction(database, mustCommit, () => build([Date.now()]).map(run));
+      });
+    },
+  };
+}
+
+/** Prepares a statement with a plain `?` for each use of a value, since better-sqlite3 takes `?1` for a name. */
+function prepareStatement(database: SqliteDatabase, sql: string): PreparedStatement {
+  const uses: number[] = [];
+  const plain = sql.replace(/\?(\d+)/g, (_, number) => {
+    uses.push(Number(number) - 1);
+    return '?';
+  });
+  const statement = database.prepare(plain);
+  // better-sqlite3 refuses all() for a statement that returns no rows.
+  const hasRows = /^SELECT|RETURNING/.test(sql);
+  return (values) => {
+    const used = uses.map((index) => values[index] ?? null);
+    if (hasRows) return statement.all(...used);
+    statement.run(...used);
+    return [];
+  };
+}
+
+/** Makes the tables if they do not exist, and changes those that an older version of this package made. */
+function prepareTables(database: SqliteDatabase, table: string): void {
+  const { addColumns, addIndexes } = buildSchema(table, () => String(Date.now()));
+  if (!hasCurrentColumns(database, table)) {
+    runInTransaction(database, false, () => {
+      // Another process might have been first.
+      if (!hasCurrentColumns(database, table)) database.exec(addColumns.join(';\n'));
+    });
+  }
+  database.exec(addIndexes.join(';\n'));
+}
+
+function hasCurrentColumns(database: SqliteDatabase, table: string): boolean {
+  const found = database.prepare(
+    `SELECT count(*) FROM pragma_table_xinfo(?, 'main') WHERE name IN ('due_at', 'state', 'created_at', 'reference')`,
+  );
+  // The row is an array if the merchant opened the database with returnArrays.
+  return Number(Object.values(Object(found.get(table)))[0]) === 4;
+}
+
 /** Returns `false` if a transaction is open: it cannot be set then. */
-export function enableDurability(database: SqliteDatabase): boolean {
+function enableDurability(database: SqliteDatabase): boolean {
   return runUnlessInTransaction(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
 }
 
 /** Runs work in a transaction of its own: what is written in one that is open already could still be rolled back. */
-export function runInTransaction<T>(database: SqliteDatabase, mustCommit: boolean, work: () => T): T {
+function runInTransaction<T>(database: SqliteDatabase, mustCommit: boolean, work: () => T): T {
   if (!runUnlessInTransaction(() => database.exec('BEGIN IMMEDIATE'))) {
     if (!mustCommit) return work();
     throw new JournalError(
@@ -57,11 +136,11 @@ function runUnlessInTransaction(work: () => void): boolean {
 const BUSY_TIMEOUT = 5_000;
 
 /** Retries while another process has locked the file. SQLite's own wait would block this whole process. */
-export async function retryWhileBusy<T>(work: () => T): Promise<T> {
+export async function retryWhileBusy<T>(work: () => T | Promise<T>): Promise<T> {
   const startedAt = performance.now();
   for (let delay = 1; ; delay = Math.min(2 * delay, 50)) {
     try {
-      return work();
+      return await work();
     } catch (error) {
       if (!isBusy(error) || performance.now() - startedAt > BUSY_TIMEOUT) throw error;
     }

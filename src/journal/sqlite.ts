@@ -4,22 +4,20 @@
  * @module payment-collection-client/journal/sqlite
  */
 
-import { ConfigurationError, JournalError } from '../errors.ts';
+import { ConfigurationError } from '../errors.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
-import { RETENTION_MARGIN } from './retention.ts';
-import {
-  enableDurability,
-  retryWhileBusy,
-  runInTransaction,
-  type SqliteDatabase,
-} from './sqlite-connection.ts';
-import { prepareStatements, prepareTables, type SqliteStatements } from './sqlite-table.ts';
-import type { JournalStore, ListedRecord, StoredRecord } from './store.ts';
+import { createConnectionRunner, type SqliteDatabase } from './sqlite-connection.ts';
+import { createHandleRunner, type SqliteHandle, type SqliteRunner } from './sqlite-handle.ts';
+import { createSqliteStore } from './sqlite-store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
+export { type D1Binding, type D1Statement, fromD1 } from './d1.ts';
+export { type DurableObjectSqlStorage, fromDurableObject } from './durable-object.ts';
 export type { Journal } from './journal.ts';
+export { fromLibsql, type LibsqlClient } from './libsql.ts';
 export type { SqliteDatabase } from './sqlite-connection.ts';
+export type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
 
 /** What {@link sqliteJournal} takes besides the database. */
 export interface SqliteJournalOptions extends JournalOptions {
@@ -61,102 +59,32 @@ export interface SqliteJournalOptions extends JournalOptions {
  * ORDER BY created_at;
  * ```
  */
-export function sqliteJournal(database: SqliteDatabase, options: SqliteJournalOptions = {}): Journal {
+export function sqliteJournal(
+  database: SqliteDatabase | SqliteHandle,
+  options: SqliteJournalOptions = {},
+): Journal {
   const { table = 'payments_journal', ...rest } = assertOptions(options);
   if (typeof table !== 'string' || !/^[A-Za-z_]\w{0,62}$/.test(table))
     throw new ConfigurationError('table must be a plain name, such as payments_journal.');
-  if (typeof database?.prepare !== 'function' || typeof database.exec !== 'function')
-    throw new ConfigurationError('sqliteJournal takes a DatabaseSync of node:sqlite.');
-  return createJournal(sqliteStore(database, table), rest);
+  return createJournal(createSqliteStore(createRunner(database, table), table), rest);
 }
 
-function sqliteStore(database: SqliteDatabase, table: string): JournalStore {
-  let cached: SqliteStatements | undefined;
-  const prepare = () => {
-    if (cached) return cached;
-    const isDurable = enableDurability(database);
-    prepareTables(database, table);
-    const statements = prepareStatements(database, table);
-    // Inside a transaction of the merchant the settings have to wait, and the table might be rolled back.
-    if (isDurable) cached = statements;
-    return statements;
-  };
-
-  return {
-    read(key) {
-      return retryWhileBusy(() => {
-        const row = prepare().read.get(key);
-        return row === undefined || row === null ? null : toStoredRecord(row, Date.now());
-      });
-    },
-
-    write(key, { expected, version, text, ttl, mustCommit, dueIn }) {
-      return retryWhileBusy(() => {
-        const { countTime, deleteExpired, insert, update } = prepare();
-        return runInTransaction(database, mustCommit, () => {
-          const now = Date.now();
-          const keptFor = ttl === null ? null : ttl + RETENTION_MARGIN;
-          const values = [now, key, version, text, keptFor, dueIn === null ? null : Math.ceil(dueIn)];
-          countTime.run(now);
-          deleteExpired.run(now, key);
-          const { changes } = expected === null ? insert.run(...values) : update.run(...values, expected);
-          return Number(changes) === 1;
-        });
-      });
-    },
-
-    list({ by, value, after, limit }) {
-      return retryWhileBusy(() => {
-        const position = [after?.createdAt ?? -Number.MAX_VALUE, after?.key ?? ''];
-        const rows = prepare().list[by].all(value, ...position, limit);
-        const now = Date.now();
-        return rows.map((row) => toListedRecord(row, now));
-      });
-    },
-
-    count() {
-      return retryWhileBusy(() => {
-        const rows = prepare().count.all().map(toFields);
-        return Object.fromEntries(rows.map(({ state, records }) => [String(state), Number(records)]));
-      });
-    },
-
-    claimDue({ limit, lease }) {
-      return retryWhileBusy(() => {
-        const { due, dueTooLate, postpone } = prepare();
-        return runInTransaction(database, true, () => {
-          const now = Date.now();
-          const rows = due.all(now, limit);
-          if (rows.length < limit) rows.push(...dueTooLate.all(now, limit - rows.length));
-          const claimed = rows.map((row) => toListedRecord(row, now));
-          for (const { key } of claimed) postpone.run(now, Math.ceil(lease), key);
-          return claimed;
-        });
-      });
-    },
-
-    countDue() {
-      return retryWhileBusy(() => {
-        const { due, next_in } = toFields(prepare().countDue.get(Date.now()));
-        return { due: Number(due), nextIn: next_in === null ? null : Number(next_in) };
-      });
-    },
-  };
+function createRunner(database: SqliteDatabase | SqliteHandle, table: string): SqliteRunner {
+  if (isHandle(database)) return createHandleRunner(database, table);
+  if (isConnection(database)) return createConnectionRunner(database, table);
+  throw new ConfigurationError(
+    'sqliteJournal takes a database of node:sqlite, better-sqlite3 or bun:sqlite, or what fromLibsql, fromD1 or ' +
+      'fromDurableObject returns.',
+  );
 }
 
-function toStoredRecord(row: unknown, now: number): StoredRecord {
-  const { version, record, written_at } = toFields(row);
-  return { version: String(version), text: String(record), age: now - Number(written_at) };
+function isHandle(database: SqliteDatabase | SqliteHandle): database is SqliteHandle {
+  const { batch, execute, prepare } = Object(database);
+  // A client of libSQL and a binding of D1 have a batch of their own, and must be wrapped.
+  return typeof batch === 'function' && execute === undefined && prepare === undefined;
 }
 
-function toListedRecord(row: unknown, now: number): ListedRecord {
-  const { key, created } = toFields(row);
-  return { ...toStoredRecord(row, now), key: String(key), createdAt: Number(created) };
-}
-
-function toFields(row: unknown): Record<string, unknown> {
-  if (!Array.isArray(row)) return Object(row);
-  const message =
-    'The database returns rows as arrays, so no record can be read: open it without returnArrays.';
-  throw new JournalError(message, { outcome: 'unknown' });
+function isConnection(database: SqliteDatabase | SqliteHandle): database is SqliteDatabase {
+  const { batch, exec, prepare } = Object(database);
+  return typeof prepare === 'function' && typeof exec === 'function' && batch === undefined;
 }

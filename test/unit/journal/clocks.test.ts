@@ -12,10 +12,11 @@ import {
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { type SqliteHandle, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
 
 // Hundreds of charges, and each waits for the disk.
 vi.setConfig({ testTimeout: 120_000 });
@@ -61,6 +62,28 @@ const inSqlite = async (options: JournalOptions): Promise<Storage> => {
   const database = new DatabaseSync(':memory:');
   onTestFinished(() => database.close());
   return { open: () => sqliteJournal(database, options), ahead: processClock() };
+};
+
+const inSqliteByHandle = async (options: JournalOptions): Promise<Storage> => {
+  const database = new DatabaseSync(':memory:');
+  onTestFinished(() => database.close());
+  const { batch } = createSqliteHandle(database);
+  let ahead = 0;
+  const shifted: SqliteHandle = {
+    batch: (statements) =>
+      batch(
+        statements.map(({ sql, values }) => ({
+          sql: sql.replaceAll("'now'", `'now', '${ahead / 1000} seconds'`),
+          values,
+        })),
+      ),
+  };
+  return {
+    open: () => sqliteJournal(shifted, options),
+    ahead(milliseconds) {
+      ahead = milliseconds;
+    },
+  };
 };
 
 const inPostgres = async (
@@ -117,6 +140,7 @@ const inRedis = async (options: JournalOptions): Promise<Storage> => {
 const storages: [string, (options: JournalOptions) => Promise<Storage>][] = [
   ['memory', inMemory],
   ['SQLite', inSqlite],
+  ['SQLite by a handle', inSqliteByHandle],
   ['PostgreSQL', inPostgres],
   ['Redis', inRedis],
 ];

@@ -8,7 +8,12 @@ import { claimKey } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
-import { createPostgresTable, createSqliteTable, type SqlTable } from './sql-tables.ts';
+import {
+  createPostgresTable,
+  createSqliteHandleTable,
+  createSqliteTable,
+  type SqlTable,
+} from './sql-tables.ts';
 
 let server: DatabaseServer;
 beforeAll(async () => {
@@ -18,6 +23,7 @@ afterAll(() => server?.stop(), 60_000);
 
 const kinds: [string, () => Promise<SqlTable>][] = [
   ['SQLite', createSqliteTable],
+  ['SQLite by a handle', createSqliteHandleTable],
   ['PostgreSQL', () => createPostgresTable(server)],
 ];
 
@@ -36,7 +42,7 @@ async function completeKey(
 describe.each(kinds)('%s', (kind, createTable) => {
   /** Returns the time at which a record is due, from now on. */
   const dueIn = async (table: SqlTable, key: string) => {
-    const due = kind === 'SQLite' ? 'due_at' : 'extract(epoch FROM due_at) * 1000';
+    const due = kind !== 'PostgreSQL' ? 'due_at' : 'extract(epoch FROM due_at) * 1000';
     const [row] = await table.run(`SELECT ${due} AS due_at FROM ${table.name} WHERE key = ?`, key);
     return row?.due_at == null ? null : Number(row.due_at) - Date.now();
   };
@@ -140,7 +146,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const first = await table.open();
     await claimKey(first, 'order-0');
     const numbers = Array.from({ length: 200 }, (_, index) => index + 1);
-    const now = kind === 'SQLite' ? String(Date.now()) : 'clock_timestamp()';
+    const now = kind !== 'PostgreSQL' ? String(Date.now()) : 'clock_timestamp()';
     const rows = numbers.map((number) => `('order-${number}', 'v${number}', ${now}, ${now})`);
     await table.run(
       `INSERT INTO ${table.name} (key, version, record, written_at, due_at)

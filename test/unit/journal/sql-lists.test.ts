@@ -6,7 +6,13 @@ import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
-import { createPostgresTable, createSqliteTable, recordText, type SqlTable } from './sql-tables.ts';
+import {
+  createPostgresTable,
+  createSqliteHandleTable,
+  createSqliteTable,
+  recordText,
+  type SqlTable,
+} from './sql-tables.ts';
 
 let server: DatabaseServer;
 beforeAll(async () => {
@@ -23,13 +29,14 @@ afterAll(() => server?.stop(), 60_000);
 
 const kinds: [string, () => Promise<SqlTable>][] = [
   ['SQLite', createSqliteTable],
+  ['SQLite by a handle', createSqliteHandleTable],
   ['PostgreSQL', () => createPostgresTable(server)],
 ];
 
 const createdAt = 1_700_000_000_000;
 
 /** A time as `written_at` has it. */
-const writtenAt = (kind: string) => (kind === 'SQLite' ? String(createdAt) : 'to_timestamp(1700000000)');
+const writtenAt = (kind: string) => (kind !== 'PostgreSQL' ? String(createdAt) : 'to_timestamp(1700000000)');
 
 describe.each(kinds)('%s', (kind, createTable) => {
   /** Writes a record as it is stored. */
@@ -169,15 +176,15 @@ describe.each(kinds)('%s', (kind, createTable) => {
     await claimKey(journal, 'order-4');
     await journal.complete(await claimKey(journal, 'order-5'), { state: 'unknown' });
     const source = readFileSync(
-      kind === 'SQLite' ? 'src/journal/sqlite.ts' : 'src/journal/postgres.ts',
+      kind !== 'PostgreSQL' ? 'src/journal/sqlite.ts' : 'src/journal/postgres.ts',
       'utf8',
     );
     const query = /```sql\n(.*?)```/s.exec(source)?.[1]?.replace(/^ \* /gm, '') ?? '';
     const rows = await table.run(query.replace('payments_journal', table.name));
     expect(rows.map(({ key }) => key)).toEqual(['order-1', 'order-2', 'order-5']);
     expect(rows[0]).toMatchObject({ amount: '25.50' });
-    const created = kind === 'SQLite' ? '2023-11-14 22:13:20' : new Date(createdAt);
-    expect(rows[0]).toHaveProperty(kind === 'SQLite' ? 'created' : 'created_at', created);
+    const created = kind !== 'PostgreSQL' ? '2023-11-14 22:13:20' : new Date(createdAt);
+    expect(rows[0]).toHaveProperty(kind !== 'PostgreSQL' ? 'created' : 'created_at', created);
   });
 
   test('records a result with a NUL and half a character', async () => {

@@ -8,7 +8,13 @@ import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { createPostgresTable, createSqliteTable, OLD_SQLITE_TABLE, type SqlTable } from './sql-tables.ts';
+import {
+  createPostgresTable,
+  createSqliteHandleTable,
+  createSqliteTable,
+  OLD_SQLITE_TABLE,
+  type SqlTable,
+} from './sql-tables.ts';
 
 let server: DatabaseServer;
 beforeAll(async () => {
@@ -18,6 +24,7 @@ afterAll(() => server?.stop(), 60_000);
 
 const kinds: [string, () => Promise<SqlTable>][] = [
   ['SQLite', createSqliteTable],
+  ['SQLite by a handle', createSqliteHandleTable],
   ['PostgreSQL', () => createPostgresTable(server)],
 ];
 
@@ -46,10 +53,10 @@ const START = 1_700_000_000_000;
 
 /** What the version before did with a table. */
 function oldVersion(kind: string, table: SqlTable) {
-  const time = kind === 'SQLite' ? '?' : 'to_timestamp(?::float8 / 1000)';
+  const time = kind !== 'PostgreSQL' ? '?' : 'to_timestamp(?::float8 / 1000)';
   return {
     makeTable: async () => {
-      if (kind === 'SQLite') {
+      if (kind !== 'PostgreSQL') {
         for (const statement of OLD_SQLITE_TABLE.split(';')) if (statement.trim()) await table.run(statement);
       } else await table.run(oldPostgresTable(table.name));
     },

@@ -4,8 +4,9 @@ import { Client } from 'pg';
 import { onTestFinished, vi } from 'vitest';
 import type { Journal, JournalOptions } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
-import { type SqliteDatabase, sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { type SqliteDatabase, type SqliteHandle, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import type { DatabaseServer } from '../../helpers/databases.ts';
+import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 /** The table of one test, in SQLite or in PostgreSQL. */
@@ -27,6 +28,41 @@ const TABLE = 'payments';
 
 /** Creates a SQLite file. */
 export async function createSqliteTable(): Promise<SqlTable & { readonly path: string }> {
+  return createFile((database, statements) => ({
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => {
+      statements.add(sql);
+      return database.prepare(sql);
+    },
+  }));
+}
+
+/** Creates a SQLite file whose journals use a handle of promises, and the clock of the database. */
+export async function createSqliteHandleTable(): Promise<SqlTable & { readonly path: string }> {
+  let ahead = 0;
+  const table = createFile((database, statements) => {
+    const handle = createSqliteHandle(database);
+    return {
+      batch: (batch) =>
+        handle.batch(
+          batch.map(({ sql, values }) => {
+            statements.add(sql);
+            return { sql: sql.replaceAll("'now'", `'now', '${ahead / 1000} seconds'`), values };
+          }),
+        ),
+    };
+  });
+  return {
+    ...table,
+    setAhead(milliseconds) {
+      ahead = milliseconds;
+    },
+  };
+}
+
+function createFile(
+  wrap: (database: DatabaseSync, statements: Set<string>) => SqliteDatabase | SqliteHandle,
+): SqlTable & { readonly path: string } {
   const folder = createTempFolder();
   const path = join(folder.path, 'payments.db');
   const connections: DatabaseSync[] = [];
@@ -43,15 +79,7 @@ export async function createSqliteTable(): Promise<SqlTable & { readonly path: s
   const own = connect();
   const statements = new Set<string>();
   const open = async (options?: JournalOptions) => {
-    const database = connect();
-    const recording: SqliteDatabase = {
-      exec: (sql) => database.exec(sql),
-      prepare: (sql) => {
-        statements.add(sql);
-        return database.prepare(sql);
-      },
-    };
-    return sqliteJournal(recording, { ...options, table: TABLE });
+    return sqliteJournal(wrap(connect(), statements), { ...options, table: TABLE });
   };
   return {
     name: TABLE,

@@ -139,9 +139,11 @@ test.each(['', 'a b', 'a;b', '1st', 'a"b', 'main.journal', 17])('refuses the tab
 });
 
 test('refuses what is not a database', () => {
-  for (const database of [undefined, null, {}, 'payments.db']) {
+  const libsqlClient = { batch() {}, execute() {} };
+  const d1Binding = { batch() {}, exec() {}, prepare() {} };
+  for (const database of [undefined, null, {}, 'payments.db', libsqlClient, d1Binding]) {
     expect(() => Reflect.apply(sqliteJournal, undefined, [database])).toThrow(
-      'sqliteJournal takes a DatabaseSync of node:sqlite.',
+      'sqliteJournal takes a database of node:sqlite, better-sqlite3 or bun:sqlite',
     );
   }
 });

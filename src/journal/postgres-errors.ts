@@ -1,0 +1,45 @@
+/** What errors of PostgreSQL mean, in the form of any driver. */
+
+import { JournalError } from '../errors.ts';
+import { redactUnknownSecrets } from '../redact.ts';
+import { sanitizeError } from '../sanitize-error.ts';
+import { isObject } from '../untrusted.ts';
+
+/** With a strict isolation level, the database refuses a write that a concurrent one has overtaken: none was made. */
+export const IS_OVERTAKEN = ['40001'];
+
+/** The transaction has failed. Each further statement of it fails too. */
+export const IS_ABORTED = ['25P02'];
+
+/** A column or a table does not exist. */
+const IS_MISSING = ['42703', '42P01'];
+
+const MAX_DEPTH = 5;
+
+/**
+ * Whether an error has one of these codes of PostgreSQL. Most drivers put it into `code`, and Drizzle into that of `cause`.
+ * Prisma 7 puts it into `meta.driverAdapterError.cause.originalCode`, and older versions into `meta.code`.
+ */
+export function hasSqlState(error: unknown, states: readonly string[], depth = 0): boolean {
+  if (!isObject(error) || depth > MAX_DEPTH) return false;
+  const { code, originalCode, cause, meta, driverAdapterError } = Object(error);
+  return (
+    [code, originalCode].some((state) => states.includes(state)) ||
+    [cause, meta, driverAdapterError].some((inner) => hasSqlState(inner, states, depth + 1))
+  );
+}
+
+/** Runs a statement. If the table is missing, or an older version made it, the error says how that is changed. */
+export async function explainOldTable<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!hasSqlState(error, IS_MISSING)) throw error;
+    const cause = sanitizeError(error, redactUnknownSecrets);
+    throw new JournalError(
+      'The table of the journal is missing, or an older version of this package made it. Nothing was recorded. Run ' +
+        'journal.migrate(), or the text of postgresSchema().',
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,104 @@
+/** The store of a journal in a database of the SQLite family. */
+
+import { JournalError } from '../errors.ts';
+import { RETENTION_MARGIN } from './retention.ts';
+import type { SqliteRunner } from './sqlite-handle.ts';
+import { buildStatements } from './sqlite-table.ts';
+import type { JournalStore, ListedRecord, StoredRecord } from './store.ts';
+
+export function createSqliteStore(runner: SqliteRunner, table: string): JournalStore {
+  const sql = buildStatements(table, runner.now);
+
+  return {
+    async read(key) {
+      const [row] = await runner.read((now) => ({ sql: sql.read, values: [key, ...now] }));
+      return row === undefined ? null : toStoredRecord(row);
+    },
+
+    async write(key, { expected, version, text, ttl, mustCommit, dueIn }) {
+      const keptFor = ttl === null ? null : Math.ceil(ttl) + RETENTION_MARGIN;
+      const values = [key, version, text, keptFor, dueIn === null ? null : Math.ceil(dueIn)];
+      const results = await runner.write(mustCommit, (now) => [
+        { sql: sql.countTime, values: now },
+        { sql: sql.deleteExpired, values: [key, ...now] },
+        expected === null
+          ? { sql: sql.insert, values: [...values, ...now] }
+          : { sql: sql.update, values: [...values, expected, ...now] },
+      ]);
+      return results[2]?.length === 1;
+    },
+
+    async list({ by, value, after, limit }) {
+      const position = [after?.createdAt ?? -Number.MAX_VALUE, after?.key ?? ''];
+      const rows = await runner.read((now) => ({
+        sql: sql.list[by],
+        values: [value, ...position, limit, ...now],
+      }));
+      return rows.map(toListedRecord);
+    },
+
+    async count() {
+      const rows = await runner.read(() => ({ sql: sql.count, values: [] }));
+      return Object.fromEntries(
+        rows.map((row) => {
+          const { state, records } = toFields(row);
+          return [toText(state), toNumber(records)];
+        }),
+      );
+    },
+
+    async claimDue({ limit, lease }) {
+      // A record might become due, or its time might go back, between the two: what was claimed is what counts.
+      const [order = [], claimed = []] = await runner.write(true, (now) => [
+        { sql: sql.dueKeys, values: [limit, ...now] },
+        { sql: sql.claimDue, values: [limit, Math.ceil(lease), ...now] },
+      ]);
+      const ranks = new Map(order.map((row, rank) => [toText(toFields(row).key), rank]));
+      const rankOf = ({ key }: ListedRecord) => ranks.get(key) ?? order.length;
+      return claimed.map(toListedRecord).sort((one, other) => rankOf(one) - rankOf(other));
+    },
+
+    async countDue() {
+      const [row] = await runner.read((now) => ({ sql: sql.countDue, values: now }));
+      const { due, next_in } = toFields(row);
+      return { due: toNumber(due), nextIn: next_in === null ? null : toNumber(next_in) };
+    },
+  };
+}
+
+function toStoredRecord(row: unknown): StoredRecord {
+  const { version, record, age } = toFields(row);
+  return { version: toText(version), text: toText(record), age: toNumber(age) };
+}
+
+function toListedRecord(row: unknown): ListedRecord {
+  const { key, created } = toFields(row);
+  return { ...toStoredRecord(row), key: toText(key), createdAt: toNumber(created) };
+}
+
+/** Returns a row by the names of its columns. Drivers also return objects without a prototype, or with a length. */
+function toFields(row: unknown): Record<string, unknown> {
+  if (!Array.isArray(row)) return Object(row);
+  throw unreadable(
+    'The database returns rows as arrays, so no record can be read: open it without returnArrays.',
+  );
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw unreadable('The database returned a row of the journal without its text, so no record can be read.');
+}
+
+/** Returns a number, which a driver might return as a BigInt or as text. */
+function toNumber(value: unknown): number {
+  const number =
+    typeof value === 'number' || typeof value === 'bigint'
+      ? Number(value)
+      : Number(toText(value) || Number.NaN);
+  if (Number.isFinite(number)) return number;
+  throw unreadable(
+    'The database returned a row of the journal without its number, so no record can be read.',
+  );
+}
+
+const unreadable = (message: string) => new JournalError(message, { outcome: 'unknown' });

@@ -1,0 +1,13 @@
+import type { RunningDatabase } from './database.ts';
+import { startWorker } from './miniflare.ts';
+
+/** Starts the Worker that runs statements for other processes. */
+export async function startHandles(): Promise<RunningDatabase> {
+  const worker = await startWorker('handles');
+  return {
+    place: worker.url,
+    takeAway: () => worker.kill(),
+    bringBack: () => worker.start(),
+    stop: () => worker.stop(),
+  };
+}

@@ -1,0 +1,15 @@
+import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import type { TestDatabase } from '../database.ts';
+import { connectObject, dumpTables } from '../remote-statements.ts';
+
+/** The storage of a Durable Object in workerd. Other processes reach it through the object, which has the handle. */
+export const database: TestDatabase = {
+  // Workers only connect.
+  start: async () => (await import('../handles.ts')).startHandles(),
+  prepare: async () => {},
+  open: async (place, options) => ({
+    journal: sqliteJournal(connectObject(place), options),
+    close: async () => {},
+  }),
+  dump: (place) => dumpTables(connectObject(place)),
+};

@@ -1,0 +1,27 @@
+// Runs Miniflare until its parent ends or kills it. Started by miniflare.ts.
+import { Miniflare } from 'miniflare';
+import type { MiniflareSettings } from './miniflare.ts';
+
+process.on('disconnect', () => process.exit());
+
+const { script, folder, port, bindings, legacyClass }: MiniflareSettings = JSON.parse(process.argv[2] ?? '');
+const miniflare = new Miniflare({
+  modules: true,
+  scriptPath: script,
+  compatibilityDate: '2026-01-01',
+  host: '127.0.0.1',
+  port,
+  // Both would be fetched, or sent, over the internet.
+  cf: false,
+  telemetry: { enabled: false },
+  bindings,
+  d1Databases: { DB: 'payments' },
+  d1Persist: `${folder}/d1`,
+  durableObjects: {
+    OBJECTS: { className: 'Shop', useSQLite: true },
+    ...(legacyClass === undefined ? {} : { LEGACY: { className: legacyClass } }),
+  },
+  durableObjectsPersist: `${folder}/objects`,
+});
+await miniflare.ready;
+process.send?.('ready');

@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type SqliteHandle, type SqliteStatement, sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
+import { catchError } from '../../helpers/service.ts';
+import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
+
+function openMemory(options: { readBigInts?: boolean } = {}): DatabaseSync {
+  const database = new DatabaseSync(':memory:', options);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+describe('sqliteJournal by a handle conforms', () => {
+  const handle = createSqliteHandle(new DatabaseSync(':memory:'));
+  const cases = journalConformance((options) => sqliteJournal(handle, options));
+  test.concurrent.each(cases)('$name', ({ run }) => run());
+});
+
+test('checks the tables once, and makes them once', async () => {
+  const handle = createSqliteHandle(openMemory());
+  const batches: string[][] = [];
+  const recording: SqliteHandle = {
+    batch: (statements) => {
+      batches.push(statements.map(({ sql }) => sql));
+      return handle.batch(statements);
+    },
+  };
+  const journal = sqliteJournal(recording);
+  await journal.read('order-1');
+  await Promise.all([journal.read('order-2'), claimKey(journal, 'order-3')]);
+  const makes = batches.flat().filter((sql) => sql.startsWith('CREATE TABLE'));
+  expect(makes).toHaveLength(2);
+  expect(batches.flat().filter((sql) => sql.includes('sqlite_master'))).toHaveLength(1);
+  batches.length = 0;
+  await sqliteJournal(recording).read('order-3');
+  expect(batches).toEqual([[expect.stringContaining('sqlite_master')], [expect.stringContaining('SELECT')]]);
+});
+
+test('waits for no other call, which might hang', async () => {
+  const handle = createSqliteHandle(openMemory());
+  let batches = 0;
+  const journal = sqliteJournal({
+    // In a Worker, the request of the first call can be cancelled. Nothing of it ever resolves then.
+    batch: (statements) => (batches++ === 0 ? new Promise(() => {}) : handle.batch(statements)),
+  });
+  void journal.read('order-1');
+  expect(await journal.read('order-2')).toBeNull();
+});
+
+test('makes the tables once when twenty handles use a file first', async () => {
+  const folder = createTempFolder();
+  const databases = Array.from({ length: 20 }, () => new DatabaseSync(join(folder.path, 'payments.db')));
+  onTestFinished(() => {
+    for (const database of databases) database.close();
+    folder.remove();
+  });
+  let waiting = 0;
+  const everyone = Promise.withResolvers<void>();
+  const claims = databases.map((database, index) => {
+    const handle = createSqliteHandle(database);
+    let batches = 0;
+    const journal = sqliteJournal({
+      async batch(statements) {
+        const results = await handle.batch(statements);
+        // Each has seen that there are no tables before one of them makes any.
+        if (batches++ === 0 && ++waiting === databases.length) everyone.resolve();
+        await everyone.promise;
+        return results;
+      },
+    });
+    return claimKey(journal, `order-${index}`);
+  });
+  expect(await Promise.all(claims)).toHaveLength(20);
+});
+
+test('tries again to make the tables after a failure', async () => {
+  const handle = createSqliteHandle(openMemory());
+  let isDown = true;
+  const journal = sqliteJournal({
+    async batch(statements) {
+      if (isDown) throw new Error('connection refused');
+      return handle.batch(statements);
+    },
+  });
+  expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject({
+    name: 'JournalError',
+    retryable: true,
+  });
+  isDown = false;
+  expect(await journal.claim('order-1', chargeIntent)).toMatchObject({ state: 'claimed' });
+});
+
+test('finishes tables of which a process has made a part', async () => {
+  const database = openMemory();
+  const handle = createSqliteHandle(database);
+  await claimKey(sqliteJournal(handle), 'order-1');
+  database.exec('DROP INDEX payments_journal_due_at; DROP INDEX payments_journal_state');
+  const journal = sqliteJournal(handle);
+  expect(await listKeys(journal)).toEqual(['order-1']);
+  const [row] = database
+    .prepare("SELECT count(*) AS indexes FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+    .all();
+  expect(row).toEqual({ indexes: 4 });
+});
+
+test('returns what became due between two statements of a batch', async () => {
+  const database = openMemory();
+  const { batch } = createSqliteHandle(database);
+  const writer = sqliteJournal({ batch });
+  for (const [key, firstCheckIn] of Object.entries({ late: 2_000, later: 3_000, early: 1_000 })) {
+    const result = { reference: `TXN-${key}` };
+    await writer.complete(await claimKey(writer, key), { state: 'completed', result, firstCheckIn });
+  }
+  // The clock of the database goes on by so many seconds before each statement of a claim.
+  const claimAt = (...seconds: number[]) => {
+    const shift = ({ sql, values }: SqliteStatement, index: number) => ({
+      sql: sql.replaceAll("'now'", `'now', '${seconds[index] ?? 0} seconds'`),
+      values,
+    });
+    const journal = sqliteJournal({ batch: (statements) => batch(statements.map(shift)) });
+    return claimDueKeys(journal, { limit: 10, lease: 60_000 });
+  };
+  expect(await claimAt(1.5, 2.5)).toEqual(['early', 'late']);
+  // What was not claimed is not returned, and is not postponed.
+  expect(await claimAt(4, 2.5)).toEqual([]);
+  expect(await claimAt(4, 4)).toEqual(['later']);
+});
+
+test('takes rows with BigInts and without a prototype', async () => {
+  const handle = createSqliteHandle(openMemory({ readBigInts: true }));
+  const journal = sqliteJournal({
+    async batch(statements) {
+      const results = await handle.batch(statements);
+      return results.map((rows) => rows.map((row) => Object.assign(Object.create(null), row)));
+    },
+  });
+  await journal.complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+  expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
+  expect(await journal.count()).toMatchObject({ unknown: 1 });
+  expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
+  expect(await claimDueKeys(journal)).toEqual(['order-1']);
+});
+
+const unreadable: [string, (row: Record<string, unknown>) => unknown][] = [
+  ['arrays', Object.values],
+  ['no version', ({ version: _, ...row }) => row],
+  ['no age', (row) => ({ ...row, age: null })],
+  ['bytes', (row) => ({ ...row, record: new Uint8Array(2) })],
+];
+test.each(unreadable)('fails with unknown on rows that are %s', async (_what, change) => {
+  const handle = createSqliteHandle(openMemory());
+  const first = sqliteJournal(handle);
+  await first.complete(await claimKey(first, 'order-1'), { state: 'not_sent' });
+  const changing = {
+    batch: async (statements: SqliteStatement[]) =>
+      (await handle.batch(statements)).map((rows) => rows.map(change)),
+  };
+  const journal: unknown = Reflect.apply(sqliteJournal, undefined, [changing]);
+  expect(journal).toHaveProperty('read');
+  const failure = await catchError(Reflect.apply(Object(journal).read, undefined, ['order-1']));
+  expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+});
