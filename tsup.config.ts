@@ -14,6 +14,7 @@ const others = {
     journal: 'src/journal/index.ts',
     'journal-sqlite': 'src/journal/sqlite.ts',
     'journal-postgres': 'src/journal/postgres.ts',
+    'journal-mysql': 'src/journal/mysql.ts',
     'journal-redis': 'src/journal/redis.ts',
     node: 'src/node/index.ts',
     phone: 'src/phone.ts',

@@ -1,7 +1,7 @@
 /** The handle of a journal in the SQLite storage of one of Cloudflare's Durable Objects. */
 
 import { ConfigurationError, JournalError } from '../errors.ts';
-import type { SqliteHandle } from './sqlite-handle.ts';
+import { isReadOnly, type SqliteHandle } from './sqlite-handle.ts';
 
 /** What is used of the storage that a Durable Object has as `ctx.storage`. */
 export interface DurableObjectSqlStorage {
@@ -49,8 +49,9 @@ export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandl
   return {
     async batch(statements) {
       const run = () => statements.map(({ sql, values }) => storage.sql.exec(sql, ...values).toArray());
-      if (statements.every(({ sql }) => /^\s*SELECT\b/i.test(sql))) {
+      if (isReadOnly(statements)) {
         const rows = run();
+        // What is read might not be confirmed yet, and never be.
         await storage.sync();
         return rows;
       }
@@ -96,13 +97,16 @@ function isInTransaction({ sql }: DurableObjectSqlStorage): boolean {
 }
 
 function assertSqlStorage(storage: DurableObjectSqlStorage): void {
+  let cause: unknown;
   try {
-    if (typeof storage.sql.exec === 'function' && typeof storage.transactionSync === 'function') return;
-  } catch {
-    // The runtime throws if the class has no SQLite.
+    if (typeof storage.transactionSync === 'function' && storage.sql.exec('SELECT 1').toArray().length === 1)
+      return;
+  } catch (error) {
+    cause = error;
   }
   throw new ConfigurationError(
-    'fromDurableObject takes ctx.storage of a Durable Object with SQLite: name its class in new_sqlite_classes of the ' +
-      'migration.',
+    'fromDurableObject takes ctx.storage of a Durable Object with SQLite storage: the migration of its class must name it ' +
+      'in new_sqlite_classes.',
+    { cause },
   );
 }

@@ -17,7 +17,8 @@ export interface SqliteDatabase {
   };
 }
 
-type Statements = Map<string, ReturnType<SqliteDatabase['prepare']>>;
+type Statements = Map<string, PreparedStatement>;
+type PreparedStatement = (values: readonly (string | number | null)[]) => unknown[];
 
 /** Runs the statements of a journal on a connection. The time is that of this process, which is on the same machine. */
 export function createConnectionRunner(database: SqliteDatabase, table: string): SqliteRunner {
@@ -33,9 +34,9 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
   };
   const run = ({ sql, values }: SqliteStatement) => {
     const statements = open();
-    const statement = statements.get(sql) ?? database.prepare(sql);
+    const statement = statements.get(sql) ?? prepareStatement(database, sql);
     statements.set(sql, statement);
-    return statement.all(...values);
+    return statement(values);
   };
 
   return {
@@ -52,6 +53,24 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
         return runInTransaction(database, mustCommit, () => build([Date.now()]).map(run));
       });
     },
+  };
+}
+
+/** Prepares a statement with a plain `?` for each use of a value, since better-sqlite3 takes `?1` for a name. */
+function prepareStatement(database: SqliteDatabase, sql: string): PreparedStatement {
+  const uses: number[] = [];
+  const plain = sql.replace(/\?(\d+)/g, (_, number) => {
+    uses.push(Number(number) - 1);
+    return '?';
+  });
+  const statement = database.prepare(plain);
+  // better-sqlite3 refuses all() for a statement that returns no rows.
+  const hasRows = /^SELECT|RETURNING/.test(sql);
+  return (values) => {
+    const used = uses.map((index) => values[index] ?? null);
+    if (hasRows) return statement.all(...used);
+    statement.run(...used);
+    return [];
   };
 }
 

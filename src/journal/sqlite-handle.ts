@@ -21,6 +21,11 @@ export interface SqliteHandle {
   batch(statements: readonly SqliteStatement[]): Promise<readonly (readonly Record<string, unknown>[])[]>;
 }
 
+/** Whether statements change nothing. */
+export function isReadOnly(statements: readonly SqliteStatement[]): boolean {
+  return statements.every(({ sql }) => /^\s*SELECT\b/i.test(sql));
+}
+
 /** How statements reach the database. The tables exist by the time that one is run. */
 export interface SqliteRunner {
   readonly now: SqliteNow;
@@ -54,13 +59,12 @@ export function createHandleRunner(handle: SqliteHandle, table: string): SqliteR
       });
     }
   };
-  let made: Promise<void> | undefined;
-  const prepare = () => {
-    made ??= makeTables().catch((error) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
+  let areTablesMade = false;
+  // Calls do not wait for each other: one might hang, or belong to a request of a Worker that was cancelled.
+  const prepare = async () => {
+    if (areTablesMade) return;
+    await makeTables();
+    areTablesMade = true;
   };
 
   return {

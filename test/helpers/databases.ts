@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -23,6 +23,64 @@ export interface DatabaseServer {
   stop(): Promise<void>;
 }
 
+/** A database server that can be away for a while: what it has confirmed is kept, and its port stays the same. */
+export interface RestartableServer extends DatabaseServer {
+  takeAway(): Promise<void>;
+  bringBack(): Promise<void>;
+}
+
+interface ServerProcess {
+  readonly name: string;
+  readonly start: () => ChildProcessWithoutNullStreams;
+  /** What it prints once it takes connections. */
+  readonly readyLine: string;
+  /** Ends it at once, with all that it has confirmed on disk. */
+  readonly signal: NodeJS.Signals;
+  readonly folder: string;
+}
+
+/** Starts a server that can be stopped and started again in the same folder, at the same port. */
+export async function startRestartable(
+  server: ServerProcess,
+): Promise<Omit<RestartableServer, 'port' | 'url'>> {
+  let running: ChildProcessWithoutNullStreams | undefined;
+  const onExit = () => void running?.kill('SIGQUIT');
+  const bringBack = async () => {
+    const child = server.start();
+    const ready = Promise.withResolvers<void>();
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        output = `${output}${chunk}`.slice(-10_000);
+        if (output.includes(server.readyLine)) ready.resolve();
+      });
+    }
+    child.once('error', ready.reject);
+    child.once('exit', () => ready.reject(new Error(`${server.name} did not start: ${output}`)));
+    running = child;
+    await ready.promise;
+  };
+  const takeAway = async () => {
+    const child = running;
+    running = undefined;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill(server.signal);
+    await gone;
+  };
+  process.once('exit', onExit);
+  await bringBack();
+  return {
+    takeAway,
+    bringBack,
+    async stop() {
+      await takeAway();
+      process.off('exit', onExit);
+      rmSync(server.folder, { recursive: true, force: true });
+    },
+  };
+}
+
 /**
  * Returns a free port below those that the system assigns to connections: a connection could take one of these before the
  * server uses it.
@@ -43,7 +101,7 @@ export async function findFreePort(): Promise<number> {
 }
 
 /** Starts PostgreSQL, from npm. It does not run as root, so root starts it as the user nobody. */
-export async function startPostgres(): Promise<DatabaseServer> {
+export async function startPostgres(): Promise<RestartableServer> {
   const port = await findFreePort();
   const user = process.getuid?.() === 0 ? readNobody() : undefined;
   const folder = mkdtempSync(join(user && !canBeEntered(tmpdir()) ? '/tmp' : tmpdir(), 'payments-postgres-'));
@@ -69,30 +127,15 @@ export async function startPostgres(): Promise<DatabaseServer> {
 
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
   const flags = settings.flatMap((setting) => ['-c', setting]);
-  const server = spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], options);
-  const onExit = () => void server.kill('SIGQUIT');
-  process.once('exit', onExit);
-  const ready = Promise.withResolvers<void>();
-  let output = '';
-  server.stdout.resume();
-  server.stderr.on('data', (chunk) => {
-    output = `${output}${chunk}`.slice(-10_000);
-    if (output.includes('database system is ready to accept connections')) ready.resolve();
+  const server = await startRestartable({
+    name: 'PostgreSQL',
+    start: () => spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], options),
+    readyLine: 'database system is ready to accept connections',
+    // A fast shutdown: it ends every connection.
+    signal: 'SIGINT',
+    folder,
   });
-  server.once('error', ready.reject);
-  server.once('exit', () => ready.reject(new Error(`PostgreSQL did not start: ${output}`)));
-  await ready.promise;
-  return {
-    port,
-    url: `postgres://merchant:merchant@127.0.0.1:${port}/postgres`,
-    async stop() {
-      const gone = once(server, 'exit');
-      server.kill('SIGINT');
-      await gone;
-      process.off('exit', onExit);
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return { port, url: `postgres://merchant:merchant@127.0.0.1:${port}/postgres`, ...server };
 }
 
 function readNobody(): { uid: number; gid: number } {
@@ -128,36 +171,17 @@ function canBeEntered(path: string): boolean {
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Starts Redis, from Debian. By default it writes everything to disk at once. `settings` come after that. */
-export async function startRedis(settings: string[] = []): Promise<DatabaseServer> {
+export async function startRedis(settings: string[] = []): Promise<RestartableServer> {
   const port = await findFreePort();
   const folder = mkdtempSync(join(tmpdir(), 'payments-redis-'));
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
-  const server = spawn('redis-server', [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
+  const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+  const server = await startRestartable({
+    name: 'Redis',
+    start: () => spawn('redis-server', [...address, ...durable, ...settings]),
+    readyLine: 'Ready to accept connections',
+    signal: 'SIGTERM',
     folder,
-    ...durable,
-    ...settings,
-  ]);
-  const ready = Promise.withResolvers<void>();
-  let output = '';
-  server.stdout.on('data', (chunk) => {
-    output += chunk;
-    if (output.includes('Ready to accept connections')) ready.resolve();
   });
-  server.once('exit', () => ready.reject(new Error(`Redis did not start: ${output}`)));
-  await ready.promise;
-  return {
-    port,
-    url: `redis://127.0.0.1:${port}`,
-    async stop() {
-      const gone = once(server, 'exit');
-      server.kill('SIGTERM');
-      await gone;
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return { port, url: `redis://127.0.0.1:${port}`, ...server };
 }

@@ -1,7 +1,8 @@
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { hasRedis } from '../../helpers/databases.ts';
 import { chooseSize, isExhaustive } from '../../helpers/sized.ts';
-import { withFile, withPostgres, withRedis } from './databases.ts';
+import { findDatabase } from './databases.ts';
+import { expectChargesKept } from './expect-kept.ts';
 import { type RunOptions, type RunResult, runCrashProof } from './harness.ts';
 import { printResults } from './report.ts';
 
@@ -14,8 +15,14 @@ const fewer = { keys: 80, workers: 3, kills: 8, seed: 1 };
 vi.setConfig({ testTimeout: 180_000 });
 
 const results: RunResult[] = [];
+const expectKept = (result: RunResult) => expectChargesKept(result, fewer.kills);
 
 afterAll(() => printResults('Charges by workers that are killed', results));
+
+async function expectKeptOn(kind: string, seed: number): Promise<void> {
+  const withDatabase = await findDatabase(kind);
+  await withDatabase(async (url) => expectKept(await runAndRecord({ kind, url, seed })));
+}
 
 async function runAndRecord(options: Pick<RunOptions, 'kind'> & Partial<RunOptions>): Promise<RunResult> {
   const controller = new AbortController();
@@ -25,20 +32,7 @@ async function runAndRecord(options: Pick<RunOptions, 'kind'> & Partial<RunOptio
   return result;
 }
 
-/** Expects that no promise was broken, and that the run had kills, replays, conflicts and unknown results. */
-function expectKept({ keys, violations, doubled, states, ...counts }: RunResult) {
-  expect(violations).toEqual([]);
-  expect(doubled).toBe(0);
-  expect(counts.kills).toBeGreaterThanOrEqual(fewer.kills);
-  expect(counts.restarts).toBe(counts.kills);
-  const { completed = 0, rejected = 0, unknown = 0, notCharged = 0 } = states ?? {};
-  expect(completed + rejected + unknown + notCharged).toBe(keys);
-  for (const count of [completed, unknown, counts.replayed, counts.conflicts])
-    expect(count).toBeGreaterThan(0);
-}
-
-test('never charges a key twice through crashes, with SQLite', () =>
-  withFile(async () => expectKept(await runAndRecord({ kind: 'sqlite' }))));
+test('never charges a key twice through crashes, with SQLite', () => expectKeptOn('sqlite', 1));
 
 test('charges twice in the same run without a journal', async () => {
   const { doubled, doubledAfterCrash } = await runAndRecord({ ...fewer, kind: 'none' });
@@ -48,21 +42,19 @@ test('charges twice in the same run without a journal', async () => {
 });
 
 if (isExhaustive) {
-  test('never charges a key twice through crashes, with PostgreSQL', () =>
-    withPostgres(async (url) => expectKept(await runAndRecord({ kind: 'postgres', url, seed: 2 }))));
+  test('never charges a key twice through crashes, with PostgreSQL', () => expectKeptOn('postgres', 2));
 
   test.runIf(hasRedis)('never charges a key twice through crashes, with Redis (if installed)', () =>
-    withRedis(async (url) => expectKept(await runAndRecord({ kind: 'redis', url, seed: 3 }))),
+    expectKeptOn('redis', 3),
   );
 
-  test('never charges a key twice while a reviewer resolves keys', () =>
-    withFile(async () => {
-      const result = await runAndRecord({ ...fewer, keys: 120, kind: 'sqlite', hasReviewer: true });
-      expectKept(result);
-      expect(result.resolved?.charged).toBeGreaterThan(0);
-      expect(result.resolved?.notCharged).toBeGreaterThan(0);
-      expect(result.paused).toBeGreaterThan(0);
-    }));
+  test('never charges a key twice while a reviewer resolves keys', async () => {
+    const result = await runAndRecord({ ...fewer, keys: 120, kind: 'sqlite', hasReviewer: true });
+    expectKept(result);
+    expect(result.resolved?.charged).toBeGreaterThan(0);
+    expect(result.resolved?.notCharged).toBeGreaterThan(0);
+    expect(result.paused).toBeGreaterThan(0);
+  });
 
   test('had rejected charges in these runs', () => {
     const rejected = results.map(({ states }) => states?.rejected ?? 0);

@@ -159,7 +159,6 @@ async function startReviewer(
   signal: AbortSignal,
 ): Promise<ResolvedCounts> {
   const { seed, kind, place, folder, lease = 400 } = context;
-  if (kind === 'none') throw new Error('A reviewer needs a journal.');
   const { journal, close } = await openJournal(kind, place, { lease, other: false, aroundCommit });
   try {
     return await resolveUnresolvedKeys({ seed, journal, service, folder, lease }, signal);

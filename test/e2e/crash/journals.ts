@@ -1,22 +1,17 @@
 import { DatabaseSync } from 'node:sqlite';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
-import { postgresJournal } from '../../../src/journal/postgres.ts';
-import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import type { JournalKind } from './journal-kinds.ts';
-
-export interface OpenJournal {
-  journal: Journal;
-  close(): Promise<void>;
-}
+import type { OpenJournal } from '../databases/database.ts';
+import { loadDatabase } from '../databases/load-database.ts';
+import { type JournalKind, negativeControls } from './journal-kinds.ts';
 
 /** Wraps each commit of SQLite. A kill from outside is not exact enough to hit it. */
 export type AroundCommit = (commit: () => void) => void;
 
 /** Opens this process's handle on the shared journal. With `other`, Redis uses its other client library. */
 export async function openJournal(
-  kind: Exclude<JournalKind, 'none'>,
+  kind: JournalKind,
   place: string,
   options: { lease: number; other: boolean; aroundCommit: AroundCommit },
 ): Promise<OpenJournal> {
@@ -38,35 +33,31 @@ export async function openJournal(
         close: async () => database.close(),
       };
     }
-    case 'postgres': {
-      const pool = await openPool(place);
-      return { journal: postgresJournal(pool, { lease }), close: () => pool.end() };
-    }
-    case 'redis': {
-      if (other) {
-        const { createClient } = await import('redis');
-        const client = await createClient({ url: place }).connect();
-        return { journal: redisJournal(client, { lease }), close: () => client.close() };
-      }
-      const { Redis } = await import('ioredis');
-      const client = new Redis(place);
-      return { journal: redisJournal(client, { lease }), close: async () => client.disconnect() };
-    }
+    case 'redis':
+      if (other) return openOtherRedis(place, lease);
+      break;
+    case 'none':
+      throw new Error('This run has no journal.');
   }
+  // Only here: workers start hundreds of times, and each needs one client.
+  const database = await loadDatabase(kind);
+  return database.open(place, { lease });
 }
 
-/** Creates the journal's table before the workers start. */
+async function openOtherRedis(url: string, lease: number): Promise<OpenJournal> {
+  const [{ createClient }, { redisJournal }] = await Promise.all([
+    import('redis'),
+    import('../../../src/journal/redis.ts'),
+  ]);
+  const client = await createClient({ url }).connect();
+  return { journal: redisJournal(client, { lease }), close: () => client.close() };
+}
+
+/** Creates the journal's tables before the workers start. */
 export async function prepareJournal(kind: JournalKind, place: string): Promise<void> {
-  if (kind !== 'postgres') return;
-  const pool = await openPool(place);
-  await postgresJournal(pool).migrate();
-  await pool.end();
-}
-
-/** Imports the client only here: workers start hundreds of times, and most need no PostgreSQL. */
-async function openPool(connectionString: string) {
-  const { Pool } = (await import('pg')).default;
-  return new Pool({ connectionString, max: 4 });
+  if (kind === 'sqlite' || negativeControls.includes(kind)) return;
+  const database = await loadDatabase(kind);
+  await database.prepare(place);
 }
 
 /** Creates a journal with the obvious mistake: it takes an expired lease as proof that nothing was sent. */

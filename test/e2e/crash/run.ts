@@ -1,6 +1,6 @@
 // npm run crashproof: thousands of charges, or of follow-ups, in processes that are killed, on each journal in turn.
 import { parseArgs } from 'node:util';
-import { withFile, withPostgres, withRedis } from './databases.ts';
+import { findDatabase, listInstalledJournals, listJournals } from './databases.ts';
 import { runFollowUps } from './follow-ups/run.ts';
 import { runCharges } from './run-charges.ts';
 
@@ -32,8 +32,11 @@ not find double work.
   --workers <n>     processes of a kind at a time, 2 or more (default 4)
   --kills <n>       processes to kill in each run (default 300)
   --seed <n>        chooses kill points, faults and delays (default 1)
-  --journal <name>  sqlite, postgres, redis or all (default all)
-  --help            prints this text`;
+  --journal <name>  one of those below, or all: sqlite, postgres and redis (default all)
+  --help            prints this text
+
+journals: ${listJournals().join(', ')}
+npm run test:databases installs the drivers of those that this package has none of.`;
 if (values.help) {
   console.log(HELP);
   process.exit();
@@ -50,14 +53,14 @@ const common = {
   kills: count('kills', 0),
   seed: count('seed', 0),
 };
-const journals = [
-  { kind: 'sqlite', withDatabase: withFile },
-  { kind: 'postgres', withDatabase: withPostgres },
-  { kind: 'redis', withDatabase: withRedis },
-] as const;
-const chosen = journals.filter(({ kind }) => values.journal === 'all' || values.journal === kind);
-if (chosen.length === 0)
-  throw new Error(`--journal must be all, ${journals.map(({ kind }) => kind).join(', ')}.`);
+if (values.journal !== 'all' && !listJournals().includes(values.journal))
+  throw new Error(`--journal must be all, ${listJournals().join(', ')}.`);
+const chosen = await Promise.all(
+  (values.journal === 'all' ? listInstalledJournals() : [values.journal]).map(async (kind) => ({
+    kind,
+    withDatabase: await findDatabase(kind),
+  })),
+);
 
 const runs = { charges: runCharges, 'follow-ups': runFollowUps };
 const name = positionals[0] ?? 'charges';

@@ -1,12 +1,43 @@
-import { afterAll, beforeAll, describe, test } from 'vitest';
-import { journalConformance } from '../../../src/testing/index.ts';
-import type { RunningDatabase } from './database.ts';
-import * as d1 from './kinds/d1.ts';
-import * as object from './kinds/durable-object.ts';
+import { Miniflare } from 'miniflare';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { fromD1, sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { startCountingService } from './counting-service.ts';
+import { describeInsideWorkerd, useWorkerShop } from './inside-workerd.ts';
+import { database } from './kinds/d1.ts';
+import { chargeOrder, createClient } from './shop.ts';
+import { describeDatabase } from './suite.ts';
 
-describe.each([['d1', d1.database], ['object', object.database]] as const)('%s', (_, database) => {
-  let running: RunningDatabase;
-  beforeAll(async () => { running = await database.start(); });
-  afterAll(() => running.stop());
-  test.concurrent.each(journalConformance((options) => database.open(running.place, options)))('$name', ({ run }) => run());
+describeDatabase('d1', database);
+
+describe('env.DB inside a Worker', () => describeInsideWorkerd('d1'));
+
+describe('a session of D1', () => {
+  const use = useWorkerShop();
+
+  test('is refused, since it can read from a replica', async () => {
+    await expect(use().shop.run('d1', 'session')).rejects.toThrow('the D1 database itself');
+  });
+});
+
+/** As `getPlatformProxy` of wrangler gives it to the server of a framework in development. */
+test('charges once with the proxy of env.DB that Miniflare gives Node', async () => {
+  const service = await startCountingService();
+  const miniflare = new Miniflare({
+    modules: true,
+    script: 'export default { fetch() { return new Response() } }',
+    cf: false,
+    telemetry: { enabled: false },
+    compatibilityDate: '2026-01-01',
+    d1Databases: ['DB'],
+  });
+  onTestFinished(async () => {
+    await miniflare.dispose();
+    await service.stop();
+  });
+  const env = await miniflare.getBindings<{ DB: Awaited<ReturnType<Miniflare['getD1Database']>> }>();
+  const payments = createClient({ baseUrl: service.baseUrl, journal: sqliteJournal(fromD1(env.DB)) });
+  const references = [await chargeOrder(payments, 'order-1'), await chargeOrder(payments, 'order-1')];
+  expect(service.chargesFor('order-1')).toEqual([references[0]]);
+  expect(references[1]).toBe(references[0]);
+  expect(() => fromD1(Object(env.DB.withSession('first-primary')))).toThrow('the D1 database itself');
 });

@@ -6,6 +6,8 @@ import type { Journal, JournalOptions } from '../../../src/journal/index.ts';
 export interface TestDatabase {
   /** What is not installed on this machine, and how to install it. The tests are then skipped with this notice. */
   readonly missing?: string | undefined;
+  /** Why only one process can have it open, if so. It is then tried in one process, and not in processes that are killed. */
+  readonly oneProcess?: string | undefined;
   /** Starts the server, or makes the file. */
   start(): Promise<RunningDatabase>;
   /** Makes the tables, once, before a handle is opened. */

@@ -24,6 +24,13 @@ export function connectObject(place: string): SqliteHandle {
   return { batch: async (statements) => rows.parse(await send(`${place}/object`, statements)) };
 }
 
+/** Returns all that is in the tables of a journal, as text. */
+export async function dumpTables(handle: SqliteHandle): Promise<string> {
+  const tables = ['payments_journal', 'payments_journal_clock'];
+  const rows = await handle.batch(tables.map((table) => ({ sql: `SELECT * FROM ${table}`, values: [] })));
+  return JSON.stringify(rows);
+}
+
 /** As JSON it is its text and values. */
 function createStatement(sql: string, values: readonly unknown[]): D1Statement {
   return Object.assign({ sql, values }, { bind: (...bound: unknown[]) => createStatement(sql, bound) });

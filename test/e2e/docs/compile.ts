@@ -23,10 +23,14 @@ function toFile({ line, code }: Block): string {
   return `export {};${'\n'.repeat(line - 1)}${code}`;
 }
 
-/** Lists the compiler's errors in each block, with the built package: `README.md:57 Cannot find name …`. */
+/**
+ * Lists the compiler's errors in each block, with the built package: `README.md:57 Cannot find name …`. Other packages are
+ * those of the root, or of `packages`, the path of a file in another folder.
+ */
 export function faultsOf(
   blocks: readonly Block[],
   assumed = assuming('./prelude.ts', assumedNames),
+  packages?: string,
 ): Map<Block, string[]> {
   const named = new Map(
     blocks.map((block) => [
@@ -46,10 +50,24 @@ export function faultsOf(
       ? getSourceFile(name, language, ...rest)
       : ts.createSourceFile(name, text, language, true);
   };
+  if (packages !== undefined) {
+    host.resolveModuleNameLiterals = (literals, containingFile, redirected, ownOptions, file) =>
+      literals.map((literal) => {
+        const isOther = named.has(containingFile) && isOtherPackage(literal.text);
+        const from = isOther ? packages : containingFile;
+        const mode = ts.getModeForUsageLocation(file, literal, ownOptions);
+        return ts.resolveModuleName(literal.text, from, ownOptions, host, undefined, redirected, mode);
+      });
+  }
   const program = ts.createProgram([...texts.keys()], options, host);
   const others = [...program.getOptionsDiagnostics(), ...program.getGlobalDiagnostics()];
   if (others.length > 0) throw new Error(others.map(textOf).join('\n'));
   return new Map([...named].map(([name, block]) => [block, faultsIn(program, name, block.page)]));
+}
+
+/** Whether a block imports it from a package that is not this one. */
+export function isOtherPackage(specifier: string): boolean {
+  return !/^(?:\.|node:|payment-collection-client(?:\/|$))/.test(specifier);
 }
 
 function faultsIn(program: ts.Program, name: string, page: string): string[] {

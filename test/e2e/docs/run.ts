@@ -4,7 +4,7 @@ import { compileFunction, constants } from 'node:vm';
 import type { Block } from './blocks.ts';
 import { root } from './pages.ts';
 
-const IMPORT = /^import (?<what>\{[^}]*\}|\w+) from (?<from>'[^'\n]+');$/gm;
+const IMPORT = /^import (?<what>\{[^}]*\}|\w+) from '(?<from>[^'\n]+)';$/gm;
 
 /** A block is run as a function, which exports nothing. */
 const EXPORT = /^export (?=const |function |async )/gm;
@@ -17,9 +17,13 @@ export interface Print {
 
 /**
  * Runs a block as a module, with the built package and the line numbers of its page. Names that it declares hide the given
- * ones.
+ * ones. `resolve` returns what is imported instead of a package.
  */
-export async function runBlock(block: Block, names: object): Promise<Print[]> {
+export async function runBlock(
+  block: Block,
+  names: object,
+  resolve = (specifier: string) => specifier,
+): Promise<Print[]> {
   const { page, line, code } = block;
   const printed: Print[] = [];
   const print = (...values: unknown[]) => {
@@ -32,7 +36,7 @@ export async function runBlock(block: Block, names: object): Promise<Print[]> {
     IMPORT,
     (_, what: string, from: string) => {
       const wanted = what.startsWith('{') ? what.replaceAll(' as ', ': ') : `{ default: ${what} }`;
-      return `const ${wanted} = await import(${from});`;
+      return `const ${wanted} = await import(${JSON.stringify(resolve(from))});`;
     },
   );
   try {

@@ -150,7 +150,6 @@ export const stories: Record<string, readonly Story[]> = {
       charges: 1,
     },
   ],
-  'docs/order-workflows.md, Choose a journal': [nothingHappens],
   'docs/order-workflows.md, Wait on an engine': [
     { where: 'the payment is pending', printed: [expect.stringMatching(/^\{ delay: \d+ \}$/)] },
     {

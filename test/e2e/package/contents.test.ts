@@ -23,6 +23,7 @@ const entryNames = [
   'follow-ups',
   'index',
   'journal',
+  'journal-mysql',
   'journal-postgres',
   'journal-redis',
   'journal-sqlite',

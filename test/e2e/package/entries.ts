@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import * as followUps from '../../../src/follow-ups/index.ts';
 import * as main from '../../../src/index.ts';
 import * as journal from '../../../src/journal/index.ts';
+import * as journalMysql from '../../../src/journal/mysql.ts';
 import * as journalPostgres from '../../../src/journal/postgres.ts';
 import * as journalRedis from '../../../src/journal/redis.ts';
 import * as journalSqlite from '../../../src/journal/sqlite.ts';
@@ -19,6 +20,7 @@ export const entries: Record<string, object> = {
   './journal': journal,
   './journal/sqlite': journalSqlite,
   './journal/postgres': journalPostgres,
+  './journal/mysql': journalMysql,
   './journal/redis': journalRedis,
   './follow-ups': followUps,
   './node': node,

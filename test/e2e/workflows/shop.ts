@@ -107,12 +107,13 @@ export class Shop {
     await this.#engine.workerStarted?.();
   }
 
-  /** Starts one more worker, which runs until the test ends. */
-  async startAnotherWorker(env: NodeJS.ProcessEnv): Promise<void> {
+  /** Starts one more worker, which runs until the test ends. Returns its process, for a test that freezes it. */
+  async startAnotherWorker(env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
     const options = this.#spawning();
     const worker = this.#spawnWorker({ ...options, env: { ...options.env, ...env } });
     this.#otherWorkers.push(worker);
     await waitUntilReady(worker);
+    return worker;
   }
 
   /** Kills the worker, as a crash or the out-of-memory killer does: none of its code runs any more. */

@@ -31,13 +31,25 @@ test('checks the tables once, and makes them once', async () => {
     },
   };
   const journal = sqliteJournal(recording);
-  await Promise.all([journal.read('order-1'), journal.read('order-2'), claimKey(journal, 'order-3')]);
+  await journal.read('order-1');
+  await Promise.all([journal.read('order-2'), claimKey(journal, 'order-3')]);
   const makes = batches.flat().filter((sql) => sql.startsWith('CREATE TABLE'));
   expect(makes).toHaveLength(2);
   expect(batches.flat().filter((sql) => sql.includes('sqlite_master'))).toHaveLength(1);
   batches.length = 0;
   await sqliteJournal(recording).read('order-3');
   expect(batches).toEqual([[expect.stringContaining('sqlite_master')], [expect.stringContaining('SELECT')]]);
+});
+
+test('waits for no other call, which might hang', async () => {
+  const handle = createSqliteHandle(openMemory());
+  let batches = 0;
+  const journal = sqliteJournal({
+    // In a Worker, the request of the first call can be cancelled. Nothing of it ever resolves then.
+    batch: (statements) => (batches++ === 0 ? new Promise(() => {}) : handle.batch(statements)),
+  });
+  void journal.read('order-1');
+  expect(await journal.read('order-2')).toBeNull();
 });
 
 test('makes the tables once when twenty handles use a file first', async () => {

@@ -6,6 +6,7 @@ import type { Journal, JournalEntry } from '../../../../src/journal/index.ts';
 import { API_KEY } from '../api-key.ts';
 import { createChargePool } from '../harness.ts';
 import { dumpJournal } from '../journal-dump.ts';
+import type { JournalKind } from '../journal-kinds.ts';
 import { openJournal, prepareJournal } from '../journals.ts';
 import { type CrashService, startCrashService } from '../service.ts';
 import type { Settings } from '../settings.ts';
@@ -17,7 +18,7 @@ import { type LoggedEvent, readSweepLog } from './sweep-log.ts';
 import { VerifyService } from './verify-service.ts';
 
 export interface FollowUpRunOptions {
-  kind: 'sqlite' | 'postgres' | 'redis';
+  kind: JournalKind;
   /** The URL of a database. SQLite gets its own file. */
   url?: string | undefined;
   keys: number;

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { journalKinds } from '../journal-kinds.ts';
 import { pollingSchema } from '../settings.ts';
 import { sweepKillPlanSchema } from './kill-plan.ts';
 
@@ -9,7 +8,7 @@ export const controls = ['no lease', 'no lease, no version'] as const;
 /** The settings of a sweeper process, passed as JSON in its first argument. */
 export const sweeperSettingsSchema = z.object({
   seed: z.number(),
-  kind: z.enum(journalKinds),
+  kind: z.string(),
   /** A file, or the URL of a database. */
   place: z.string(),
   baseUrl: z.string(),

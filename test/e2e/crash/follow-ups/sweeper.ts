@@ -13,7 +13,6 @@ import { watchFollowUps } from './watched-journal.ts';
 
 const settings = sweeperSettingsSchema.parse(JSON.parse(process.argv[2] ?? ''));
 const { seed, kind, slot, generation, folder, lease, killPlan, control } = settings;
-if (kind === 'none') throw new Error('Follow-ups need a journal.');
 process.on('disconnect', () => process.exit(1));
 
 const stop = new AbortController();

@@ -1,11 +1,11 @@
 import { fromD1, sqliteJournal } from '../../../../src/journal/sqlite.ts';
 import type { TestDatabase } from '../database.ts';
-import { dumpTables, startHandles } from '../handles.ts';
-import { connectD1 } from '../remote-statements.ts';
+import { connectD1, dumpTables } from '../remote-statements.ts';
 
 /** D1 of workerd. Other processes reach it through a Worker, which has the database. */
 export const database: TestDatabase = {
-  start: startHandles,
+  // Workers only connect.
+  start: async () => (await import('../handles.ts')).startHandles(),
   prepare: async () => {},
   open: async (place, options) => ({
     journal: sqliteJournal(fromD1(connectD1(place)), options),

@@ -1,11 +1,11 @@
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 import type { TestDatabase } from '../database.ts';
-import { dumpTables, startHandles } from '../handles.ts';
-import { connectObject } from '../remote-statements.ts';
+import { connectObject, dumpTables } from '../remote-statements.ts';
 
 /** The storage of a Durable Object in workerd. Other processes reach it through the object, which has the handle. */
 export const database: TestDatabase = {
-  start: startHandles,
+  // Workers only connect.
+  start: async () => (await import('../handles.ts')).startHandles(),
   prepare: async () => {},
   open: async (place, options) => ({
     journal: sqliteJournal(connectObject(place), options),

@@ -4,7 +4,11 @@
  */
 
 import type { D1Database, DurableObjectNamespace, DurableObjectState } from '@cloudflare/workers-types';
-import { fromDurableObject, type SqliteHandle, type SqliteStatement } from '../../../../src/journal/sqlite.ts';
+import {
+  fromDurableObject,
+  type SqliteHandle,
+  type SqliteStatement,
+} from '../../../../src/journal/sqlite.ts';
 
 interface Env {
   readonly DB: D1Database;
@@ -42,7 +46,10 @@ export default {
         DB.batch(statements.map(({ sql, values }) => DB.prepare(sql).bind(...values))),
       );
     const body = await request.text();
-    const response = await OBJECTS.get(OBJECTS.idFromName('shop')).fetch(request.url, { method: 'POST', body });
+    const response = await OBJECTS.get(OBJECTS.idFromName('shop')).fetch(request.url, {
+      method: 'POST',
+      body,
+    });
     return Response.json(await response.json());
   },
 };

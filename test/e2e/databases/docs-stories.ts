@@ -1,0 +1,21 @@
+/** How a block of docs/databases.md is run. */
+export interface RunStory {
+  /** The file of `kinds/` that starts its database. Without it, the block needs none. */
+  readonly kind?: string;
+  /** The environment variables that the block reads. */
+  env?(place: string): Readonly<Record<string, string>>;
+  /** Whether the tables are made before the block runs. */
+  readonly isPrepared?: boolean;
+  /** What the block uses and does not define. */
+  names?(place: string): object | Promise<object>;
+  /** How many charges the service must have. @default 1 */
+  readonly charges?: number;
+}
+
+type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun: string };
+
+/** By heading. */
+export const stories: Readonly<Record<string, Story>> = {
+  pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
+  Redis: { kind: 'redis', env: (place) => ({ REDIS_URL: place }) },
+};

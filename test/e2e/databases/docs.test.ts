@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { HttpResponse, http, passthrough } from 'msw';
+import { setupServer } from 'msw/node';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createMockPayments } from '../../../src/testing/index.ts';
+import { type Block, blocksOf } from '../docs/blocks.ts';
+import { faultsOf, isOtherPackage } from '../docs/compile.ts';
+import { pages } from '../docs/pages.ts';
+import { setScene } from '../docs/prelude.ts';
+import { findFalseComments, runBlock } from '../docs/run.ts';
+import { type RunStory, stories } from './docs-stories.ts';
+import { loadDatabase } from './load-database.ts';
+
+const blocks = pages.filter(({ path }) => path === 'docs/databases.md').flatMap(blocksOf);
+const faults = faultsOf(blocks, undefined, fileURLToPath(import.meta.url));
+
+test('has a story for every block, and a block for every story', () => {
+  expect(blocks.length).toBeGreaterThan(0);
+  expect(Object.keys(stories).sort()).toEqual(blocks.map(({ heading }) => heading).sort());
+});
+
+describe.each(blocks.map((block) => [block.heading, block] as const))('%s', (heading, block) => {
+  test('compiles with the types of the driver', () => {
+    expect(faults.get(block)).toEqual([]);
+  });
+
+  const story = stories[heading];
+  if (!story || 'notRun' in story) return;
+  test('charges once on its database', async () => {
+    await play(block, story);
+  });
+});
+
+async function play(block: Block, story: RunStory): Promise<void> {
+  useTempFolder();
+  const mock = createMockPayments();
+  vi.stubEnv('PAYMENTS_BASE_URL', mock.baseUrl);
+  vi.stubEnv('PAYMENTS_API_KEY', mock.apiKey);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const database = story.kind === undefined ? undefined : await loadDatabase(story.kind);
+  if (database?.missing !== undefined) {
+    console.warn(`${block.heading} is not run: ${database.missing}`);
+    return;
+  }
+  const running = await database?.start();
+  onTestFinished(() => running?.stop());
+  if (running) {
+    for (const [name, value] of Object.entries(story.env?.(running.place) ?? {})) vi.stubEnv(name, value);
+    if (story.isPrepared) await database?.prepare(running.place);
+  }
+  const isLocal = (request: Request) => ['127.0.0.1', 'localhost'].includes(new URL(request.url).hostname);
+  const server = setupServer(
+    ...mock.handlers,
+    http.all('*', ({ request }) => (isLocal(request) ? passthrough() : HttpResponse.error())),
+  );
+  server.listen();
+  onTestFinished(() => server.close());
+  const scene = await setScene(mock);
+  onTestFinished(() => scene.names.payments.close());
+  const names = await story.names?.(running?.place ?? '');
+  const printed = await runBlock(block, { ...scene.names, ...names }, (specifier) =>
+    isOtherPackage(specifier) ? import.meta.resolve(specifier) : specifier,
+  );
+  expect(findFalseComments(block, printed)).toEqual([]);
+  expect(mock.charges).toHaveLength(story.charges ?? 1);
+  mock.expectNoDoubleCharge();
+}
+
+/** A block can create files, so it runs in an empty folder. */
+function useTempFolder(): void {
+  const before = process.cwd();
+  const folder = mkdtempSync(join(tmpdir(), 'shop-'));
+  process.chdir(folder);
+  onTestFinished(() => {
+    process.chdir(before);
+    rmSync(folder, { recursive: true });
+  });
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { describeInsideWorkerd, useWorkerShop } from './inside-workerd.ts';
+import { database } from './kinds/durable-object.ts';
+import { killObject } from './object-kills.ts';
+import { describeDatabase } from './suite.ts';
+
+describeDatabase('durable-object', database);
+
+describe('ctx.storage inside a Durable Object', () => describeInsideWorkerd('object'));
+
+describe('a transaction of the merchant', () => {
+  const use = useWorkerShop();
+
+  test.each([
+    'charge inside a transaction',
+    'charge, and roll the transaction back',
+    'charge inside a nested transaction',
+    'charge inside a transaction that has written',
+  ])('sends nothing: %s', async (action) => {
+    const { shop, sandbox } = use();
+    const before = sandbox.requests.length;
+    expect(await shop.charge('object', { key: action }, action)).toMatchObject({
+      result: 'not_sent',
+      message: expect.stringContaining('inside a transaction'),
+      retryable: true,
+    });
+    expect(sandbox.requests).toHaveLength(before);
+    expect(await shop.run('object', 'read', { key: action })).toBeNull();
+    // The next call is not inside it.
+    expect(await shop.charge('object', { key: action })).toMatchObject({ result: 'completed' });
+  });
+
+  test.each(['charge inside transactionSync', 'charge after a write', 'charge inside blockConcurrencyWhile'])(
+    'charges, and the record stays: %s',
+    async (action) => {
+      const { shop } = use();
+      const charged = await shop.charge('object', { key: action }, action);
+      expect(charged).toMatchObject({ result: 'completed', replayed: false });
+      expect(await shop.run('object', 'read', { key: action })).toMatchObject({
+        state: 'completed',
+        reference: charged.reference,
+      });
+      expect(await shop.run('object', 'orders')).not.toContainEqual({ key: 'rolled back' });
+    },
+  );
+
+  test('reads a record inside a transaction', async () => {
+    const { shop } = use();
+    await shop.charge('object', { key: 'order-read' });
+    expect(await shop.run('object', 'read inside a transaction', { key: 'order-read' })).toMatchObject({
+      state: 'completed',
+    });
+  });
+
+  test('charges all others while transactions come and go', async () => {
+    const { shop, sandbox } = use();
+    const before = sandbox.charges.length;
+    const other = 'wait inside a transaction, and roll it back';
+    const refused = 'charge inside a transaction';
+    const calls = Array.from({ length: 40 }, async (_, index) => {
+      const [outside] = await Promise.all([
+        shop.charge(
+          'object',
+          { key: `order-outside-${index}` },
+          index % 2 ? 'charge' : 'charge after a write',
+        ),
+        shop.run('object', other),
+      ]);
+      return outside;
+    });
+    const inside = Array.from({ length: 10 }, (_, index) =>
+      shop.charge('object', { key: `order-inside-${index}` }, refused),
+    );
+    const results = await Promise.all(calls);
+    expect(results.filter(({ result }) => result !== 'completed')).toEqual([]);
+    for (const result of await Promise.all(inside))
+      expect(result).toMatchObject({
+        result: 'not_sent',
+        message: expect.stringContaining('inside a transaction'),
+      });
+    expect(sandbox.charges.length - before).toBe(40);
+    expect(await shop.run('object', 'orders')).not.toContainEqual({ key: 'rolled back' });
+  });
+});
+
+describe('a Durable Object', () => {
+  const use = useWorkerShop();
+
+  test('follows payments up by its alarm', async () => {
+    const { shop, sandbox } = use();
+    const { reference = '' } = await shop.charge('object', { key: 'order-alarm' });
+    await shop.run('object', 'set the alarm');
+    sandbox.approve(reference);
+    await expect
+      .poll(() => shop.run('object', 'finals'), { timeout: 20_000 })
+      .toEqual([{ payment: 'order-alarm success' }]);
+  });
+
+  test('says which classes have no SQL', async () => {
+    await expect(use().shop.run('legacy', 'charge')).rejects.toThrow('new_sqlite_classes');
+  });
+});
+
+describe('a Durable Object that is killed', () => {
+  test('charges no key twice, and records what it returned', async () => {
+    const { doubleCharges, violations, completed, unknown } = await killObject({ seed: 1, kills: 8 });
+    expect(doubleCharges).toEqual([]);
+    expect(violations).toEqual([]);
+    expect(completed).toBeGreaterThan(0);
+    expect(unknown).toBeGreaterThan(0);
+  });
+
+  test('charges keys twice without a journal', async () => {
+    const { doubleCharges } = await killObject({ seed: 1, kills: 3, hasJournal: false });
+    expect(doubleCharges.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,52 @@
+import { createConnection, createPool } from 'mysql2/promise';
+import { mysqlJournal } from '../../../../src/journal/mysql.ts';
+import type { RunningDatabase, TestDatabase } from '../database.ts';
+import { hasMariaDb, startMariaDb } from '../mariadb.ts';
+
+/** A server to use in place of Debian's MariaDB. The tests make a database of their own in it. */
+const { MYSQL_URL } = process.env;
+
+const TABLE = 'payments_journal';
+
+/** MySQL or MariaDB, through a pool of mysql2. */
+export const database: TestDatabase = {
+  missing:
+    hasMariaDb || MYSQL_URL ? undefined : 'mariadb-server is not installed: apt-get install mariadb-server',
+  start: () => (MYSQL_URL ? createDatabase(MYSQL_URL) : startMariaDb()),
+  async prepare(place) {
+    const pool = createPool(place);
+    await mysqlJournal(pool).migrate();
+    await pool.end();
+  },
+  async open(place, options) {
+    const pool = createPool({ uri: place, connectionLimit: 4 });
+    return { journal: mysqlJournal(pool, options), close: () => pool.end() };
+  },
+  async dump(place) {
+    const connection = await createConnection(place);
+    const [rows] = await connection.query(
+      `SELECT *, CONVERT(\`key\` USING utf8mb4) AS \`key\`, CONVERT(version USING utf8mb4) AS version FROM ${TABLE}`,
+    );
+    await connection.end();
+    return JSON.stringify(rows);
+  },
+};
+
+/** Creates an empty database on a server that is there. It cannot be taken away. */
+async function createDatabase(url: string): Promise<RunningDatabase> {
+  const name = `payments_${crypto.randomUUID().replaceAll('-', '')}`;
+  const place = new URL(url);
+  place.pathname = `/${name}`;
+  const run = async (sql: string) => {
+    const connection = await createConnection(url);
+    await connection.query(sql);
+    await connection.end();
+  };
+  await run(`CREATE DATABASE ${name}`);
+  return {
+    place: place.href,
+    takeAway: async () => {},
+    bringBack: async () => {},
+    stop: () => run(`DROP DATABASE ${name}`),
+  };
+}

@@ -1,0 +1,33 @@
+import { Pool } from 'pg';
+import { postgresJournal } from '../../../../src/journal/postgres.ts';
+import { startPostgres } from '../../../helpers/databases.ts';
+import type { TestDatabase } from '../database.ts';
+
+/** PostgreSQL through a Pool of `pg`. */
+export const database: TestDatabase = {
+  async start() {
+    const { url, takeAway, bringBack, stop } = await startPostgres();
+    return { place: url, takeAway, bringBack, stop };
+  },
+
+  async prepare(place) {
+    const pool = new Pool({ connectionString: place });
+    await postgresJournal(pool).migrate();
+    await pool.end();
+  },
+
+  async open(place, options) {
+    const pool = new Pool({ connectionString: place, max: 4 });
+    return { journal: postgresJournal(pool, options), close: () => pool.end() };
+  },
+
+  async dump(place) {
+    const pool = new Pool({ connectionString: place });
+    try {
+      const { rows } = await pool.query('SELECT payments_journal::text AS text FROM payments_journal');
+      return rows.map(({ text }) => String(text)).join('\n');
+    } finally {
+      await pool.end();
+    }
+  },
+};

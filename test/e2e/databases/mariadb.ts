@@ -1,0 +1,85 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findFreePort } from '../../helpers/databases.ts';
+import type { RunningDatabase } from './database.ts';
+
+const isInstalled = (program: string) =>
+  spawnSync(program, ['--version', '--no-defaults']).error === undefined;
+
+/** Whether Debian's mariadb-server is on the PATH. */
+export const hasMariaDb = isInstalled('mariadbd') && isInstalled('mariadb-install-db');
+
+/** A server of MariaDB, on loopback. */
+export interface MariaDbServer extends RunningDatabase {
+  readonly port: number;
+  /** Ends the server without any warning to it. */
+  kill(): Promise<void>;
+}
+
+/** With the encoding of the client, the user and the database of these tests. */
+const PREPARE = `CREATE DATABASE IF NOT EXISTS shop;
+CREATE USER IF NOT EXISTS merchant IDENTIFIED BY 'merchant';
+GRANT ALL ON *.* TO merchant;
+`;
+
+/** Starts MariaDB, from Debian, with a folder of its own. `settings` are options of `mariadbd`. */
+export async function startMariaDb(settings: readonly string[] = []): Promise<MariaDbServer> {
+  const port = await findFreePort();
+  const folder = mkdtempSync(join(tmpdir(), 'payments-mariadb-'));
+  const data = join(folder, 'data');
+  const init = join(folder, 'init.sql');
+  writeFileSync(init, PREPARE);
+  const user = process.getuid?.() === 0 ? ['--user=root'] : [];
+  const common = ['--no-defaults', `--datadir=${data}`, ...user, '--skip-name-resolve'];
+  const login = ['--auth-root-authentication-method=normal', '--skip-test-db'];
+  const created = spawnSync('mariadb-install-db', [...common, ...login], { encoding: 'utf8' });
+  if (created.status !== 0)
+    throw new Error(`MariaDB made no tables: ${created.stdout}${created.stderr}`, { cause: created.error });
+
+  let stop: (signal: NodeJS.Signals) => Promise<void> = async () => {};
+  const start = async () => {
+    const server = spawn('mariadbd', [
+      ...common,
+      `--port=${port}`,
+      '--bind-address=127.0.0.1',
+      `--socket=${join(data, 's')}`,
+      `--pid-file=${join(data, 'pid')}`,
+      `--init-file=${init}`,
+      ...settings,
+    ]);
+    const onExit = () => void server.kill('SIGKILL');
+    process.once('exit', onExit);
+    const gone = once(server, 'exit');
+    const ready = Promise.withResolvers<void>();
+    let output = '';
+    server.stdout.resume();
+    server.stderr.on('data', (chunk) => {
+      output = `${output}${chunk}`.slice(-10_000);
+      if (output.includes('ready for connections')) ready.resolve();
+    });
+    server.once('error', ready.reject);
+    server.once('exit', () => ready.reject(new Error(`MariaDB did not start: ${output}`)));
+    stop = async (signal) => {
+      server.kill(signal);
+      await gone;
+      process.off('exit', onExit);
+      stop = async () => {};
+    };
+    await ready.promise;
+  };
+  await start();
+  return {
+    port,
+    place: `mysql://merchant:merchant@127.0.0.1:${port}/shop`,
+    takeAway: () => stop('SIGTERM'),
+    kill: () => stop('SIGKILL'),
+    bringBack: start,
+    async stop() {
+      await stop('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,4 @@
+import { database } from './kinds/redis.ts';
+import { describeDatabase } from './suite.ts';
+
+describeDatabase('redis', database);
