@@ -1,7 +1,7 @@
 /** The handle of a journal in the SQLite storage of one of Cloudflare's Durable Objects. */
 
 import { ConfigurationError, JournalError } from '../errors.ts';
-import type { SqliteHandle } from './sqlite-handle.ts';
+import { isReadOnly, type SqliteHandle } from './sqlite-handle.ts';
 
 /** What is used of the storage that a Durable Object has as `ctx.storage`. */
 export interface DurableObjectSqlStorage {
@@ -49,8 +49,9 @@ export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandl
   return {
     async batch(statements) {
       const run = () => statements.map(({ sql, values }) => storage.sql.exec(sql, ...values).toArray());
-      if (statements.every(({ sql }) => /^\s*SELECT\b/i.test(sql))) {
+      if (isReadOnly(statements)) {
         const rows = run();
+        // What is read might not be confirmed yet, and never be.
         await storage.sync();
         return rows;
       }

@@ -24,16 +24,19 @@ export function postgresSchema(table = 'payments_journal'): string {
   const name = table.replace(/^.*\./, '');
   const indexes = ['kept_until', 'state', 'reference', 'due_at'].map((suffix) => `${name}_${suffix}`);
   // Without the lock, one of two processes that make a table at once would fail. What exists already is not touched: to
-  // add it again would wait for each transaction that is open, and every charge would wait behind that.
+  // add it again would wait for each transaction that is open, and every charge would wait behind that. Nor is IF NOT
+  // EXISTS used for a table: some drivers print the notice of it.
   return `DO $$ BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('${table}'));
-  CREATE TABLE IF NOT EXISTS ${records} (
-    key text PRIMARY KEY,
-    version text NOT NULL,
-    record json NOT NULL,
-    written_at timestamptz NOT NULL,
-    kept_until float8
-  );
+  IF to_regclass('${records}') IS NULL THEN
+    CREATE TABLE ${records} (
+      key text PRIMARY KEY,
+      version text NOT NULL,
+      record json NOT NULL,
+      written_at timestamptz NOT NULL,
+      kept_until float8
+    );
+  END IF;
   IF NOT EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = '${records}'::regclass AND attname = 'due_at' AND NOT attisdropped
   ) THEN
@@ -53,11 +56,13 @@ export function postgresSchema(table = 'payments_journal'): string {
     CREATE INDEX IF NOT EXISTS "${name}_reference" ON ${records} (reference) WHERE reference IS NOT NULL;
     CREATE INDEX IF NOT EXISTS "${name}_due_at" ON ${records} (due_at) WHERE due_at IS NOT NULL;
   END IF;
-  CREATE TABLE IF NOT EXISTS ${clock} (
-    id int PRIMARY KEY CHECK (id = 1),
-    counted float8 NOT NULL,
-    told_at timestamptz NOT NULL
-  );
+  IF to_regclass('${clock}') IS NULL THEN
+    CREATE TABLE ${clock} (
+      id int PRIMARY KEY CHECK (id = 1),
+      counted float8 NOT NULL,
+      told_at timestamptz NOT NULL
+    );
+  END IF;
   INSERT INTO ${clock} VALUES (1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
 END $$`;
 }

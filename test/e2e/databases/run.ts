@@ -12,6 +12,8 @@ import { listKinds, loadDatabase } from './load-database.ts';
 import { readMeasurements } from './measurements.ts';
 
 const FOLDER = 'test/e2e/databases';
+/** The stores of MongoDB and DynamoDB, with packages of their own. */
+const STORES = 'examples/journals';
 
 /** The parts that are read of the JSON that vitest writes. */
 const resultsSchema = z.object({
@@ -43,8 +45,9 @@ function runOrThrow(command: string, args: string[], options: { cwd?: string } =
 }
 
 // The lock file names some binaries for one platform only, and `npm ci` refuses that on any other machine.
-for (const cwd of [FOLDER, 'examples/journals'])
+for (const cwd of [FOLDER, STORES])
   runOrThrow('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--silent'], { cwd });
+runOrThrow('tsc', ['--noEmit', '--project', STORES]);
 runOrThrow('tsc', ['--noEmit', '--project', FOLDER]);
 
 // A filter of vitest is a part of a path, so it begins with the folder and has the end of the name.
