@@ -24,19 +24,20 @@ export function postgresSchema(table = 'payments_journal'): string {
   const name = table.replace(/^.*\./, '');
   const indexes = ['kept_until', 'state', 'reference', 'due_at'].map((suffix) => `${name}_${suffix}`);
   // Without the lock, one of two processes that make a table at once would fail. What exists already is not touched: to
-  // add it again would wait for each transaction that is open, and every charge would wait behind that. Nor is IF NOT
-  // EXISTS used for a table: some drivers print the notice of it.
-  return `DO $$ BEGIN
+  // add it again would wait for each transaction that is open, and every charge would wait behind that. Some drivers print
+  // notices: those of a table that exists are not wanted.
+  return `DO $$ DECLARE
+  shown_messages text := current_setting('client_min_messages');
+BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('${table}'));
-  IF to_regclass('${records}') IS NULL THEN
-    CREATE TABLE ${records} (
-      key text PRIMARY KEY,
-      version text NOT NULL,
-      record json NOT NULL,
-      written_at timestamptz NOT NULL,
-      kept_until float8
-    );
-  END IF;
+  PERFORM set_config('client_min_messages', 'warning', true);
+  CREATE TABLE IF NOT EXISTS ${records} (
+    key text PRIMARY KEY,
+    version text NOT NULL,
+    record json NOT NULL,
+    written_at timestamptz NOT NULL,
+    kept_until float8
+  );
   IF NOT EXISTS (
     SELECT FROM pg_attribute WHERE attrelid = '${records}'::regclass AND attname = 'due_at' AND NOT attisdropped
   ) THEN
@@ -56,14 +57,13 @@ export function postgresSchema(table = 'payments_journal'): string {
     CREATE INDEX IF NOT EXISTS "${name}_reference" ON ${records} (reference) WHERE reference IS NOT NULL;
     CREATE INDEX IF NOT EXISTS "${name}_due_at" ON ${records} (due_at) WHERE due_at IS NOT NULL;
   END IF;
-  IF to_regclass('${clock}') IS NULL THEN
-    CREATE TABLE ${clock} (
-      id int PRIMARY KEY CHECK (id = 1),
-      counted float8 NOT NULL,
-      told_at timestamptz NOT NULL
-    );
-  END IF;
+  CREATE TABLE IF NOT EXISTS ${clock} (
+    id int PRIMARY KEY CHECK (id = 1),
+    counted float8 NOT NULL,
+    told_at timestamptz NOT NULL
+  );
   INSERT INTO ${clock} VALUES (1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
+  PERFORM set_config('client_min_messages', shown_messages, true);
 END $$`;
 }
 

@@ -2,7 +2,12 @@
 
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type PostgresHandle, type PostgresPool, postgresJournal } from '../../../src/journal/postgres.ts';
+import {
+  type PostgresClient,
+  type PostgresHandle,
+  type PostgresPool,
+  postgresJournal,
+} from '../../../src/journal/postgres.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
@@ -10,7 +15,7 @@ import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import type { RunningDatabase } from './database.ts';
 
-type Handle = PostgresHandle | PostgresPool;
+type Handle = PostgresHandle | PostgresPool | PostgresClient;
 
 export interface OpenDriver {
   readonly handle: Handle;
@@ -21,12 +26,15 @@ export interface OpenDriver {
   close(): Promise<void>;
 }
 
-/** Tests a driver on a server of its own. With `conforms`, it passes the conformance cases too. */
+/**
+ * Tests a driver on a server of its own. With `conforms`, it passes the conformance cases too. Without `setsIsolation`, each
+ * connection keeps the isolation level that it began with.
+ */
 export function describeDriver(
   name: string,
   start: () => Promise<RunningDatabase>,
   open: (place: string) => OpenDriver | Promise<OpenDriver>,
-  { conforms = false } = {},
+  { conforms = false, setsIsolation = true } = {},
 ): void {
   describe(`the handle of ${name}`, () => {
     let running: RunningDatabase;
@@ -114,6 +122,7 @@ export function describeDriver(
       expect(await journal.read(key)).toMatchObject({ state: 'not_charged' });
     });
 
+    if (!setsIsolation) return;
     test('charges through a strict isolation level that refuses overtaken writes', async () => {
       const pool = new Pool({ connectionString: running.place });
       // The server can stop before the last connection is closed.
