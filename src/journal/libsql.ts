@@ -49,7 +49,8 @@ export interface LibsqlResult {
  * import { createClient } from '@libsql/client';
  * import { fromLibsql, sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
- * const client = createClient({ url: 'libsql://payments.example.com', authToken: process.env.TURSO_AUTH_TOKEN });
+ * const url = 'libsql://payments.example.com';
+ * const client = createClient({ url, authToken: process.env.TURSO_AUTH_TOKEN ?? '' });
  * const payments = new PaymentsClient({ journal: sqliteJournal(fromLibsql(client)) });
  * ```
  */
