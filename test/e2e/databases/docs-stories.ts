@@ -18,6 +18,16 @@ type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun
 
 /** By heading. */
 export const stories: Readonly<Record<string, Story>> = {
+  DynamoDB: {
+    kind: 'dynamodb',
+    env: (place) => ({
+      AWS_ENDPOINT_URL_DYNAMODB: place,
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    }),
+  },
+  MongoDB: { kind: 'mongodb', env: (place) => ({ MONGO_URL: place }) },
   pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
   'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
   Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
