@@ -17,5 +17,6 @@ type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun
 /** By heading. */
 export const stories: Readonly<Record<string, Story>> = {
   pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
+  'MySQL and MariaDB': { kind: 'mysql', env: (place) => ({ MYSQL_URL: place }) },
   Redis: { kind: 'redis', env: (place) => ({ REDIS_URL: place }) },
 };
