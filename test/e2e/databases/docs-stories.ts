@@ -18,16 +18,6 @@ type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun
 
 /** By heading. */
 export const stories: Readonly<Record<string, Story>> = {
-  DynamoDB: {
-    kind: 'dynamodb',
-    env: (place) => ({
-      AWS_ENDPOINT_URL_DYNAMODB: place,
-      AWS_REGION: 'eu-west-1',
-      AWS_ACCESS_KEY_ID: 'local',
-      AWS_SECRET_ACCESS_KEY: 'local',
-    }),
-  },
-  MongoDB: { kind: 'mongodb', env: (place) => ({ MONGO_URL: place }) },
   pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
   'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
   Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
@@ -46,5 +36,16 @@ export const stories: Readonly<Record<string, Story>> = {
   'libSQL and Turso': { kind: 'libsql-server', env: (place) => ({ TURSO_DATABASE_URL: place }) },
   'Cloudflare D1': { notRun: 'd1.test.ts runs it in workerd' },
   'Durable Objects': { notRun: 'durable-object.test.ts runs it in workerd' },
+  'MySQL and MariaDB': { kind: 'mysql', env: (place) => ({ MYSQL_URL: place }) },
   Redis: { kind: 'redis', env: (place) => ({ REDIS_URL: place }) },
+  MongoDB: { kind: 'mongodb', env: (place) => ({ MONGO_URL: place }) },
+  DynamoDB: {
+    kind: 'dynamodb',
+    env: (place) => ({
+      AWS_ENDPOINT_URL_DYNAMODB: place,
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    }),
+  },
 };
