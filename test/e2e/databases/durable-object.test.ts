@@ -56,6 +56,7 @@ describe('a transaction of the merchant', () => {
   test('charges all others while transactions come and go', async () => {
     const { shop, sandbox } = use();
     const before = sandbox.charges.length;
+    const outsideActions = ['charge', 'charge after a write', 'charge inside blockConcurrencyWhile'];
     const other = 'wait inside a transaction, and roll it back';
     const refused = 'charge inside a transaction';
     const calls = Array.from({ length: 40 }, async (_, index) => {
@@ -63,7 +64,7 @@ describe('a transaction of the merchant', () => {
         shop.charge(
           'object',
           { key: `order-outside-${index}` },
-          index % 2 ? 'charge' : 'charge after a write',
+          outsideActions[index % outsideActions.length],
         ),
         shop.run('object', other),
       ]);
@@ -111,6 +112,15 @@ describe('a Durable Object', () => {
     await expect
       .poll(() => shop.run('object', 'finals'), { timeout: 20_000 })
       .toEqual([{ payment: 'order-alarm success' }]);
+  });
+
+  test('charges 150 keys at the same time', async () => {
+    const { shop } = use();
+    const calls = Array.from({ length: 150 }, (_, index) =>
+      shop.charge('object', { key: `order-many-${index}` }),
+    );
+    const refused = (await Promise.all(calls)).filter(({ result }) => result !== 'completed');
+    expect(refused).toEqual([]);
   });
 
   test('says which classes have no SQL', async () => {
