@@ -1,3 +1,5 @@
+import { connectNeon } from './neon-proxy.ts';
+
 /** How a block of docs/databases.md is run. */
 export interface RunStory {
   /** The file of `kinds/` that starts its database. Without it, the block needs none. */
@@ -20,6 +22,18 @@ export const stories: Readonly<Record<string, Story>> = {
   'node:sqlite, better-sqlite3 and bun:sqlite': {},
   'node:sqlite, better-sqlite3 and bun:sqlite (2)': {},
   'libSQL and Turso': { kind: 'libsql-server', env: (place) => ({ TURSO_DATABASE_URL: place }) },
+  'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
+  Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
+  'Prisma (2)': { notRun: 'it configures the migrations of Prisma' },
+  'Drizzle, Kysely, Neon, PGlite and others': {
+    kind: 'neon',
+    env: (place) => ({ DATABASE_URL: connectNeon(place) }),
+  },
+  'Drizzle, Kysely, Neon, PGlite and others (2)': {},
+  'Drizzle, Kysely, Neon, PGlite and others (3)': {
+    kind: 'postgres',
+    env: (place) => ({ DATABASE_URL: place }),
+  },
   'Cloudflare D1': { notRun: 'd1.test.ts runs it in workerd' },
   'Durable Objects': { notRun: 'durable-object.test.ts runs it in workerd' },
   Redis: { kind: 'redis', env: (place) => ({ REDIS_URL: place }) },

@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from '@prisma/client';
 import { expect, test } from 'vitest';
 import { fromPrisma, postgresJournal } from '../../../src/journal/postgres.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
 import { database } from './kinds/prisma.ts';
 import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
