@@ -19,9 +19,6 @@ type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun
 /** By heading. */
 export const stories: Readonly<Record<string, Story>> = {
   pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
-  'node:sqlite, better-sqlite3 and bun:sqlite': {},
-  'node:sqlite, better-sqlite3 and bun:sqlite (2)': {},
-  'libSQL and Turso': { kind: 'libsql-server', env: (place) => ({ TURSO_DATABASE_URL: place }) },
   'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
   Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
   'Prisma (2)': { notRun: 'it configures the migrations of Prisma' },
@@ -34,7 +31,21 @@ export const stories: Readonly<Record<string, Story>> = {
     kind: 'postgres',
     env: (place) => ({ DATABASE_URL: place }),
   },
+  'node:sqlite, better-sqlite3 and bun:sqlite': {},
+  'node:sqlite, better-sqlite3 and bun:sqlite (2)': {},
+  'libSQL and Turso': { kind: 'libsql-server', env: (place) => ({ TURSO_DATABASE_URL: place }) },
   'Cloudflare D1': { notRun: 'd1.test.ts runs it in workerd' },
   'Durable Objects': { notRun: 'durable-object.test.ts runs it in workerd' },
+  'MySQL and MariaDB': { kind: 'mysql', env: (place) => ({ MYSQL_URL: place }) },
   Redis: { kind: 'redis', env: (place) => ({ REDIS_URL: place }) },
+  MongoDB: { kind: 'mongodb', env: (place) => ({ MONGO_URL: place }) },
+  DynamoDB: {
+    kind: 'dynamodb',
+    env: (place) => ({
+      AWS_ENDPOINT_URL_DYNAMODB: place,
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    }),
+  },
 };

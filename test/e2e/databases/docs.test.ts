@@ -7,7 +7,7 @@ import { setupServer } from 'msw/node';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMockPayments } from '../../../src/testing/index.ts';
 import { type Block, blocksOf } from '../docs/blocks.ts';
-import { faultsOf, isOtherPackage } from '../docs/compile.ts';
+import { faultsOf, isOtherPackage, resolveExample } from '../docs/compile.ts';
 import { pages } from '../docs/pages.ts';
 import { setScene } from '../docs/prelude.ts';
 import { findFalseComments, runBlock } from '../docs/run.ts';
@@ -64,7 +64,7 @@ async function play(block: Block, story: RunStory): Promise<void> {
   onTestFinished(() => scene.names.payments.close());
   const names = await story.names?.(running?.place ?? '');
   const printed = await runBlock(block, { ...scene.names, ...names }, (specifier) =>
-    isOtherPackage(specifier) ? import.meta.resolve(specifier) : specifier,
+    isOtherPackage(specifier) ? import.meta.resolve(specifier) : resolveExample(specifier),
   );
   expect(findFalseComments(block, printed)).toEqual([]);
   expect(mock.charges).toHaveLength(story.charges ?? 1);

@@ -14,6 +14,9 @@ import { type MysqlUnderTest, useMysql } from './use-mysql.ts';
 
 const server = useMysql();
 
+/** It outlives each test. */
+const lease = 600_000;
+
 /** Runs statements on each new connection of a pool, before any other. */
 function prepareConnections(pool: Pool, ...statements: string[]): Pool {
   pool.on('connection', (connection) => {
@@ -156,7 +159,7 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
     async (how) => {
       const table = await server.createTable();
       const pool = server.openPool({ connectionLimit: 1 });
-      const journal = mysqlJournal(pool, { table });
+      const journal = mysqlJournal(pool, { table, lease });
       await claimKey(journal, 'order-1');
       const own = await pool.getConnection();
       const { connection: core } = own;
@@ -177,7 +180,7 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
   test('takes another connection for one that broke while it was idle', async () => {
     const table = await server.createTable();
     const pool = server.openPool({ connectionLimit: 3 });
-    const journal = mysqlJournal(pool, { table });
+    const journal = mysqlJournal(pool, { table, lease });
     await claimKey(journal, 'order-1');
     const lent = await Promise.all([pool.getConnection(), pool.getConnection(), pool.getConnection()]);
     for (const { threadId } of lent) await server.run(`KILL ${threadId}`);
@@ -275,7 +278,7 @@ describe.skipIf(!hasMariaDb)('a server that is restarted', () => {
     onTestFinished(() => void process.off('uncaughtException', exits));
     const pool = createCallbackPool({ uri: own.place, connectionLimit: 3 });
     onTestFinished(() => new Promise<void>((resolve) => pool.end(() => resolve())));
-    const journal = mysqlJournal(pool);
+    const journal = mysqlJournal(pool, { lease });
     await journal.migrate();
     const claims = await Promise.all(
       Array.from({ length: 10 }, (_, index) => claimKey(journal, `order-${index}`)),
