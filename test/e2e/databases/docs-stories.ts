@@ -6,12 +6,6 @@ export interface RunStory {
   readonly kind?: string;
   /** The environment variables that the block reads. */
   env?(place: string): Readonly<Record<string, string>>;
-  /** Whether the tables are made before the block runs. */
-  readonly isPrepared?: boolean;
-  /** What the block uses and does not define. */
-  names?(place: string): object | Promise<object>;
-  /** How many charges the service must have. @default 1 */
-  readonly charges?: number;
 }
 
 type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun: string };
