@@ -89,7 +89,12 @@ test('fails with unknown if statements return rows as arrays', async () => {
     await catchError(raw.read('order-1')),
     await catchError(raw.count()),
   ])
-    expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+    expect(failure).toMatchObject({
+      name: 'JournalError',
+      outcome: 'unknown',
+      retryable: false,
+      message: expect.stringContaining('Turn off returnArrays or raw()'),
+    });
   expect(await journal.read('order-1')).toMatchObject({ state: 'not_sent' });
 });
 

@@ -89,12 +89,15 @@ describe.skipIf(database.missing !== undefined)('a client of a server', () => {
   });
 
   test("uses the server's clock, not that of the process", async () => {
-    const journal = open(connect());
-    await claimKey(journal, 'order-1');
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
+    const table = `payments_${++tables}`;
+    const day = 24 * 60 * 60 * 1000;
     onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - day });
+    await claimKey(open(connect(), table), 'order-1');
+    vi.setSystemTime(Date.now() + 2 * day);
+    const journal = open(connect(), table);
     expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 0 });
+    expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: expect.closeTo(10_000, -4) });
   });
 
   test('is no part of a transaction of the same client', async () => {

@@ -165,7 +165,7 @@ test('fails with unknown if the database returns rows as arrays', async () => {
     await catchError(journal.followUps.countDue()),
   ]) {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
-    expect(String(failure)).toContain('open it without returnArrays');
+    expect(String(failure)).toContain('Turn off returnArrays');
   }
   expect(await first.read('order-17')).toMatchObject({ state: 'not_sent' });
 });
