@@ -1,8 +1,8 @@
 /** The handle of a journal on a D1 database of Cloudflare, as a Worker has it. */
 
-import { ConfigurationError, JournalError } from '../errors.ts';
+import { ConfigurationError } from '../errors.ts';
 import { sleep } from '../timing.ts';
-import type { SqliteHandle } from './sqlite-handle.ts';
+import { isReadOnly, type SqliteHandle, type SqliteStatement } from './sqlite-handle.ts';
 
 /** What is used of a statement of D1. */
 export interface D1Statement {
@@ -26,8 +26,8 @@ export interface D1Binding {
  * Give it the database itself. Its queries all go to the primary. A session of it (`withSession`) can read from a replica,
  * which might not have a charge yet, and is refused.
  *
- * If D1 reports that the connection was lost or that the database was restarted, the step is run again, up to three times:
- * a write that was made then counts once.
+ * If D1 loses the connection, a step that only reads is repeated up to three times. A write is not repeated: the journal
+ * reads whether it was made.
  *
  * @throws {ConfigurationError} if it is not a D1 database, or if it is a session.
  *
@@ -50,33 +50,32 @@ export function fromD1(database: D1Binding): SqliteHandle {
       'fromD1 takes the D1 database itself, such as env.DB: a session of it can read from a replica, which might not have ' +
         'a charge yet.',
     );
+  const run = async (statements: readonly SqliteStatement[]) => {
+    const bound = statements.map(({ sql, values }) => database.prepare(sql).bind(...values));
+    const results = await database.batch(bound);
+    if (results.length === bound.length && results.every(({ success }) => success === true))
+      return results.map((result) => result.results.map((row) => ({ ...Object(row) })));
+    throw new Error('D1 did not confirm each statement of a batch.');
+  };
   return {
-    batch: (statements) =>
-      retryTemporary(async () => {
-        const bound = statements.map(({ sql, values }) => database.prepare(sql).bind(...values));
-        const results = await database.batch(bound);
-        if (results.length === bound.length && results.every(({ success }) => success === true))
-          return results.map((result) => result.results.map((row) => ({ ...Object(row) })));
-        throw new JournalError('D1 did not confirm each statement of a batch.', { retryable: true });
-      }),
+    batch: (statements) => (isReadOnly(statements) ? retryTemporary(() => run(statements)) : run(statements)),
   };
 }
 
-/** Delays before the retries of a batch, in milliseconds. */
+/** Delays before the retries of a read, in milliseconds. */
 const RETRY_DELAYS = [50, 200, 800];
 
-/** Repeats a batch that D1 might have run or not. Each write of a journal is a compare-and-swap, so it counts once. */
-async function retryTemporary<T>(work: () => Promise<T>): Promise<T> {
+async function retryTemporary<T>(read: () => Promise<T>): Promise<T> {
   for (const delay of RETRY_DELAYS) {
     try {
-      return await work();
+      return await read();
     } catch (error) {
       if (!isTemporary(error)) throw error;
     }
     // Processes that lost their connections at the same time must not all come back at once.
     await sleep(delay * (0.5 + Math.random()), undefined);
   }
-  return work();
+  return read();
 }
 
 /**

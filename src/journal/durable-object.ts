@@ -1,7 +1,7 @@
 /** The handle of a journal in the SQLite storage of one of Cloudflare's Durable Objects. */
 
 import { ConfigurationError, JournalError } from '../errors.ts';
-import type { SqliteHandle } from './sqlite-handle.ts';
+import { isReadOnly, type SqliteHandle } from './sqlite-handle.ts';
 
 /** What is used of the storage that a Durable Object has as `ctx.storage`. */
 export interface DurableObjectSqlStorage {
@@ -35,34 +35,22 @@ export interface DurableObjectSqlStorage {
  */
 export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandle {
   assertSqlStorage(storage);
-  /** Whether a transaction is open, for all steps that wait for it at the same time: they share one commit. */
-  let shared: Promise<boolean> | undefined;
-  const waitForCommits = () => {
-    const own = storage.sync().then(() => isInTransaction(storage));
-    shared ??= own.finally(() => {
-      shared = undefined;
-    });
-    // Inside blockConcurrencyWhile, what was started outside would wait for this step.
-    return Promise.race([shared, own]);
-  };
-
   return {
     async batch(statements) {
       const run = () => statements.map(({ sql, values }) => storage.sql.exec(sql, ...values).toArray());
-      if (statements.every(({ sql }) => /^\s*SELECT\b/i.test(sql))) {
+      if (isReadOnly(statements)) {
         const rows = run();
+        // What is read might not be confirmed yet, and never be.
         await storage.sync();
         return rows;
       }
       for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-        // The next commit ends a transaction of the runtime. One of the merchant is still open after it.
-        if (isInTransaction(storage)) await storage.sync();
-        // From here to the write, no event can begin a transaction: only steps that waited for the same commit run.
-        else if (!(await waitForCommits())) {
-          const rows = storage.transactionSync(run);
-          await storage.sync();
-          return rows;
-        }
+        // This commits the runtime's own transaction. One of the merchant stays open.
+        await storage.sync();
+        if (isInTransaction(storage)) continue;
+        const rows = storage.transactionSync(run);
+        await storage.sync();
+        return rows;
       }
       throw new JournalError(
         'The storage of the Durable Object is inside a transaction, which could be rolled back after the charge: charge ' +
@@ -73,7 +61,7 @@ export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandl
   };
 }
 
-/** Under load, what others write might be seen this often. */
+/** Other steps might have written since the commit, so that the runtime has begun its next transaction. */
 const MAX_ATTEMPTS = 100;
 
 /**

@@ -21,6 +21,11 @@ export interface SqliteHandle {
   batch(statements: readonly SqliteStatement[]): Promise<readonly (readonly Record<string, unknown>[])[]>;
 }
 
+/** Whether statements change nothing. */
+export function isReadOnly(statements: readonly SqliteStatement[]): boolean {
+  return statements.every(({ sql }) => /^\s*SELECT\b/i.test(sql));
+}
+
 /** How statements reach the database. The tables exist by the time that one is run. */
 export interface SqliteRunner {
   readonly now: SqliteNow;

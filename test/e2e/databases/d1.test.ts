@@ -1,10 +1,10 @@
+import { Miniflare } from 'miniflare';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type D1Binding, fromD1, sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { type CountingService, startCountingService } from './counting-service.ts';
-import type { RunningDatabase } from './database.ts';
+import { fromD1, sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { startCountingService } from './counting-service.ts';
+import { postOrder, startDocumentedWorker } from './documented-worker.ts';
 import { describeInsideWorkerd, useWorkerShop } from './inside-workerd.ts';
 import { database } from './kinds/d1.ts';
-import { connectD1 } from './remote-statements.ts';
 import { chargeOrder, createClient } from './shop.ts';
 import { describeDatabase } from './suite.ts';
 
@@ -12,10 +12,48 @@ describeDatabase('d1', database);
 
 describe('env.DB inside a Worker', () => describeInsideWorkerd('d1'));
 
+test('charges once in the Worker of the page, and follows the payment up', async () => {
+  const { worker, sandbox } = await startDocumentedWorker('Cloudflare D1');
+  const first = await postOrder(worker.url);
+  const [charge] = sandbox.charges;
+  expect(first).toEqual({ status: 200, body: { reference: charge?.reference } });
+  expect(await postOrder(worker.url)).toEqual(first);
+  expect(sandbox.charges).toHaveLength(1);
+  sandbox.approve(charge?.reference ?? '');
+  const isVerified = async () => {
+    await fetch(`${worker.url}/cdn-cgi/handler/scheduled`);
+    return sandbox.requests.some(({ operation }) => operation === 'verify');
+  };
+  await expect.poll(isVerified, { timeout: 30_000, interval: 500 }).toBe(true);
+});
+
 describe('a session of D1', () => {
   const use = useWorkerShop();
 
   test('is refused, since it can read from a replica', async () => {
     await expect(use().shop.run('d1', 'session')).rejects.toThrow('the D1 database itself');
   });
+});
+
+/** As `getPlatformProxy` of wrangler gives it to the server of a framework in development. */
+test('charges once with the proxy of env.DB that Miniflare gives Node', async () => {
+  const service = await startCountingService();
+  const miniflare = new Miniflare({
+    modules: true,
+    script: 'export default { fetch() { return new Response() } }',
+    cf: false,
+    telemetry: { enabled: false },
+    compatibilityDate: '2026-01-01',
+    d1Databases: ['DB'],
+  });
+  onTestFinished(async () => {
+    await miniflare.dispose();
+    await service.stop();
+  });
+  const env = await miniflare.getBindings<{ DB: Awaited<ReturnType<Miniflare['getD1Database']>> }>();
+  const payments = createClient({ baseUrl: service.baseUrl, journal: sqliteJournal(fromD1(env.DB)) });
+  const references = [await chargeOrder(payments, 'order-1'), await chargeOrder(payments, 'order-1')];
+  expect(service.chargesFor('order-1')).toEqual([references[0]]);
+  expect(references[1]).toBe(references[0]);
+  expect(() => fromD1(Object(env.DB.withSession('first-primary')))).toThrow('the D1 database itself');
 });

@@ -52,6 +52,12 @@ export class AwsShop {
     return order.id;
   }
 
+  /** Runs an order by the command that needs no AWS. Returns its id, and when it has ended. */
+  runLocally(): { id: string; ended: Promise<void> } {
+    const order = newOrder();
+    return { id: order.id, ended: this.lambda.run('local.ts', JSON.stringify(order)) };
+  }
+
   /** Stores an order as a request does that is interrupted before it submits the order. */
   async store(): Promise<string> {
     const { id, amount, currency, customer_email, phone, network } = newOrder();
@@ -60,6 +66,11 @@ export class AwsShop {
       [id, amount, currency, customer_email, phone, network],
     );
     return id;
+  }
+
+  /** Submits an order that was stored, once more. */
+  submit(id: string): Promise<void> {
+    return this.lambda.run('place-order.ts', JSON.stringify({ ...newOrder(), id }));
   }
 
   notify(reference: string): Promise<void> {

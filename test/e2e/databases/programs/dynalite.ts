@@ -5,8 +5,9 @@
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 
-const dynalite: (options: { path: string; createTableMs: number }) => Server =
-  createRequire(import.meta.url)('dynalite');
+const dynalite: (options: { path: string; createTableMs: number }) => Server = createRequire(import.meta.url)(
+  'dynalite',
+);
 
 const [port, path = ''] = process.argv.slice(2);
 const server = dynalite({ path, createTableMs: 0 });

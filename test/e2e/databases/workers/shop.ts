@@ -98,7 +98,11 @@ const statementsSchema = z.array(
 const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>> = {
   charge,
   read: ({ openJournal }, input) => openJournal().read(keySchema.parse(input).key),
-  list: ({ openJournal }) => Array.fromAsync(openJournal().list()),
+  async list({ openJournal }) {
+    const entries: unknown[] = [];
+    for await (const entry of openJournal().list()) entries.push(entry);
+    return entries;
+  },
   batch: ({ handle }, input) => handle.batch(statementsSchema.parse(input)),
   async sweep(place) {
     const finals: string[] = [];
