@@ -41,8 +41,11 @@ export function primaryKey(key: string): Item {
   return { slot: { N: String(hash(key).readUInt8() % SLOTS) }, id: { S: key } };
 }
 
-/** As long for each value, so that DynamoDB refuses a key that is too long before anything is sent. */
+/** What the positions of a value's records begin with. It is short, whatever the value is. */
 export const prefix = (value: string) => hash(value).toString('base64').slice(0, 16);
+
+/** A position in an index has at most 1,024 bytes: 16 of a prefix, 14 digits, and the key. */
+export const MAX_KEY_BYTES = 1024 - 16 - 14;
 
 /** With as many digits each, times are in order as text too. A colon comes after all of them. */
 export const digits = (milliseconds: number) => String(Math.ceil(milliseconds)).padStart(14, '0');

@@ -1,6 +1,14 @@
 import type { DynamoDB, PutItemInput } from '@aws-sdk/client-dynamodb';
 import { type JournalStore, type ListedRecord, MAX_DUE_IN } from 'payment-collection-client/journal';
-import { countItems, digits, findItems, type Item, prefix, primaryKey } from './dynamodb-table.ts';
+import {
+  countItems,
+  digits,
+  findItems,
+  type Item,
+  MAX_KEY_BYTES,
+  prefix,
+  primaryKey,
+} from './dynamodb-table.ts';
 
 /** A store in a table that was made from `journalTable`. It keeps all records: it ignores their `ttl`. */
 export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
@@ -29,6 +37,8 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
     read,
 
     async write(key, { expected, version, text, index, dueIn }) {
+      if (Buffer.byteLength(key) > MAX_KEY_BYTES)
+        throw new RangeError(`A key has at most ${MAX_KEY_BYTES} bytes. Nothing was written.`);
       const now = Date.now();
       const values = { version: { S: version }, text: { S: text }, writtenAt: { N: String(now) } };
       const Item: Item = { ...primaryKey(key), ...values };

@@ -35,17 +35,6 @@ export interface DurableObjectSqlStorage {
  */
 export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandle {
   assertSqlStorage(storage);
-  /** Whether a transaction is open, for all steps that wait for it at the same time: they share one commit. */
-  let shared: Promise<boolean> | undefined;
-  const waitForCommits = () => {
-    const own = storage.sync().then(() => isInTransaction(storage));
-    shared ??= own.finally(() => {
-      shared = undefined;
-    });
-    // Inside blockConcurrencyWhile, what was started outside would wait for this step.
-    return Promise.race([shared, own]);
-  };
-
   return {
     async batch(statements) {
       const run = () => statements.map(({ sql, values }) => storage.sql.exec(sql, ...values).toArray());
@@ -56,14 +45,12 @@ export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandl
         return rows;
       }
       for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-        // The next commit ends a transaction of the runtime. One of the merchant is still open after it.
-        if (isInTransaction(storage)) await storage.sync();
-        // From here to the write, no event can begin a transaction: only steps that waited for the same commit run.
-        else if (!(await waitForCommits())) {
-          const rows = storage.transactionSync(run);
-          await storage.sync();
-          return rows;
-        }
+        // This commits the runtime's own transaction. One of the merchant stays open.
+        await storage.sync();
+        if (isInTransaction(storage)) continue;
+        const rows = storage.transactionSync(run);
+        await storage.sync();
+        return rows;
       }
       throw new JournalError(
         'The storage of the Durable Object is inside a transaction, which could be rolled back after the charge: charge ' +
@@ -74,7 +61,7 @@ export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandl
   };
 }
 
-/** Under load, what others write might be seen this often. */
+/** Other steps might have written since the commit, so that the runtime has begun its next transaction. */
 const MAX_ATTEMPTS = 100;
 
 /**

@@ -8,12 +8,29 @@ import type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
 export interface LibsqlClient {
   /** `http` or `ws` for a server, `file` for a local file. */
   readonly protocol: string;
-  batch(
-    statements: { sql: string; args: (string | number | null)[] }[],
-    mode: 'write' | 'deferred',
-  ): Promise<{ rows: Record<string, unknown>[] }[]>;
+  batch(statements: LibsqlStatement[], mode: 'write' | 'deferred'): Promise<LibsqlResult[]>;
+  transaction(mode: 'deferred'): Promise<LibsqlTransaction>;
   executeMultiple(sql: string): Promise<void>;
   sync(): Promise<unknown>;
+}
+
+/** What is used of a `Transaction` of `@libsql/client`. */
+export interface LibsqlTransaction {
+  batch(statements: LibsqlStatement[]): Promise<LibsqlResult[]>;
+  executeMultiple(sql: string): Promise<void>;
+  commit(): Promise<void>;
+  close(): void;
+}
+
+/** What is used of an `InStatement` of `@libsql/client`. */
+export interface LibsqlStatement {
+  sql: string;
+  args: (string | number | null)[];
+}
+
+/** What is used of a `ResultSet` of `@libsql/client`. */
+export interface LibsqlResult {
+  readonly rows: Record<string, unknown>[];
 }
 
 /**
@@ -32,7 +49,8 @@ export interface LibsqlClient {
  * import { createClient } from '@libsql/client';
  * import { fromLibsql, sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
- * const client = createClient({ url: 'libsql://payments.example.com', authToken: process.env.TURSO_AUTH_TOKEN });
+ * const url = 'libsql://payments.example.com';
+ * const client = createClient({ url, authToken: process.env.TURSO_AUTH_TOKEN ?? '' });
  * const payments = new PaymentsClient({ journal: sqliteJournal(fromLibsql(client)) });
  * ```
  */
@@ -50,66 +68,58 @@ export function fromLibsql(client: LibsqlClient): SqliteHandle {
     !(isServer || protocol === 'file')
   )
     throw new ConfigurationError('fromLibsql takes a client of @libsql/client: createClient({ url }).');
-  // In another mode a replica, which might be behind, could run the statements.
-  if (isServer) return { batch: (statements) => retryWhileBusy(() => runBatch(client, statements, 'write')) };
-  return createFileHandle(client);
+  return isServer ? createServerHandle(client) : createFileHandle(client);
 }
 
-async function runBatch(
-  client: LibsqlClient,
-  statements: readonly SqliteStatement[],
-  mode: 'write' | 'deferred',
-): Promise<Record<string, unknown>[][]> {
-  const results = await client.batch(
-    statements.map(({ sql, values }) => ({ sql, args: [...values] })),
-    mode,
-  );
-  return results.map(({ rows }) => rows);
-}
-
-/** Fails on a connection that would not sync a commit to disk. The client opens connections of its own, so each is asked. */
-const ASSERT_DURABLE: SqliteStatement = {
-  sql: 'SELECT CASE WHEN (SELECT synchronous FROM pragma_synchronous) < 2 THEN abs(-9223372036854775808) END',
-  values: [],
-};
-
-/** As many connections can need it, one after the other: the client opens 20 unless its `concurrency` is set. */
-const MAX_CONNECTIONS = 100;
-
-function createFileHandle(client: LibsqlClient): SqliteHandle {
-  let prepared: Promise<void> | undefined;
-  const prepare = () => {
-    prepared ??= assertNoReplica(client)
-      .then(() => client.executeMultiple('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'))
-      .catch((error) => {
-        prepared = undefined;
-        throw error;
-      });
-    return prepared;
-  };
-
-  const write = async (statements: readonly SqliteStatement[]) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const [, ...results] = await runBatch(client, [ASSERT_DURABLE, ...statements], 'write');
-        return results;
-      } catch (error) {
-        // Nothing was written. It cannot be set inside the transaction of the batch.
-        if (!/integer overflow/.test(String(error)) || attempt === MAX_CONNECTIONS) throw error;
-        await client.executeMultiple('PRAGMA synchronous = FULL');
-      }
-    }
-  };
-
+/** The server runs a batch as one request. It fails each statement after one that failed, and then rolls back. */
+function createServerHandle(client: LibsqlClient): SqliteHandle {
   return {
     batch: (statements) =>
       retryWhileBusy(async () => {
-        await prepare();
-        // In WAL mode a read waits for nobody, and sees what is committed.
-        const isRead = statements.every(({ sql }) => sql.startsWith('SELECT'));
-        return isRead ? runBatch(client, statements, 'deferred') : write(statements);
+        // In another mode a replica could run the statements, and it can be behind.
+        return toRows(await client.batch(toLibsql(statements), 'write'));
       }),
   };
+}
+
+const toLibsql = (statements: readonly SqliteStatement[]): LibsqlStatement[] =>
+  statements.map(({ sql, values }) => ({ sql, args: [...values] }));
+
+const toRows = (results: readonly LibsqlResult[]) => results.map(({ rows }) => rows);
+
+/** The client opens connections of its own, so what is set on a connection is set for each write. */
+function createFileHandle(client: LibsqlClient): SqliteHandle {
+  let isPrepared = false;
+  const run = async (statements: readonly SqliteStatement[]) => {
+    if (!isPrepared) {
+      await assertNoReplica(client);
+      await client.executeMultiple('PRAGMA journal_mode = WAL');
+      isPrepared = true;
+    }
+    // In WAL mode a read waits for nobody, and sees what is committed.
+    if (statements.every(({ sql }) => sql.startsWith('SELECT')))
+      return toRows(await client.batch(toLibsql(statements), 'deferred'));
+    const transaction = await client.transaction('deferred');
+    try {
+      // A statement that waits for a lock stays open in this client until it is collected, and blocks each COMMIT of its
+      // connection. One that is run as text does not.
+      await transaction.executeMultiple('ROLLBACK; PRAGMA synchronous = FULL; BEGIN IMMEDIATE');
+      const results = await transaction.batch(toLibsql(statements));
+      await transaction.commit();
+      return toRows(results);
+    } finally {
+      transaction.close();
+    }
+  };
+
+  // A client has few connections, and one of them at a time can write.
+  let last: Promise<unknown> = Promise.resolve();
+  const runAlone = (statements: readonly SqliteStatement[]) => {
+    const result = last.then(() => run(statements));
+    last = result.catch(() => {});
+    return result;
+  };
+  return { batch: (statements) => retryWhileBusy(() => runAlone(statements)) };
 }
 
 /** A replica can be read before it has a record. With `offline` it is also written before the primary knows. */

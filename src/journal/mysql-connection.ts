@@ -65,8 +65,6 @@ export type MysqlStep<T> = (session: MysqlSession) => Promise<T>;
 
 /** Runs the steps of a journal. */
 export interface MysqlRunner {
-  /** With a pool, each step is outside any transaction. */
-  readonly isPool: boolean;
   /**
    * Runs a step outside any transaction: each of its changes is committed once it returns. A step that a concurrent one
    * has overtaken is run again, so its first change must be the one that matters.
@@ -76,6 +74,8 @@ export interface MysqlRunner {
   runCommitted<T>(step: MysqlStep<T>): Promise<T>;
   /** Runs a step as a part of any transaction that is open on a connection. With a pool, it runs outside any. */
   runAnywhere<T>(step: MysqlStep<T>): Promise<T>;
+  /** Reads rows; on a connection, as a part of any transaction that is open. With a pool, it reads what is committed. */
+  read(sql: string): Promise<readonly MysqlRow[]>;
 }
 
 const ignore = () => {};
@@ -85,20 +85,33 @@ const withListener = new WeakSet<MysqlConnection>();
 export function createMysqlRunner(client: MysqlClient): MysqlRunner {
   const promised = toPromised(client);
   if (isPool(promised)) {
-    const run = <T>(step: MysqlStep<T>) => retryOvertaken(() => runOnPool(promised, step));
-    return { isPool: true, runCommitted: run, runAnywhere: run };
+    const run = <T>(step: MysqlStep<T>) => retryOvertaken(() => runOnPool(promised, CHECK, step));
+    return {
+      runCommitted: run,
+      runAnywhere: run,
+      read: (sql) => runOnPool(promised, CHECK_BEFORE_READ, ({ select }) => select(sql)),
+    };
   }
   surviveBrokenConnections(promised);
   return {
-    isPool: false,
     runCommitted: (step) =>
       retryOvertaken(async () => {
-        assertNoTransaction(await readStatus(promised));
+        assertNoTransaction(await readStatus(promised, CHECK));
         return step(openSession(promised, true));
       }),
     runAnywhere: (step) => step(openSession(promised, false)),
+    read: (sql) => openSession(promised, false).select(sql),
   };
 }
+
+/** The server shows its status after it. A `SELECT` would not show it to the callers of mysql2. */
+const CHECK = 'DO 0';
+
+/**
+ * It holds for one transaction: the read that follows. With READ UNCOMMITTED, a read returns what might be rolled back.
+ * Inside a transaction the server refuses it.
+ */
+const CHECK_BEFORE_READ = 'SET TRANSACTION ISOLATION LEVEL READ COMMITTED';
 
 const isPool = (client: MysqlPool | MysqlConnection): client is MysqlPool => 'getConnection' in client;
 
@@ -162,19 +175,23 @@ export const isDuplicateKey = (error: unknown) => errorNumber(error) === DUPLICA
 const MAX_CONNECTION_ATTEMPTS = 20;
 
 /** Runs a step on a connection of the pool that is outside any transaction. Before that, nothing of the step was sent. */
-async function runOnPool<T>(pool: MysqlPool, step: MysqlStep<T>): Promise<T> {
+async function runOnPool<T>(
+  pool: MysqlPool,
+  check: typeof CHECK | typeof CHECK_BEFORE_READ,
+  step: MysqlStep<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const connection = await pool.getConnection();
     connection.on('error', ignore);
-    const status = await readStatus(connection).catch((error: unknown) => {
+    const status = await readStatus(connection, check).catch((error: unknown) => {
       connection.destroy();
-      // The server might have closed it while it was idle.
+      // The server might have closed it while it was idle, or refuse the check inside a transaction.
       if (error instanceof JournalError || attempt === MAX_CONNECTION_ATTEMPTS) throw error;
       return undefined;
     });
     if (status === undefined) continue;
     // The merchant's code might have released a connection inside a transaction that is never committed.
-    if (isAutocommit(status) && isInTransaction(status) && attempt < MAX_CONNECTION_ATTEMPTS) {
+    if (isInTransaction(status) && attempt < MAX_CONNECTION_ATTEMPTS) {
       connection.destroy();
       continue;
     }
@@ -189,7 +206,6 @@ async function runOnConnection<T>(
 ): Promise<T> {
   let isHealthy = false;
   try {
-    if (!isAutocommit(status)) isHealthy = true;
     assertNoTransaction(status);
     const result = await step(openSession(connection, true));
     isHealthy = true;
@@ -247,9 +263,9 @@ function toRow(row: unknown): MysqlRow {
 /** mysql2 returns a list: what the statement returned, and its columns. */
 const firstOf = (result: unknown): unknown => (Array.isArray(result) ? result[0] : undefined);
 
-/** Reads the status of a connection, by a statement that does nothing. A `SELECT` would not show it. */
-async function readStatus(connection: MysqlConnection): Promise<number> {
-  return statusOf(firstOf(await connection.query(toQuery('DO 0'))));
+/** Reads the status of a connection, by a statement that returns no rows. */
+async function readStatus(connection: MysqlConnection, check: string): Promise<number> {
+  return statusOf(firstOf(await connection.query(toQuery(check))));
 }
 
 /** The server sends its status with the result of each statement that returns no rows. */

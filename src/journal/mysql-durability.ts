@@ -7,7 +7,7 @@ import type { MysqlRow, MysqlRunner } from './mysql-connection.ts';
  */
 export async function mysqlWarnings(runner: MysqlRunner, engineQuery: string): Promise<JournalWarning[]> {
   const read = async (sql: string): Promise<MysqlRow> => {
-    const [row] = await runner.runAnywhere(({ select }) => select(sql)).catch(() => []);
+    const [row] = await runner.read(sql).catch(() => []);
     return row ?? {};
   };
   const { flush, log_bin, sync_binlog } = await read(

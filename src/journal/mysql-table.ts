@@ -73,8 +73,7 @@ function quoteTables(table: string): { records: string; clock: string } {
 
 /** Each is one statement. */
 export interface MysqlStatements {
-  /** With `isLocking`, it waits for a transaction that has changed the record, and reads what that has committed. */
-  read(key: string, isLocking: boolean): string;
+  read(key: string): string;
   insert(key: string, change: RecordChange, keptUntil: number | null): string;
   /** The record must have the version `expected`. */
   update(key: string, change: RecordChange, keptUntil: number | null, expected: string): string;
@@ -112,15 +111,14 @@ const IS_DUE = `due_at <= ${NOW}`;
 
 export function buildMysqlStatements(table: string): MysqlStatements {
   const { records, clock } = quoteTables(table);
-  /** With an index named, a table without statistics is not read as a whole. A read that locks would lock all of it. */
+  /** With an index named, a small table is not read as a whole either. A read that locks would wait for all others. */
   const by = (index: string) => `${records} FORCE INDEX (${index})`;
   /** A derived table with a limit is read first. It locks what it finds, and waits for no lock of others. */
   const lockFirst = (columns: string, from: string, limit: number) =>
     `(SELECT ${columns} FROM ${from} LIMIT ${toNumber(limit)} FOR UPDATE SKIP LOCKED) AS found`;
 
   return {
-    read: (key, isLocking) =>
-      `SELECT ${READ_COLUMNS} FROM ${records} WHERE \`key\` = ${toKey(key)}${isLocking ? ' LOCK IN SHARE MODE' : ''}`,
+    read: (key) => `SELECT ${READ_COLUMNS} FROM ${records} WHERE \`key\` = ${toKey(key)}`,
 
     insert: (key, change, keptUntil) => {
       const columns = toColumns(change, keptUntil);
@@ -144,13 +142,13 @@ export function buildMysqlStatements(table: string): MysqlStatements {
 
     countTime: () =>
       `UPDATE ${lockFirst('*', `${clock} WHERE id = 1 AND ABS(${CLOCK_STEP}) >= ${MIN_CLOCK_STEP}`, 1)}
-      STRAIGHT_JOIN ${clock} AS kept ON kept.id = found.id AND kept.told_at = found.told_at
+      STRAIGHT_JOIN ${clock} AS kept FORCE INDEX (PRIMARY) ON kept.id = found.id AND kept.told_at = found.told_at
       SET kept.counted = found.counted + LEAST(${NOW} - found.told_at, ${MAX_CLOCK_STEP}), kept.told_at = ${NOW}`,
 
     // Each write deletes more than it adds, and never so much that it takes long.
     dropExpired: (counted) =>
       `DELETE kept FROM ${lockFirst('`key`', `${by('kept_until')} WHERE kept_until <= ${toNumber(counted)} ORDER BY kept_until`, 10)}
-      STRAIGHT_JOIN ${records} AS kept ON kept.\`key\` = found.\`key\`
+      STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = found.\`key\`
       WHERE kept.kept_until <= ${toNumber(counted)}`,
 
     dropExpiredKey: (key, counted) =>
@@ -173,7 +171,7 @@ export function buildMysqlStatements(table: string): MysqlStatements {
     // The last condition is checked when the record is locked: two callers never get one record.
     claimDue: (claim, limit, lease) =>
       `UPDATE ${lockFirst('`key`, due_at', `${by('due_at')} WHERE ${IS_DUE} OR ${IS_TOO_LATE} ORDER BY due_at`, limit)}
-      STRAIGHT_JOIN ${records} AS kept ON kept.\`key\` = found.\`key\`
+      STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = found.\`key\`
       SET kept.due_before = found.due_at, kept.due_claim = ${toHex(claim)},
         kept.due_at = LAST_INSERT_ID(${NOW} + ${toNumber(Math.ceil(lease))})
       WHERE kept.${IS_DUE} OR kept.${IS_TOO_LATE}`,

@@ -119,15 +119,11 @@ export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions =
 }
 
 function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
-  const select = (statement: string) => {
-    const step: MysqlStep<readonly MysqlRow[]> = (session) => session.select(statement);
-    return explainMissingTable(() => runner.runAnywhere(step));
-  };
+  const select = (statement: string) => explainMissingTable(() => runner.read(statement));
 
   return {
     async read(key) {
-      // With READ UNCOMMITTED, a read without a lock returns what might be rolled back.
-      const [row] = await select(sql.read(key, runner.isPool));
+      const [row] = await select(sql.read(key));
       return row === undefined ? null : toStoredRecord(row);
     },
 

@@ -2,7 +2,7 @@
 
 import * as z from 'zod/mini';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { isObject, isRecord } from '../untrusted.ts';
+import { isObject } from '../untrusted.ts';
 
 /** A row whose columns are text or `NULL`. */
 export type PostgresRow = Readonly<Record<string, string | null>>;
@@ -152,8 +152,7 @@ function readRows(result: unknown): PostgresRow[] {
 
 /** Some drivers write the names of columns with a capital letter. */
 function readRow(row: unknown): PostgresRow {
-  if (!isRecord(row)) throw unreadableRows();
-  const columns = Object.entries(row).map(([name, value]) => [name.toLowerCase(), value]);
+  const columns = Object.entries(Object(row)).map(([name, value]) => [name.toLowerCase(), value]);
   return parseColumns(rowSchema, Object.fromEntries(columns));
 }
 

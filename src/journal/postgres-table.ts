@@ -24,9 +24,13 @@ export function postgresSchema(table = 'payments_journal'): string {
   const name = table.replace(/^.*\./, '');
   const indexes = ['kept_until', 'state', 'reference', 'due_at'].map((suffix) => `${name}_${suffix}`);
   // Without the lock, one of two processes that make a table at once would fail. What exists already is not touched: to
-  // add it again would wait for each transaction that is open, and every charge would wait behind that.
-  return `DO $$ BEGIN
+  // add it again would wait for each transaction that is open, and every charge would wait behind that. Some drivers print
+  // notices: those of a table that exists are not wanted.
+  return `DO $$ DECLARE
+  shown_messages text := current_setting('client_min_messages');
+BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('${table}'));
+  PERFORM set_config('client_min_messages', 'warning', true);
   CREATE TABLE IF NOT EXISTS ${records} (
     key text PRIMARY KEY,
     version text NOT NULL,
@@ -59,6 +63,7 @@ export function postgresSchema(table = 'payments_journal'): string {
     told_at timestamptz NOT NULL
   );
   INSERT INTO ${clock} VALUES (1, 0, clock_timestamp()) ON CONFLICT DO NOTHING;
+  PERFORM set_config('client_min_messages', shown_messages, true);
 END $$`;
 }
 

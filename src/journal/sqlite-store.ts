@@ -80,7 +80,7 @@ function toListedRecord(row: unknown): ListedRecord {
 function toFields(row: unknown): Record<string, unknown> {
   if (!Array.isArray(row)) return Object(row);
   throw unreadable(
-    'The database returns rows as arrays, so no record can be read: open it without returnArrays.',
+    'The database returns rows as arrays, so no record can be read. Turn off returnArrays or raw().',
   );
 }
 

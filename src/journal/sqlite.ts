@@ -1,5 +1,5 @@
 /**
- * At most one charge for each `idempotencyKey`, recorded in SQLite, through `node:sqlite`.
+ * At most one charge for each `idempotencyKey`, recorded in SQLite: in a file, in libSQL, or at Cloudflare.
  *
  * @module payment-collection-client/journal/sqlite
  */
@@ -15,7 +15,13 @@ export type { JournalOptions } from './create-journal.ts';
 export { type D1Binding, type D1Statement, fromD1 } from './d1.ts';
 export { type DurableObjectSqlStorage, fromDurableObject } from './durable-object.ts';
 export type { Journal } from './journal.ts';
-export { fromLibsql, type LibsqlClient } from './libsql.ts';
+export {
+  fromLibsql,
+  type LibsqlClient,
+  type LibsqlResult,
+  type LibsqlStatement,
+  type LibsqlTransaction,
+} from './libsql.ts';
 export type { SqliteDatabase } from './sqlite-connection.ts';
 export type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
 
@@ -31,10 +37,13 @@ export interface SqliteJournalOptions extends JournalOptions {
 }
 
 /**
- * Makes a journal in a SQLite database, through `node:sqlite`. Several processes can share the file. Give it a connection
- * of its own: it sets WAL mode and `synchronous = FULL`, so that a record survives a crash of the machine. Inside a
- * transaction of yours on the same connection, `read`, `list` and `resolve` are part of that. Charging is refused, and so
- * are follow-ups: what is recorded there could be rolled back after the charge.
+ * Makes a journal in a database of the SQLite family: a database of `node:sqlite`, `better-sqlite3` or `bun:sqlite`, or
+ * what {@link fromLibsql}, {@link fromD1} or {@link fromDurableObject} returns. It makes its tables on first use.
+ *
+ * Several processes can share a file. Give the journal a connection of its own: it sets WAL mode and `synchronous = FULL`,
+ * so that a record survives a crash of the machine. Inside a transaction of yours on the same connection, `read`, `list`
+ * and `resolve` are part of that. Charging is refused, and so are follow-ups: what is recorded there could be rolled back
+ * after the charge.
  *
  * Each row is a key and its `record`, as JSON. Some columns are generated from the record, and have an index: `state`,
  * `created_at` (milliseconds since 1970) and `reference` (in lower case). `due_at` is when a follow-up is due. The journal's
@@ -85,6 +94,8 @@ function isHandle(database: SqliteDatabase | SqliteHandle): database is SqliteHa
 }
 
 function isConnection(database: SqliteDatabase | SqliteHandle): database is SqliteDatabase {
-  const { batch, exec, prepare } = Object(database);
-  return typeof prepare === 'function' && typeof exec === 'function' && batch === undefined;
+  const { batch, exec, prepare, syncUntil } = Object(database);
+  // The Database of the package libsql could be a replica.
+  const isOther = batch !== undefined || syncUntil !== undefined;
+  return typeof prepare === 'function' && typeof exec === 'function' && !isOther;
 }

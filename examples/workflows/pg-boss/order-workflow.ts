@@ -1,10 +1,10 @@
 import type { PaymentsClient } from 'payment-collection-client';
-import type { Db, PgBoss } from 'pg-boss';
+import type { PgBoss } from 'pg-boss';
 import { nextCheck } from '../shop/check-schedule.ts';
 import type { Order, OrderState, Orders } from '../shop/orders.ts';
 import { checkSchedule } from '../shop/settings.ts';
 import { isRejection, isTemporary, readRetryAfter } from './engine-errors.ts';
-import { addCharge, addCheck, type ChargeJob, type CheckJob } from './queues.ts';
+import { addCharge, addCheck, type ChargeJob, type CheckJob, type RunningJob } from './queues.ts';
 
 interface Shop {
   readonly orders: Orders;
@@ -15,14 +15,14 @@ interface Shop {
 
 /**
  * The two kinds of jobs. Each returns the state of the order, which pg-boss stores as the job's output. Each adds the next
- * job in the transaction `db`, in which pg-boss completes this one: a worker that is killed leaves both or neither.
+ * job in the transaction in which pg-boss completes this one: a worker that is killed leaves both or neither.
  */
 export function orderWorkflow({ orders, payments, boss }: Shop) {
   return { charge, check };
 
   /** Charges an order, and adds the first check of its payment. */
-  async function charge(job: ChargeJob, db: Db): Promise<OrderState> {
-    const order = orders.get(job.orderId);
+  async function charge(job: RunningJob<ChargeJob>): Promise<OrderState> {
+    const order = orders.get(job.data.orderId);
     try {
       if (order.state === 'placed') await chargeOnce(order);
     } catch (error) {
@@ -30,26 +30,27 @@ export function orderWorkflow({ orders, payments, boss }: Shop) {
       const delay = readRetryAfter(error);
       // pg-boss retries after its own backoff. It takes another job to wait for as long as the service asks.
       if (delay === undefined) throw error;
-      await addCharge(boss, job, { delay, db });
+      await addCharge(boss, job.data, { delay, by: job });
       return order.state;
     }
     const next = findCheck(orders.get(order.id));
-    return next ? await checkLater(order.id, next, db) : order.state;
+    return next ? await checkLater(order.id, next, job) : order.state;
   }
 
   /** Checks a payment once. */
-  async function check(job: CheckJob, db: Db): Promise<OrderState | undefined> {
-    const order = orders.findByReference(job.reference);
+  async function check(job: RunningJob<CheckJob>): Promise<OrderState | undefined> {
+    const { reference, chargedAt } = job.data;
+    const order = orders.findByReference(reference);
     if (!order || !isOpen(order)) return order?.state;
     try {
-      const { final, transaction, retryAfter } = await payments.check(job.reference);
+      const { final, transaction, retryAfter } = await payments.check(reference, { signal: job.signal });
       if (final) return orders.applyFinalStatus(order.id, transaction);
-      return await checkLater(order.id, job, db, retryAfter);
+      return await checkLater(order.id, job.data, job, retryAfter);
     } catch (error) {
-      if (!isTemporary(error, Date.now() - job.chargedAt)) return recordFailure(order, error);
+      if (!isTemporary(error, Date.now() - chargedAt)) return recordFailure(order, error);
       const delay = readRetryAfter(error);
       if (delay === undefined) throw error;
-      await addCheck(boss, job, { delay, db });
+      await addCheck(boss, job.data, { delay, by: job });
       return order.state;
     }
   }
@@ -64,11 +65,16 @@ export function orderWorkflow({ orders, payments, boss }: Shop) {
   }
 
   /** Adds the next check. At the deadline it releases the goods, and the checks continue: an approval might still come. */
-  async function checkLater(id: string, job: CheckJob, db: Db, retryAfter?: number) {
-    const elapsed = Date.now() - job.chargedAt;
-    const next = nextCheck({ elapsed, retryAfter, random: Math.random() }, checkSchedule);
-    if (!next || next.isAfterDeadline) orders.release(id);
-    if (next) await addCheck(boss, job, { delay: next.delay, db });
+  async function checkLater(
+    id: string,
+    next: CheckJob,
+    by: RunningJob<unknown>,
+    retryAfter?: number,
+  ): Promise<OrderState> {
+    const elapsed = Date.now() - next.chargedAt;
+    const schedule = nextCheck({ elapsed, retryAfter, random: Math.random() }, checkSchedule);
+    if (!schedule || schedule.isAfterDeadline) orders.release(id);
+    if (schedule) await addCheck(boss, next, { delay: schedule.delay, by });
     return orders.get(id).state;
   }
 

@@ -50,11 +50,19 @@ export async function startBoss({ isWorker }: { isWorker: boolean }): Promise<Pg
   return boss;
 }
 
+/** A job that runs, with the transaction in which pg-boss completes it. */
+export interface RunningJob<Data> {
+  readonly data: Data;
+  /** Aborted once the job has expired. */
+  readonly signal: AbortSignal;
+  readonly db: Db;
+}
+
 interface Adding {
   /** In milliseconds. */
   readonly delay?: number | undefined;
-  /** The transaction of a running job: the new job is added only if the running one completes. */
-  readonly db?: Db;
+  /** The running job that adds this one: it is added only if that one completes. */
+  readonly by?: RunningJob<unknown>;
 }
 
 /** Adds the job that charges an order, if none is waiting. */
@@ -67,6 +75,8 @@ export async function addCheck(boss: PgBoss, job: CheckJob, adding: Adding = {})
   await boss.send(checkQueue, job, { singletonKey: job.reference, ...toOptions(adding) });
 }
 
-function toOptions({ delay = 0, db }: Adding) {
-  return { startAfter: new Date(Date.now() + delay), ...(db && { db }) };
+function toOptions({ delay = 0, by }: Adding) {
+  // pg-boss rolls back the transaction of a job that expires. What the job then still sends might not be part of it.
+  by?.signal.throwIfAborted();
+  return { startAfter: new Date(Date.now() + delay), ...(by && { db: by.db }) };
 }

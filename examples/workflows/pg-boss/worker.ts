@@ -32,10 +32,10 @@ const { charge, check } = orderWorkflow({ orders, payments, boss });
 // Each job runs in a transaction of pg-boss, which holds what the job adds, and its completion.
 const options = { transactional: true, localConcurrency: concurrency, pollingIntervalSeconds: 0.5 } as const;
 await boss.work<ChargeJob, unknown, typeof options>(chargeQueue, options, async ([job], db) => {
-  return job && charge(job.data, db);
+  return job && charge({ ...job, db });
 });
 await boss.work<CheckJob, unknown, typeof options>(checkQueue, options, async ([job], db) => {
-  return job && check(job.data, db);
+  return job && check({ ...job, db });
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   // Ends the running jobs, a charge too, and takes no new job.

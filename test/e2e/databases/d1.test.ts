@@ -2,6 +2,7 @@ import { Miniflare } from 'miniflare';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { fromD1, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { startCountingService } from './counting-service.ts';
+import { postOrder, startDocumentedWorker } from './documented-worker.ts';
 import { describeInsideWorkerd, useWorkerShop } from './inside-workerd.ts';
 import { database } from './kinds/d1.ts';
 import { chargeOrder, createClient } from './shop.ts';
@@ -10,6 +11,21 @@ import { describeDatabase } from './suite.ts';
 describeDatabase('d1', database);
 
 describe('env.DB inside a Worker', () => describeInsideWorkerd('d1'));
+
+test('charges once in the Worker of the page, and follows the payment up', async () => {
+  const { worker, sandbox } = await startDocumentedWorker('Cloudflare D1');
+  const first = await postOrder(worker.url);
+  const [charge] = sandbox.charges;
+  expect(first).toEqual({ status: 200, body: { reference: charge?.reference } });
+  expect(await postOrder(worker.url)).toEqual(first);
+  expect(sandbox.charges).toHaveLength(1);
+  sandbox.approve(charge?.reference ?? '');
+  const isVerified = async () => {
+    await fetch(`${worker.url}/cdn-cgi/handler/scheduled`);
+    return sandbox.requests.some(({ operation }) => operation === 'verify');
+  };
+  await expect.poll(isVerified, { timeout: 30_000, interval: 500 }).toBe(true);
+});
 
 describe('a session of D1', () => {
   const use = useWorkerShop();

@@ -17,5 +17,10 @@ type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun
 /** By heading. */
 export const stories: Readonly<Record<string, Story>> = {
   pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
+  'node:sqlite, better-sqlite3 and bun:sqlite': {},
+  'node:sqlite, better-sqlite3 and bun:sqlite (2)': {},
+  'libSQL and Turso': { kind: 'libsql-server', env: (place) => ({ TURSO_DATABASE_URL: place }) },
+  'Cloudflare D1': { notRun: 'd1.test.ts runs it in workerd' },
+  'Durable Objects': { notRun: 'durable-object.test.ts runs it in workerd' },
   Redis: { kind: 'redis', env: (place) => ({ REDIS_URL: place }) },
 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { postOrder, startDocumentedWorker } from './documented-worker.ts';
 import { describeInsideWorkerd, useWorkerShop } from './inside-workerd.ts';
 import { database } from './kinds/durable-object.ts';
 import { killObject } from './object-kills.ts';
@@ -55,6 +56,7 @@ describe('a transaction of the merchant', () => {
   test('charges all others while transactions come and go', async () => {
     const { shop, sandbox } = use();
     const before = sandbox.charges.length;
+    const outsideActions = ['charge', 'charge after a write', 'charge inside blockConcurrencyWhile'];
     const other = 'wait inside a transaction, and roll it back';
     const refused = 'charge inside a transaction';
     const calls = Array.from({ length: 40 }, async (_, index) => {
@@ -62,7 +64,7 @@ describe('a transaction of the merchant', () => {
         shop.charge(
           'object',
           { key: `order-outside-${index}` },
-          index % 2 ? 'charge' : 'charge after a write',
+          outsideActions[index % outsideActions.length],
         ),
         shop.run('object', other),
       ]);
@@ -83,6 +85,22 @@ describe('a transaction of the merchant', () => {
   });
 });
 
+test('charges once in the object of the page, and follows the payment up', async () => {
+  const forward = `export default {
+    fetch: (request, env) => env.CHECKOUTS.get(env.CHECKOUTS.idFromName('shop')).fetch(request),
+  };`;
+  const objects = { CHECKOUTS: { className: 'Checkout', useSQLite: true } };
+  const { worker, sandbox } = await startDocumentedWorker('Durable Objects', objects, forward);
+  const first = await postOrder(worker.url);
+  const [charge] = sandbox.charges;
+  expect(first).toEqual({ status: 200, body: { reference: charge?.reference } });
+  expect(await postOrder(worker.url)).toEqual(first);
+  expect(sandbox.charges).toHaveLength(1);
+  sandbox.approve(charge?.reference ?? '');
+  const isVerified = () => sandbox.requests.some(({ operation }) => operation === 'verify');
+  await expect.poll(isVerified, { timeout: 40_000, interval: 500 }).toBe(true);
+});
+
 describe('a Durable Object', () => {
   const use = useWorkerShop();
 
@@ -96,18 +114,33 @@ describe('a Durable Object', () => {
       .toEqual([{ payment: 'order-alarm success' }]);
   });
 
+  test('charges 150 keys at the same time', async () => {
+    const { shop } = use();
+    const calls = Array.from({ length: 150 }, (_, index) =>
+      shop.charge('object', { key: `order-many-${index}` }),
+    );
+    const refused = (await Promise.all(calls)).filter(({ result }) => result !== 'completed');
+    expect(refused).toEqual([]);
+  });
+
   test('says which classes have no SQL', async () => {
     await expect(use().shop.run('legacy', 'charge')).rejects.toThrow('new_sqlite_classes');
   });
 });
 
+/** How often workerd is killed: OBJECT_KILLS sets it. */
+const kills = Number(process.env.OBJECT_KILLS ?? 8);
+
 describe('a Durable Object that is killed', () => {
-  test('charges no key twice, and records what it returned', async () => {
-    const { doubleCharges, violations, completed, unknown } = await killObject({ seed: 1, kills: 8 });
-    expect(doubleCharges).toEqual([]);
-    expect(violations).toEqual([]);
-    expect(completed).toBeGreaterThan(0);
-    expect(unknown).toBeGreaterThan(0);
+  test('charges no key twice, and records what it returned', {
+    timeout: 60_000 + 10_000 * kills,
+  }, async () => {
+    const report = await killObject({ seed: 1, kills });
+    console.log('killed with workerd:', report);
+    expect(report.doubleCharges).toEqual([]);
+    expect(report.violations).toEqual([]);
+    expect(report.completed).toBeGreaterThan(0);
+    expect(report.unknown).toBeGreaterThan(0);
   });
 
   test('charges keys twice without a journal', async () => {

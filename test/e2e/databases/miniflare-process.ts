@@ -1,10 +1,11 @@
 // Runs Miniflare until its parent ends or kills it. Started by miniflare.ts.
+import type { Readable } from 'node:stream';
 import { Miniflare } from 'miniflare';
 import type { MiniflareSettings } from './miniflare.ts';
 
 process.on('disconnect', () => process.exit());
 
-const { script, folder, port, bindings, legacyClass }: MiniflareSettings = JSON.parse(process.argv[2] ?? '');
+const { script, folder, port, bindings, objects }: MiniflareSettings = JSON.parse(process.argv[2] ?? '');
 const miniflare = new Miniflare({
   modules: true,
   scriptPath: script,
@@ -14,13 +15,17 @@ const miniflare = new Miniflare({
   // Both would be fetched, or sent, over the internet.
   cf: false,
   telemetry: { enabled: false },
+  // workerd reports each process that was killed while it sent a request.
+  handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
+    stdout.resume();
+    stderr.resume();
+  },
+  // Runs `scheduled` when it is asked to, by a path.
+  unsafeTriggerHandlers: true,
   bindings,
   d1Databases: { DB: 'payments' },
   d1Persist: `${folder}/d1`,
-  durableObjects: {
-    OBJECTS: { className: 'Shop', useSQLite: true },
-    ...(legacyClass === undefined ? {} : { LEGACY: { className: legacyClass } }),
-  },
+  durableObjects: objects,
   durableObjectsPersist: `${folder}/objects`,
 });
 await miniflare.ready;

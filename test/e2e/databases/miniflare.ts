@@ -5,6 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { findFreePort } from '../../helpers/databases.ts';
@@ -19,8 +20,8 @@ export interface MiniflareSettings {
   readonly port: number;
   /** Texts in the `env` of the Worker. */
   readonly bindings: Readonly<Record<string, string>>;
-  /** The class of the Durable Objects without SQLite, if the Worker has one. */
-  readonly legacyClass?: string | undefined;
+  /** The classes of its Durable Objects, by the name in `env`. */
+  readonly objects: Readonly<Record<string, { readonly className: string; readonly useSQLite: boolean }>>;
 }
 
 export interface RunningWorker {
@@ -33,15 +34,16 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** Bundles a Worker of the folder `workers`, and starts it. `env.DB` is the database, and `env.OBJECTS` are the objects. */
+/** Bundles the Worker of a file, and starts it. `env.DB` is its database. */
 export async function startWorker(
-  name: string,
-  { bindings = {}, legacyClass }: Partial<Pick<MiniflareSettings, 'bindings' | 'legacyClass'>> = {},
+  file: string | URL,
+  { bindings = {}, objects = {} }: Partial<Pick<MiniflareSettings, 'bindings' | 'objects'>> = {},
 ): Promise<RunningWorker> {
   const temp = createTempFolder();
-  const script = await bundleWorker(name, temp.path);
+  const script = join(temp.path, 'worker.mjs');
+  await bundle(typeof file === 'string' ? file : fileURLToPath(file), script);
   const port = await findFreePort();
-  const settings: MiniflareSettings = { script, folder: temp.path, port, bindings, legacyClass };
+  const settings: MiniflareSettings = { script, folder: temp.path, port, bindings, objects };
   let child = await startMiniflare(settings);
   return {
     url: `http://127.0.0.1:${port}`,
@@ -56,18 +58,22 @@ export async function startWorker(
   };
 }
 
-async function bundleWorker(name: string, folder: string): Promise<string> {
-  const outfile = `${folder}/worker.mjs`;
+const source = (path: string) => fileURLToPath(new URL(`../../../src/${path}`, import.meta.url));
+
+async function bundle(file: string, outfile: string): Promise<void> {
   await build({
-    entryPoints: [fileURLToPath(new URL(`workers/${name}.ts`, import.meta.url))],
+    entryPoints: [file],
     outfile,
     bundle: true,
     format: 'esm',
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
-    external: ['cloudflare:*'],
+    alias: {
+      'payment-collection-client': source('index.ts'),
+      'payment-collection-client/follow-ups': source('follow-ups/index.ts'),
+      'payment-collection-client/journal/sqlite': source('journal/sqlite.ts'),
+    },
   });
-  return outfile;
 }
 
 async function startMiniflare(settings: MiniflareSettings): Promise<ChildProcess> {

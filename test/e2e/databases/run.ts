@@ -1,6 +1,7 @@
 /**
- * `npm run test:databases [name …]`: installs the drivers, checks the types of this folder, and runs its test files, or those
- * that are named: `postgres` for `postgres.test.ts`. It ends with a table of what the crash proofs counted.
+ * `npm run test:databases [name …]`: installs the drivers and the packages of the example stores, and checks the types of
+ * this folder. It runs its test files, or those that are named: `postgres` for `postgres.test.ts`. It ends with a table of
+ * what the crash proofs counted.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -11,6 +12,8 @@ import { listKinds, loadDatabase } from './load-database.ts';
 import { readMeasurements } from './measurements.ts';
 
 const FOLDER = 'test/e2e/databases';
+/** The stores of MongoDB and DynamoDB, with packages of their own. */
+const STORES = 'examples/journals';
 
 /** The parts that are read of the JSON that vitest writes. */
 const resultsSchema = z.object({
@@ -19,7 +22,7 @@ const resultsSchema = z.object({
   ),
 });
 
-/** The names of the test files: those of the kinds, `docs`, and what belongs to one kind only, such as `postgres-pgbouncer`. */
+/** The names of the test files: those of the kinds, `docs`, and what is about one kind only, such as `mysql-table`. */
 const names = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.test.ts'.length));
@@ -28,17 +31,23 @@ const unknown = named.filter((name) => !names.includes(name));
 if (unknown.length > 0)
   throw new Error(`There is no database ${unknown.join(', ')}. There are: ${names.join(', ')}.`);
 
-function run(command: string, args: string[], env: NodeJS.ProcessEnv = {}): boolean {
-  const { status } = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+function run(
+  command: string,
+  args: string[],
+  { cwd, env }: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): boolean {
+  const { status } = spawnSync(command, args, { stdio: 'inherit', cwd, env: { ...process.env, ...env } });
   return status === 0;
 }
 
-function runOrThrow(command: string, args: string[]): void {
-  if (!run(command, args)) throw new Error(`${[command, ...args].join(' ')} failed.`);
+function runOrThrow(command: string, args: string[], options: { cwd?: string } = {}): void {
+  if (!run(command, args, options)) throw new Error(`${[command, ...args].join(' ')} failed.`);
 }
 
 // The lock file names some binaries for one platform only, and `npm ci` refuses that on any other machine.
-runOrThrow('npm', ['--prefix', FOLDER, 'install', '--no-save', '--no-audit', '--no-fund', '--silent']);
+for (const cwd of [FOLDER, STORES])
+  runOrThrow('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--silent'], { cwd });
+runOrThrow('tsc', ['--noEmit', '--project', STORES]);
 runOrThrow('tsc', ['--noEmit', '--project', FOLDER]);
 
 // A filter of vitest is a part of a path, so it begins with the folder and has the end of the name.
@@ -50,7 +59,7 @@ try {
   const hasPassed = run(
     'vitest',
     ['run', '--config', `${FOLDER}/vitest.config.ts`, ...reporters, ...filters],
-    { DATABASES_MEASURED: files.measured },
+    { env: { DATABASES_MEASURED: files.measured } },
   );
   if (existsSync(files.results)) printTable();
   for (const kind of listKinds().filter((kind) => named.length === 0 || named.includes(kind))) {

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import type { MiniflareSettings } from './miniflare.ts';
-import { type RunningWorker, startWorker } from './miniflare.ts';
+import { type MiniflareSettings, type RunningWorker, startWorker } from './miniflare.ts';
 
 const responseSchema = z.object({ result: z.optional(z.unknown()), error: z.optional(z.string()) });
 
@@ -34,7 +33,13 @@ export interface ChargeInput {
 }
 
 export async function startWorkerShop(bindings: MiniflareSettings['bindings']): Promise<RunningShop> {
-  const worker = await startWorker('shop', { bindings, legacyClass: 'Legacy' });
+  const worker = await startWorker(new URL('workers/shop.ts', import.meta.url), {
+    bindings,
+    objects: {
+      OBJECTS: { className: 'Shop', useSQLite: true },
+      LEGACY: { className: 'Legacy', useSQLite: false },
+    },
+  });
   const run: RunningShop['run'] = async (place, action, input = {}) => {
     const response = await fetch(`${worker.url}/${place}/${encodeURIComponent(action)}`, {
       method: 'POST',

@@ -80,6 +80,10 @@ describe('inside a transaction', () => {
     const service = await counting();
     const payments = service.client({ journal });
     await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
+    // A write outside a transaction deletes this record, and records the time.
+    await pool.query(`INSERT INTO payments_journal (key, version, record, written_at, kept_until)
+      VALUES ('expired', 'v', '{}', clock_timestamp(), '-infinity')`);
+    await pool.query("UPDATE payments_journal_clock SET told_at = told_at - interval '2 days'");
     await client.query('BEGIN');
     for (const idempotencyKey of ['order-1', 'order-2']) {
       const again = { ...charge, ...(idempotencyKey === 'order-1' ? { amount: '7.00' } : {}) };

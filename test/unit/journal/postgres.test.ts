@@ -99,6 +99,17 @@ describe('migrate', () => {
     expect(rows).toEqual(indexes.map((index) => ({ indexname: `made_at_once_${index}` })));
   });
 
+  test('hides its own notices only', async () => {
+    const client = await ownClient();
+    const notices: unknown[] = [];
+    client.on('notice', ({ message }) => notices.push(message));
+    await client.query('BEGIN');
+    await postgresJournal(client).migrate();
+    await client.query("DO $$ BEGIN RAISE NOTICE 'of the merchant'; END $$");
+    await client.query('COMMIT');
+    expect(notices).toEqual(['of the merchant']);
+  });
+
   test('keeps the records', async () => {
     const journal = postgresJournal(pool);
     await claimKey(journal, 'before migrate');

@@ -141,7 +141,8 @@ test.each(['', 'a b', 'a;b', '1st', 'a"b', 'main.journal', 17])('refuses the tab
 test('refuses what is not a database', () => {
   const libsqlClient = { batch() {}, execute() {} };
   const d1Binding = { batch() {}, exec() {}, prepare() {} };
-  for (const database of [undefined, null, {}, 'payments.db', libsqlClient, d1Binding]) {
+  const libsqlDatabase = { exec() {}, prepare() {}, syncUntil() {} };
+  for (const database of [undefined, null, {}, 'payments.db', libsqlClient, d1Binding, libsqlDatabase]) {
     expect(() => Reflect.apply(sqliteJournal, undefined, [database])).toThrow(
       'sqliteJournal takes a database of node:sqlite, better-sqlite3 or bun:sqlite',
     );
@@ -164,7 +165,7 @@ test('fails with unknown if the database returns rows as arrays', async () => {
     await catchError(journal.followUps.countDue()),
   ]) {
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
-    expect(String(failure)).toContain('open it without returnArrays');
+    expect(String(failure)).toContain('Turn off returnArrays');
   }
   expect(await first.read('order-17')).toMatchObject({ state: 'not_sent' });
 });

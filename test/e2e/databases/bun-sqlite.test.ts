@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { type CountingService, startCountingService } from './counting-service.ts';
+
+const program = fileURLToPath(new URL('programs/bun-sqlite.ts', import.meta.url));
+const bun = fileURLToPath(new URL('node_modules/bun/bin/bun.exe', import.meta.url));
+
+/** How many keys the processes charge. */
+const KEYS = 40;
+
+/** As in the program, in milliseconds. */
+const LEASE = 1_000;
+
+const hasBun = existsSync(bun);
+if (!hasBun) console.warn('The tests of bun-sqlite are skipped: Bun is not installed.');
+
+/** The processes of these tests are Node, so each handle is in a process of Bun. */
+describe.skipIf(!hasBun)('bun-sqlite', () => {
+  let service: CountingService;
+  beforeAll(async () => {
+    service = await startCountingService();
+  });
+  afterAll(() => service?.stop());
+
+  function createPlace(): string {
+    const folder = createTempFolder();
+    onTestFinished(() => folder.remove());
+    return join(folder.path, 'payments.db');
+  }
+
+  function start(command: string, place: string, keys = 0): ChildProcess {
+    const child = spawn(bun, ['run', program, command, place, service.baseUrl, String(keys)]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    return child;
+  }
+
+  /** Returns what a process printed, or `undefined` if it was killed. */
+  async function readResult({ stdout, stderr }: ChildProcess): Promise<unknown> {
+    if (!stdout || !stderr) throw new Error('The process has no output.');
+    const [printed, failure] = await Promise.all([text(stdout), text(stderr)]);
+    if (failure !== '') throw new Error(failure);
+    return printed === '' ? undefined : JSON.parse(printed);
+  }
+
+  test('conforms', async () => {
+    const result = await readResult(start('conformance', createPlace()));
+    expect(result).toEqual({ count: 52, failed: [] });
+  });
+
+  test('charges, replays, lists, follows up and refuses a transaction', async () => {
+    const result = await readResult(start('shop', createPlace()));
+    expect(result).toEqual({
+      first: 'TXN-order-1-1',
+      replayed: 'TXN-order-1-1',
+      inside: expect.stringMatching(/^JournalError: .*inside a transaction/),
+      listed: ['order-1'],
+      completed: 1,
+      delivered: ['order-1'],
+      pragmas: [{ journal_mode: 'wal' }, { synchronous: 2 }],
+    });
+    expect(service.chargesFor('order-2')).toEqual([]);
+  });
+
+  test('never charges a key twice while processes of Bun are killed', async () => {
+    const place = createPlace();
+    const keys = Array.from({ length: KEYS }, (_, index) => `order-killed-${index}`);
+    const countCharges = () => keys.filter((key) => service.chargesFor(key).length > 0).length;
+    for (let generation = 0; generation < 8; generation++) {
+      const workers = [start('charge', place, KEYS), start('charge', place, KEYS)];
+      const before = countCharges();
+      await expect.poll(countCharges, { timeout: 30_000, interval: 10 }).toBeGreaterThan(before);
+      // A charge takes 200 ms. So one is in flight, or the next one begins.
+      await sleep(Math.random() * 300);
+      await Promise.all(workers.map(kill));
+    }
+    await sleep(LEASE);
+    const results = z.record(z.string(), z.string()).parse(await readResult(start('charge', place, KEYS)));
+    const found = keys.map((key) => ({ key, charges: service.chargesFor(key), result: results[key] }));
+    expect(found.filter(({ charges }) => charges.length > 1)).toEqual([]);
+    const isUnknown = (result = '') => result.startsWith('OutcomeUnknownError');
+    expect(found.filter(({ charges, result }) => result !== charges[0] && !isUnknown(result))).toEqual([]);
+    expect(found.filter(({ result }) => isUnknown(result)).length).toBeGreaterThan(0);
+    expect(found.filter(({ result }) => isUnknown(result)).length).toBeLessThanOrEqual(16);
+  });
+});
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}

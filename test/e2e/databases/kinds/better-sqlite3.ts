@@ -1,0 +1,22 @@
+import Database from 'better-sqlite3';
+import type { JournalOptions } from '../../../../src/journal/index.ts';
+import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import type { OpenJournal, TestDatabase } from '../database.ts';
+import { createSqliteFile, dumpSqliteFile } from '../sqlite-file.ts';
+
+async function open(place: string, options?: JournalOptions): Promise<OpenJournal> {
+  // Its own wait would stop the whole process.
+  const handle = new Database(place, { timeout: 0 });
+  return { journal: sqliteJournal(handle, options), close: async () => void handle.close() };
+}
+
+export const database: TestDatabase = {
+  start: async () => createSqliteFile(),
+  async prepare(place) {
+    const { journal, close } = await open(place);
+    await journal.read('order-0');
+    await close();
+  },
+  open,
+  dump: dumpSqliteFile,
+};

@@ -1,0 +1,27 @@
+import { createClient } from '@libsql/client';
+import type { JournalOptions } from '../../../../src/journal/index.ts';
+import { fromLibsql, sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import type { OpenJournal, TestDatabase } from '../database.ts';
+import { missingServer, startLibsqlServer } from '../libsql-server.ts';
+
+async function open(place: string, options?: JournalOptions): Promise<OpenJournal> {
+  const client = createClient({ url: place });
+  return { journal: sqliteJournal(fromLibsql(client), options), close: async () => client.close() };
+}
+
+export const database: TestDatabase = {
+  missing: missingServer,
+  start: () => startLibsqlServer(),
+  async prepare(place) {
+    const { journal, close } = await open(place);
+    await journal.read('order-0');
+    await close();
+  },
+  open,
+  async dump(place) {
+    const client = createClient({ url: place });
+    const { rows } = await client.execute('SELECT * FROM payments_journal');
+    client.close();
+    return JSON.stringify(rows);
+  },
+};

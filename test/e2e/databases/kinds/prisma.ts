@@ -1,0 +1,10 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { fromPrisma } from '../../../../src/journal/postgres.ts';
+import { PrismaClient } from '../generated/prisma/client.ts';
+import { createPostgresDatabase } from '../postgres-database.ts';
+
+/** PostgreSQL through Prisma 7. */
+export const database = createPostgresDatabase((place) => {
+  const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: place, max: 4 }) });
+  return { handle: fromPrisma(prisma), close: () => prisma.$disconnect() };
+});

@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import { type Client, type Config, createClient } from '@libsql/client';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { listKeys } from '../../helpers/listed-keys.ts';
+import { catchError } from '../../helpers/service.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
+import { startCountingService } from './counting-service.ts';
+import { database } from './kinds/libsql-server.ts';
+import { type LibsqlServer, startLibsqlServer } from './libsql-server.ts';
+import { chargeOrder, createClient as createPayments } from './shop.ts';
+import { describeDatabase } from './suite.ts';
+
+describeDatabase('libsql-server', database);
+
+describe.skipIf(database.missing !== undefined)('a client of a server', () => {
+  let server: LibsqlServer;
+  beforeAll(async () => {
+    server = await startLibsqlServer();
+  });
+  afterAll(() => server?.stop());
+
+  let tables = 0;
+  const connect = (config: Partial<Config> = {}): Client => {
+    const client = createClient({ url: server.place, ...config });
+    onTestFinished(() => client.close());
+    return client;
+  };
+  const open = (client: Client, table = `payments_${++tables}`) =>
+    sqliteJournal(fromLibsql(client), { table });
+
+  describe('over WebSocket conforms', () => {
+    const cases = journalConformance((options) => {
+      const client = createClient({ url: server.place.replace('http:', 'ws:') });
+      return { journal: sqliteJournal(fromLibsql(client), options), close: () => client.close() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  test('sends each write as one request, and does not repeat it', async () => {
+    let isLost = false;
+    const sent: string[] = [];
+    const send = async (request: Request) => {
+      if (!request.url.endsWith('/pipeline')) return fetch(request);
+      sent.push(request.url);
+      const response = await fetch(request);
+      if (!isLost) return response;
+      await response.arrayBuffer();
+      throw new TypeError('the response was lost');
+    };
+    const client = connect({ fetch: send });
+    const { batch } = fromLibsql(client);
+    await batch([{ sql: 'CREATE TABLE counted (id INTEGER)', values: [] }]);
+    sent.length = 0;
+    isLost = true;
+    const statements = ['INSERT INTO counted VALUES (1)', 'INSERT INTO counted VALUES (2) RETURNING id'];
+    const writing = batch(statements.map((sql) => ({ sql, values: [] })));
+    expect(String(await catchError(writing))).toContain('the response was lost');
+    expect(sent).toHaveLength(1);
+    isLost = false;
+    const [rows] = await batch([{ sql: 'SELECT count(*) AS records FROM counted', values: [] }]);
+    expect(rows).toMatchObject([{ records: 2 }]);
+  });
+
+  test('charges once if the responses to writes are lost', async () => {
+    const service = await startCountingService();
+    onTestFinished(() => service.stop());
+    let lost = 0;
+    const send = async (request: Request) => {
+      const body = await request.clone().text();
+      const response = await fetch(request);
+      if (!body.includes('INSERT') && !body.includes('UPDATE')) return response;
+      // Every other response to a write.
+      if (++lost % 2 === 0) return response;
+      await response.arrayBuffer();
+      throw new TypeError('the response was lost');
+    };
+    const journal = open(connect({ fetch: send }));
+    const payments = createPayments({ baseUrl: service.baseUrl, journal });
+    onTestFinished(() => payments.close());
+    for (let index = 0; index < 10; index++) {
+      const key = `order-lost-${index}`;
+      for (let call = 0; call < 3; call++) await chargeOrder(payments, key).catch(() => {});
+      expect(service.chargesFor(key).length).toBeLessThanOrEqual(1);
+    }
+    expect(lost).toBeGreaterThan(10);
+  });
+
+  test("uses the server's clock, not that of the process", async () => {
+    const table = `payments_${++tables}`;
+    const day = 24 * 60 * 60 * 1000;
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - day });
+    await claimKey(open(connect(), table), 'order-1');
+    vi.setSystemTime(Date.now() + 2 * day);
+    const journal = open(connect(), table);
+    expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
+    expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: expect.closeTo(10_000, -4) });
+  });
+
+  test('is no part of a transaction of the same client', async () => {
+    const client = connect();
+    const journal = open(client);
+    await journal.read('order-1');
+    const transaction = await client.transaction('write');
+    await transaction.execute('CREATE TABLE rolled_back (id TEXT)');
+    const claiming = claimKey(journal, 'order-1');
+    await transaction.rollback();
+    await claiming;
+    expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
+    // Neither is it a part of one that was begun by a statement.
+    await client.execute('BEGIN');
+    await claimKey(journal, 'order-2');
+    await catchError(client.execute('ROLLBACK'));
+    expect(await listKeys(journal)).toEqual(['order-1', 'order-2']);
+  });
+
+  test('refuses a Transaction of a server', async () => {
+    const transaction = await connect().transaction('write');
+    onTestFinished(() => transaction.close());
+    expect(() => Reflect.apply(fromLibsql, undefined, [transaction])).toThrow('was given a Transaction');
+  });
+
+  test('sees every write of the primary at once through a replica', async () => {
+    const replica = await startLibsqlServer(server.primary);
+    onTestFinished(() => replica.stop());
+    const table = `payments_${++tables}`;
+    const primary = open(connect(), table);
+    const other = open(connect({ url: replica.place }), table);
+    for (let index = 0; index < 30; index++) {
+      await claimKey(primary, `order-${index}`);
+      expect(await other.read(`order-${index}`)).toMatchObject({ state: 'begun' });
+      expect(await other.claim(`order-${index}`, chargeIntent)).toMatchObject({ state: 'in_progress' });
+    }
+    expect(await listKeys(other)).toHaveLength(30);
+  });
+
+  test('refuses an embedded replica, and sends nothing', async () => {
+    const service = await startCountingService();
+    const folder = createTempFolder();
+    const client = connect({ url: `file:${join(folder.path, 'replica.db')}`, syncUrl: server.place });
+    onTestFinished(async () => {
+      await service.stop();
+      folder.remove();
+    });
+    const payments = createPayments({ baseUrl: service.baseUrl, journal: open(client) });
+    onTestFinished(() => payments.close());
+    expect(await catchError(chargeOrder(payments, 'order-1'))).toMatchObject({
+      name: 'JournalError',
+      outcome: 'not_sent',
+      retryable: false,
+      message: expect.stringContaining('embedded replica'),
+    });
+    expect(service.chargesFor('order-1')).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+import { type Document, MongoClient } from 'mongodb';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { mongodbStore } from '../../../examples/journals/mongodb.ts';
+import { type ChargeIntent, createJournal, type RecordChange } from '../../../src/journal/index.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
+import { type MongoStandIn, startMongoStandIn } from './mongodb-stand-in.ts';
+
+let standIn: MongoStandIn;
+let client: MongoClient;
+beforeAll(async () => {
+  standIn = await startMongoStandIn();
+  client = await connect();
+});
+afterAll(async () => {
+  await client?.close();
+  await standIn?.stop();
+});
+
+const connect = (options = '') => MongoClient.connect(`${standIn.url}?${options}`, { serverApi: '1' });
+
+const change: RecordChange = {
+  expected: null,
+  version: 'v1',
+  text: '{}',
+  ttl: null,
+  mustCommit: true,
+  index: { state: 'begun', createdAt: 1, reference: null },
+  dueIn: 0,
+};
+
+const intent: ChargeIntent = {
+  operation: 'chargeMobileMoney',
+  service: 'digest-of-the-service',
+  fingerprint: 'fingerprint-of-the-charge',
+  amount: '25.50',
+  currency: 'GHS',
+};
+
+/** Runs work, and returns the commands that it sent. */
+async function recordCommands(work: () => Promise<unknown>): Promise<Document[]> {
+  const before = standIn.commands.length;
+  await work();
+  return standIn.commands.slice(before);
+}
+
+describe('the store on MongoDB, with a stand-in for its server', () => {
+  const cases = journalConformance((options) => createJournal(mongodbStore(client.db()), options));
+  test.concurrent.each(cases)('$name', ({ run }) => run());
+});
+
+describe('the commands of the store on MongoDB', () => {
+  const weak = 'w=1&journal=false&readPreference=secondaryPreferred&readConcernLevel=available';
+
+  test('ask for a durable write and a linearizable read, whatever the URL says', async () => {
+    const other = await connect(weak);
+    onTestFinished(() => other.close());
+    const store = mongodbStore(other.db());
+    const commands = await recordCommands(async () => {
+      await store.write('order-durable', change);
+      await store.write('order-durable', { ...change, expected: 'v1', version: 'v2' });
+      await store.read('order-durable');
+      await store.claimDue?.({ limit: 1, lease: 1_000 });
+    });
+    const names = commands.map((command) => Object.keys(command)[0]);
+    expect(names).toEqual(['update', 'update', 'find', 'findAndModify']);
+    for (const command of commands) {
+      expect(command.$readPreference?.mode ?? 'primary').toBe('primary');
+      if ('find' in command)
+        expect(command).toMatchObject({ readConcern: { level: 'linearizable' }, maxTimeMS: 10_000 });
+      else expect(command.writeConcern).toEqual({ w: 'majority', j: true });
+    }
+  });
+
+  test('are never part of a transaction that is open', async () => {
+    const store = mongodbStore(client.db());
+    const commands = await recordCommands(() =>
+      client.withSession((session) =>
+        session.withTransaction(async () => {
+          await store.write('order-in-transaction', change);
+          await store.read('order-in-transaction');
+        }),
+      ),
+    );
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(command).not.toHaveProperty('startTransaction');
+  });
+
+  test('confirm that the server is the primary before it lists', async () => {
+    const store = mongodbStore(client.db());
+    const query = { by: 'state', value: 'begun', after: null, limit: 10 } as const;
+    const [confirm, list, ...others] = await recordCommands(async () => store.list?.(query));
+    expect(confirm).toMatchObject({ filter: { _id: '' }, readConcern: { level: 'linearizable' } });
+    expect(list).toMatchObject({ filter: { 'index.state': 'begun' } });
+    expect(list?.$readPreference?.mode ?? 'primary').toBe('primary');
+    expect(others).toEqual([]);
+  });
+
+  test('compare keys byte by byte, whatever the collation of the collection', async () => {
+    const store = mongodbStore(client.db());
+    const commands = await recordCommands(async () => {
+      await store.write('order-collated', change);
+      await store.read('order-collated');
+      await store.list?.({ by: 'reference', value: 'txn-1', after: null, limit: 10 });
+    });
+    for (const command of commands)
+      expect(command.collation ?? command.updates[0].collation).toEqual({ locale: 'simple' });
+  });
+
+  test.each(['retryWrites=true', 'retryWrites=false'])(
+    'write once if the reply is lost, with %s',
+    async (options) => {
+      const other = await connect(options);
+      onTestFinished(() => other.close());
+      const journal = createJournal(mongodbStore(other.db(), `journal with ${options}`));
+      // The first claim also records the service.
+      await journal.claim('order-before', intent);
+      standIn.loseReplyTo('update');
+      expect(await journal.claim('order-lost', intent)).toMatchObject({ state: 'claimed' });
+      expect(await journal.claim('order-lost', intent)).toMatchObject({ state: 'in_progress' });
+    },
+  );
+
+  test('store a text that begins with a dollar sign as it is', async () => {
+    const store = mongodbStore(client.db());
+    await store.write('order-dollar', { ...change, text: '$version' });
+    expect(await store.read('order-dollar')).toMatchObject({ text: '$version' });
+  });
+});

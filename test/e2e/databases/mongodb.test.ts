@@ -1,0 +1,4 @@
+import { database } from './kinds/mongodb.ts';
+import { describeDatabase } from './suite.ts';
+
+describeDatabase('mongodb', database);

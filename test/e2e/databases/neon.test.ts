@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
+import { database } from './kinds/neon.ts';
+import { openNeonHttp, openNeonPool, startNeon } from './neon-proxy.ts';
+import { describeDriver } from './postgres-handle-tests.ts';
+import { describeDatabase } from './suite.ts';
+
+describeDatabase('neon', database);
+
+describeDriver(
+  'the Pool of Neon',
+  startNeon,
+  (place) => {
+    const pool = openNeonPool(place);
+    return {
+      handle: fromQuery((text, values) => pool.query(text, values)),
+      async transact(use) {
+        const client = await pool.connect();
+        try {
+          await client.query('BEGIN');
+          await use(fromQuery((text, values) => client.query(text, values)));
+          await client.query('COMMIT');
+        } catch (error) {
+          await client.query('ROLLBACK');
+          throw error;
+        } finally {
+          client.release();
+        }
+      },
+      close: () => pool.end(),
+    };
+  },
+  { conforms: true },
+);
+
+test('postgresJournal names fromQuery for the HTTP client as it is', () => {
+  const sql = openNeonHttp('postgres://merchant:merchant@127.0.0.1/shop?neon_proxy=1');
+  expect(() => Reflect.apply(postgresJournal, undefined, [sql])).toThrow('Use fromQuery(');
+});

@@ -1,0 +1,115 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { Pool } from 'pg';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fromPostgresJs, fromPrisma, postgresJournal } from '../../../src/journal/postgres.ts';
+import { hasPgBouncer, startPgBouncer } from '../../helpers/pgbouncer.ts';
+import { chargeAtOnce } from './charge-at-once.ts';
+import { type CountingService, startCountingService } from './counting-service.ts';
+import type { RunningDatabase } from './database.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { startServer } from './postgres-database.ts';
+import { describeDriver } from './postgres-handle-tests.ts';
+
+/** PgBouncer in transaction mode, in front of a server of its own. */
+async function startPooled(): Promise<RunningDatabase> {
+  const server = await startServer();
+  const pooler = await startPgBouncer(server.place);
+  return {
+    ...server,
+    place: pooler.url,
+    async stop() {
+      await pooler.stop();
+      await server.stop();
+    },
+  };
+}
+
+const options = { conforms: true, setsIsolation: false };
+
+describe.skipIf(!hasPgBouncer)('through PgBouncer', () => {
+  describeDriver(
+    'pg',
+    startPooled,
+    (place) => {
+      const pool = new Pool({ connectionString: place, max: 4 });
+      pool.on('error', () => {});
+      return {
+        handle: pool,
+        async transact(use) {
+          const client = await pool.connect();
+          try {
+            await client.query('BEGIN');
+            await use(client);
+            await client.query('COMMIT');
+          } catch (error) {
+            await client.query('ROLLBACK');
+            throw error;
+          } finally {
+            client.release();
+          }
+        },
+        close: () => pool.end(),
+      };
+    },
+    options,
+  );
+
+  describeDriver(
+    'postgres.js',
+    startPooled,
+    (place) => {
+      const sql = postgres(place, { max: 4, prepare: false });
+      return {
+        handle: fromPostgresJs(sql),
+        transact: async (use) => void (await sql.begin((own) => use(fromPostgresJs(own)))),
+        close: () => sql.end(),
+      };
+    },
+    options,
+  );
+
+  describeDriver(
+    'Prisma',
+    startPooled,
+    (place) => {
+      const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: place, max: 4 }) });
+      return {
+        handle: fromPrisma(prisma),
+        transact: (use) => prisma.$transaction((own) => use(fromPrisma(own)), { timeout: 60_000 }),
+        close: () => prisma.$disconnect(),
+      };
+    },
+    options,
+  );
+
+  describe('100 callers', () => {
+    let running: RunningDatabase;
+    let service: CountingService;
+    beforeAll(async () => {
+      service = await startCountingService();
+      running = await startPooled();
+      const pool = new Pool({ connectionString: running.place });
+      await postgresJournal(pool).migrate();
+      await pool.end();
+    });
+    afterAll(async () => {
+      await running?.stop();
+      await service?.stop();
+    });
+
+    test.each(['postgres', 'postgres-js', 'prisma'])('charge one key once through %s', async (kind) => {
+      const handles = Array.from({ length: 5 }, () =>
+        chargeAtOnce(
+          { kind, place: running.place, baseUrl: service.baseUrl, key: kind, callers: 20 },
+          async () => {},
+        ),
+      );
+      const results = (await Promise.all(handles)).flat();
+      expect(results).toHaveLength(100);
+      expect(service.chargesFor(kind)).toHaveLength(1);
+      const [reference] = service.chargesFor(kind);
+      expect(results.filter((result) => result.reference === reference)).toHaveLength(100);
+    });
+  });
+});

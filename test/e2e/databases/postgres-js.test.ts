@@ -1,0 +1,48 @@
+import postgres from 'postgres';
+import { expect, test } from 'vitest';
+import { fromPostgresJs, postgresJournal } from '../../../src/journal/postgres.ts';
+import { database } from './kinds/postgres-js.ts';
+import { startServer } from './postgres-database.ts';
+import { describeDriver } from './postgres-handle-tests.ts';
+import { describeDatabase } from './suite.ts';
+
+describeDatabase('postgres-js', database);
+
+describeDriver('postgres.js', startServer, (place) => {
+  const sql = postgres(place, { max: 4 });
+  return {
+    handle: fromPostgresJs(sql),
+    transact: async (use) => void (await sql.begin((own) => use(fromPostgresJs(own)))),
+    close: () => sql.end(),
+  };
+});
+
+describeDriver('postgres.js that renames columns, on a reserved connection', startServer, async (place) => {
+  const sql = postgres(place, { transform: postgres.pascal, prepare: false });
+  const reserved = await sql.reserve();
+  const transact = async (use: (handle: ReturnType<typeof fromPostgresJs>) => Promise<void>) => {
+    await reserved`BEGIN`;
+    try {
+      await use(fromPostgresJs(reserved));
+      await reserved`COMMIT`;
+    } catch (error) {
+      await reserved`ROLLBACK`;
+      throw error;
+    }
+  };
+  return {
+    handle: fromPostgresJs(reserved),
+    transact,
+    close: async () => {
+      reserved.release();
+      await sql.end();
+    },
+  };
+});
+
+test('postgresJournal names fromPostgresJs for sql as it is', async () => {
+  const sql = postgres();
+  for (const given of [sql, postgres({ max: 1 })])
+    expect(() => Reflect.apply(postgresJournal, undefined, [given])).toThrow('Use fromPostgresJs(sql).');
+  await sql.end();
+});

@@ -1,0 +1,48 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { expect, test } from 'vitest';
+import { fromPrisma, postgresJournal } from '../../../src/journal/postgres.ts';
+import { PrismaClient } from './generated/prisma/client.ts';
+import { database } from './kinds/prisma.ts';
+import { startServer } from './postgres-database.ts';
+import { describeDriver } from './postgres-handle-tests.ts';
+import { describeDatabase } from './suite.ts';
+
+describeDatabase('prisma', database);
+
+const connect = (place: string) =>
+  new PrismaClient({ adapter: new PrismaPg({ connectionString: place, max: 4 }) });
+
+describeDriver('Prisma', startServer, (place) => {
+  const prisma = connect(place);
+  return {
+    handle: fromPrisma(prisma),
+    transact: (use) => prisma.$transaction((own) => use(fromPrisma(own)), { timeout: 60_000 }),
+    close: () => prisma.$disconnect(),
+  };
+});
+
+describeDriver('Prisma with an extension that runs each query in a transaction', startServer, (place) => {
+  const prisma = connect(place);
+  const extended = prisma.$extends({
+    query: {
+      async $allOperations({ args, query }) {
+        const [, result] = await prisma.$transaction([
+          prisma.$executeRaw`SELECT set_config('app.shop', '7', true)`,
+          query(args),
+        ]);
+        return result;
+      },
+    },
+  });
+  return {
+    handle: fromPrisma(extended),
+    transact: (use) => prisma.$transaction((own) => use(fromPrisma(own)), { timeout: 60_000 }),
+    close: () => prisma.$disconnect(),
+  };
+});
+
+test('postgresJournal names fromPrisma for a client as it is', () => {
+  const prisma = connect('postgres://127.0.0.1:1/shop');
+  for (const given of [prisma, prisma.$extends({})])
+    expect(() => Reflect.apply(postgresJournal, undefined, [given])).toThrow('Use fromPrisma(prisma).');
+});

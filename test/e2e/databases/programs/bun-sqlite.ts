@@ -1,0 +1,97 @@
+/// <reference path="../node_modules/bun-types/sqlite.d.ts" />
+// Runs on Bun, with the built package: bun programs/bun-sqlite.ts <command> <file> <base URL> <number of keys>.
+
+import { Database } from 'bun:sqlite';
+import { createFollowUps } from '../../../../dist/follow-ups.js';
+import { PaymentsClient } from '../../../../dist/index.js';
+import type { Journal, JournalOptions } from '../../../../dist/journal.js';
+import { sqliteJournal } from '../../../../dist/journal-sqlite.js';
+import { journalConformance } from '../../../../dist/testing.js';
+
+const [command, file = '', baseUrl = '', keys = '0'] = process.argv.slice(2);
+
+function open(options?: JournalOptions): { database: Database; journal: Journal; close(): void } {
+  const database = new Database(file);
+  return { database, journal: sqliteJournal(database, options), close: () => database.close() };
+}
+
+function createPayments(journal: Journal): PaymentsClient {
+  const polling = { initialDelay: 100, minDelay: 100, maxDelay: 200 };
+  return new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', maxRetries: 0, baseUrl, journal, polling });
+}
+
+/** Charges an order. Returns the reference, or the name of the error. */
+async function charge(payments: PaymentsClient, key: string): Promise<string> {
+  const input = {
+    amount: '25.50',
+    customer_email: 'ama@example.com',
+    phone: '0244123456',
+    network: 'mtn',
+  } as const;
+  try {
+    const options = { idempotencyKey: key, extraBody: { order: key } };
+    return (await payments.chargeMobileMoney(input, options)).reference;
+  } catch (error) {
+    return `${Object(error).name}: ${Object(error).message}`;
+  }
+}
+
+const commands: Record<string, () => Promise<unknown>> = {
+  /** Runs the cases, and returns which failed. */
+  async conformance() {
+    const failed: string[] = [];
+    const cases = journalConformance((options) => {
+      const { journal, close } = open(options);
+      return { journal, close };
+    });
+    for (const { name, run } of cases) {
+      await Promise.resolve(run()).catch((error) => failed.push(`${name}: ${error}`));
+    }
+    return { count: cases.length, failed };
+  },
+
+  /** Does what a shop does with a key, on one connection. */
+  async shop() {
+    const { database, journal, close } = open();
+    const payments = createPayments(journal);
+    const first = await charge(payments, 'order-1');
+    const replayed = await charge(payments, 'order-1');
+    database.exec('BEGIN');
+    const inside = await charge(payments, 'order-2');
+    database.exec('ROLLBACK');
+    const listed: string[] = [];
+    for await (const { key } of journal.list({ reference: first })) listed.push(key);
+    const { completed } = await journal.count();
+    const delivered: string[] = [];
+    const followUps = createFollowUps({
+      payments,
+      journal,
+      onFinal: ({ key }) => delivered.push(key),
+      onAttention: () => {},
+    });
+    while (delivered.length === 0) {
+      await followUps.sweep();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const pragmas = ['journal_mode', 'synchronous'].map((name) => database.query(`PRAGMA ${name}`).get());
+    payments.close();
+    close();
+    return { first, replayed, inside, listed, completed, delivered, pragmas };
+  },
+
+  /** Charges each order. A process that is killed leaves one unresolved. */
+  async charge() {
+    const { journal, close } = open({ lease: 1_000 });
+    const payments = createPayments(journal);
+    const results: Record<string, string> = {};
+    for (let index = 0; index < Number(keys); index++)
+      results[`order-killed-${index}`] = await charge(payments, `order-killed-${index}`);
+    payments.close();
+    close();
+    return results;
+  },
+};
+
+const run = commands[command ?? ''];
+if (!run) throw new Error(`There is no command ${command}.`);
+console.log(JSON.stringify(await run()));
