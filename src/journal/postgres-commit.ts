@@ -55,7 +55,7 @@ async function setMark(handle: PostgresHandle, sql: PostgresStatements, mark: st
   } catch (error) {
     throw hasSqlState(error, IS_ABORTED) ? insideTransaction() : error;
   }
-  throw unproven('not known, because a query returned the result of another one');
+  throw unproven('not known: a query returned the result of another one');
 }
 
 async function assertCommitted(

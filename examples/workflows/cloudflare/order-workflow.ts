@@ -106,7 +106,7 @@ export class OrderWorkflow extends WorkflowEntrypoint<Env> {
   }
 }
 
-/** Waits durably until the next check, or until a webhook arrives. A timeout is an error for Cloudflare, and not for us. */
+/** Waits durably until the next check, or until a webhook arrives. For Cloudflare, the end of the time is an error. */
 async function waitForNotification(step: WorkflowStep, name: string, delay: number): Promise<void> {
   // A timeout of 0 would be the default: 24 hours.
   const timeout = Math.max(delay, 1_000);

@@ -1,4 +1,8 @@
-import { createPool as createCallbackPool, createPoolCluster } from 'mysql2';
+import {
+  createConnection as createCallbackConnection,
+  createPool as createCallbackPool,
+  createPoolCluster,
+} from 'mysql2';
 import { createPoolCluster as createPromisedPoolCluster, type Pool, type PoolOptions } from 'mysql2/promise';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { JournalOptions } from '../../../src/journal/index.ts';
@@ -192,8 +196,8 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
 
   test('survives as a single connection that breaks while it is idle', async () => {
     const table = await server.createTable();
-    const connection = await server.connect();
-    connection.removeAllListeners('error');
+    const connection = createCallbackConnection(server.place);
+    onTestFinished(() => connection.destroy());
     const journal = mysqlJournal(connection, { table });
     await claimKey(journal, 'order-1');
     await server.run(`KILL ${connection.threadId}`);

@@ -41,6 +41,21 @@ describeDriver('Prisma with an extension that runs each query in a transaction',
   };
 });
 
+test('the handle of a transaction is known', async () => {
+  const { place, stop } = await startServer();
+  const prisma = connect(place);
+  expect(fromPrisma(prisma).isTransaction).toBe(false);
+  expect(fromPrisma(prisma.$extends({})).isTransaction).toBe(false);
+  await prisma.$transaction(async (own) => {
+    expect(fromPrisma(own).isTransaction).toBe(true);
+  });
+  await prisma.$extends({}).$transaction(async (own) => {
+    expect(fromPrisma(own).isTransaction).toBe(true);
+  });
+  await prisma.$disconnect();
+  await stop();
+});
+
 test('postgresJournal names fromPrisma for a client as it is', () => {
   const prisma = connect('postgres://127.0.0.1:1/shop');
   for (const given of [prisma, prisma.$extends({})])
