@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createConnection as createCallbackConnection,
   createPool as createCallbackPool,
@@ -200,7 +201,9 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
     onTestFinished(() => connection.destroy());
     const journal = mysqlJournal(connection, { table });
     await claimKey(journal, 'order-1');
+    const closed = once(Object(connection).stream, 'close');
     await server.run(`KILL ${connection.threadId}`);
+    await closed;
     await vi.waitFor(
       async () =>
         expect(await catchError(journal.read('order-1'))).toMatchObject({
