@@ -38,9 +38,14 @@ export class CloudflareShop {
   static async open(schedule: object = checksEverySecond): Promise<CloudflareShop> {
     const folder = mkdtempSync(join(tmpdir(), 'payments-cloudflare-'));
     const shop = new CloudflareShop(await startSandbox(), folder, schedule);
-    await shop.#bundle();
-    await shop.start();
-    await shop.#migrate();
+    try {
+      await shop.#bundle();
+      await shop.start();
+      await shop.#migrate();
+    } catch (error) {
+      await shop.close();
+      throw error;
+    }
     return shop;
   }
 
