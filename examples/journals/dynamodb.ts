@@ -39,6 +39,7 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
     async write(key, { expected, version, text, index, dueIn }) {
       if (Buffer.byteLength(key) > MAX_KEY_BYTES)
         throw new RangeError(`A key has at most ${MAX_KEY_BYTES} bytes. Nothing was written.`);
+      // DynamoDB has no clock that a write could use: the clocks of all processes must be right.
       const now = Date.now();
       const values = { version: { S: version }, text: { S: text }, writtenAt: { N: String(now) } };
       const Item: Item = { ...primaryKey(key), ...values };

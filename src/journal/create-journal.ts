@@ -28,7 +28,7 @@ export interface JournalOptions {
    * for ever. A record is kept for as long as its follow-up lasts, and for this long after the last step of it.
    *
    * A record is never dropped early because a clock is wrong. In memory a clock that cannot be set is used. SQLite,
-   * PostgreSQL and Redis count the time from write to write, at most a day at once, take away what the clock went back,
+   * PostgreSQL, MySQL and Redis count the time from write to write, at most a day at once, take away what the clock went back,
    * and keep a record for a week longer. So a clock that jumps ahead by any amount counts as a day, however long it
    * stays so; only seven jumps ahead in a row, and none back, could drop a record early. A journal that is seldom
    * written keeps records for longer than `retention`.

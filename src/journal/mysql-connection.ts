@@ -10,6 +10,7 @@ import { isObject } from '../untrusted.ts';
 /** A statement for `mysql2`. Its options override those that the merchant's pool has. */
 export interface MysqlQuery {
   readonly sql: string;
+  /** Returns each value as its bytes. */
   readonly typeCast: (field: { buffer(): Uint8Array | null }) => Uint8Array | null;
   readonly rowsAsArray: boolean;
   readonly nestTables: boolean;

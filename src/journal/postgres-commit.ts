@@ -4,7 +4,7 @@
  *
  * Before a write, a mark is set that lasts until the end of its transaction. Outside a transaction, that is the end of the
  * statement itself. A write that finds the mark is inside a transaction: it does nothing. So nothing of the journal is
- * written into a transaction of the merchant, not even a lock.
+ * written into a transaction of the merchant, not even a row lock.
  *
  * The transaction might also begin between the two statements, or on one connection of several. So a write returns the
  * number of its transaction, and PostgreSQL is asked for the status of that. Only `committed` is proof. While the
@@ -55,7 +55,7 @@ async function setMark(handle: PostgresHandle, sql: PostgresStatements, mark: st
   } catch (error) {
     throw hasSqlState(error, IS_ABORTED) ? insideTransaction() : error;
   }
-  throw unproven('not known, because a query returned the result of another one');
+  throw unproven('not known: a query returned the result of another one');
 }
 
 async function assertCommitted(

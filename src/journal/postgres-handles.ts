@@ -50,10 +50,6 @@ export type PostgresQuery = (text: string, values: (string | null)[]) => Promise
  *
  * @example
  * ```ts
- * import postgres from 'postgres';
- * import { fromPostgresJs, postgresJournal } from 'payment-collection-client/journal/postgres';
- *
- * const sql = postgres();
  * const journal = postgresJournal(fromPostgresJs(sql));
  * ```
  */
@@ -76,8 +72,6 @@ export function fromPostgresJs(sql: PostgresJsSql): PostgresHandle {
  *
  * @example
  * ```ts
- * import { fromPrisma, postgresJournal } from 'payment-collection-client/journal/postgres';
- *
  * const journal = postgresJournal(fromPrisma(prisma));
  * ```
  */
@@ -101,11 +95,7 @@ export function fromPrisma(prisma: PrismaPostgresClient): PostgresHandle {
  *
  * @example
  * ```ts
- * import { neon } from '@neondatabase/serverless';
- * import { fromQuery, postgresJournal } from 'payment-collection-client/journal/postgres';
- *
- * const sql = neon(process.env.DATABASE_URL);
- * const journal = postgresJournal(fromQuery((text, values) => sql.query(text, values)));
+ * const journal = postgresJournal(fromQuery((text, values) => neonSql.query(text, values)));
  * ```
  */
 export function fromQuery(query: PostgresQuery): PostgresHandle {

@@ -32,8 +32,7 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
     if (isDurable) cached = statements;
     return statements;
   };
-  const run = ({ sql, values }: SqliteStatement) => {
-    const statements = open();
+  const run = (statements: Statements, { sql, values }: SqliteStatement) => {
     const statement = statements.get(sql) ?? prepareStatement(database, sql);
     statements.set(sql, statement);
     return statement(values);
@@ -43,14 +42,16 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
     now: (index) => `?${index}`,
     read(build) {
       return retryWhileBusy(() => {
-        open();
-        return run(build([Date.now()]));
+        const statements = open();
+        return run(statements, build([Date.now()]));
       });
     },
     write(mustCommit, build) {
       return retryWhileBusy(() => {
-        open();
-        return runInTransaction(database, mustCommit, () => build([Date.now()]).map(run));
+        const statements = open();
+        return runInTransaction(database, mustCommit, () =>
+          build([Date.now()]).map((statement) => run(statements, statement)),
+        );
       });
     },
   };

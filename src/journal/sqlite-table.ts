@@ -70,8 +70,6 @@ export function buildSchema(name: string, now: SqliteNow): SqliteSchema {
   };
 }
 
-export type SqliteStatements = ReturnType<typeof buildStatements>;
-
 /** Builds the statements. The time now is the last value of each but `count`, if it is a value. */
 export function buildStatements(name: string, now: SqliteNow) {
   const [table, clock] = quoteTables(name);

@@ -9,7 +9,10 @@ export interface StoredOrder extends NewOrder {
   readonly charged_at: Date | null;
 }
 
-/** The shop's table of orders in PostgreSQL. Each change is one statement, so that a step that AWS runs twice changes the order once. */
+/**
+ * The shop's table of orders in PostgreSQL. Each change is one statement with the previous state in its condition, so that a
+ * step that AWS runs twice changes the order once.
+ */
 export class Orders {
   readonly #pool: Pool;
 

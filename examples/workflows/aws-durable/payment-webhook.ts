@@ -1,7 +1,7 @@
 import { LambdaClient, SendDurableExecutionCallbackSuccessCommand } from '@aws-sdk/client-lambda';
 import { orders, payments, pool } from './payments.ts';
 
-/** Your webhook's route does this. It trusts nothing in the request: a notification only ends the wait for the next check. */
+/** Your webhook's route does this. It trusts nothing in the request: a notification only ends a wait early. */
 const [reference = ''] = process.argv.slice(2);
 const callbackId = await orders.countNotification(reference);
 if (callbackId !== undefined) {

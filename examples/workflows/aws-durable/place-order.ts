@@ -3,7 +3,10 @@ import type { NewOrder } from '../shop/orders.ts';
 import { orders, payments, pool } from './payments.ts';
 import { functionName } from './settings.ts';
 
-/** Your checkout's route does this. Without an argument it submits the orders that were stored and never submitted: run that from cron. */
+/**
+ * Your checkout's route does this. Without an argument it submits the orders that were stored and never submitted: run that
+ * from a schedule.
+ */
 const [json] = process.argv.slice(2);
 const lambda = new LambdaClient();
 

@@ -19,7 +19,7 @@ export interface Next {
 
 const END: Next = { step: 'end', delay: 0 };
 
-/** In milliseconds. A prompt that comes much later would confuse the customer: after that the order needs a manual review. */
+/** In milliseconds. A later prompt would confuse the customer: after that the order needs a manual review. */
 const CHARGE_DEADLINE = 600_000;
 
 /** In milliseconds. A replica of the service might lag, so a 404 counts only once it comes later than this. */

@@ -35,6 +35,11 @@ export function throwForCloudflare(error: unknown): never {
   throw error;
 }
 
+/** Whether a person has paused the instance. This error must leave `run`, or Cloudflare does not stop it. */
+export function isPause(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('Aborting engine');
+}
+
 /** Whether a later check can succeed. An error that is not of the SDK comes from D1, and is temporary. */
 export function isTemporary(error: unknown, sinceCharge: number): boolean {
   if (error instanceof NotFoundError) return sinceCharge < NOT_FOUND_GRACE;

@@ -3,6 +3,7 @@ import { type CheckResult, PaymentsError } from 'payment-collection-client';
 import { type CheckSchedule, defaultCheckSchedule, nextCheck } from '../shop/check-schedule.ts';
 import {
   chargePolicy,
+  isPause,
   isRejection,
   isTemporary,
   readRetryAfter,
@@ -33,6 +34,7 @@ export class OrderWorkflow extends WorkflowEntrypoint<Env> {
     try {
       delay = await step.do('charge', chargePolicy, () => this.#charge(id));
     } catch (error) {
+      if (isPause(error)) throw error;
       // It is not proven that no charge exists. Also after the last of the attempts: another call might have charged.
       const reason = error instanceof Error ? error.message : 'the charge failed';
       await step.do('hold for review', stepPolicy, () => this.#orders.holdForReview(id, reason));
@@ -104,9 +106,11 @@ export class OrderWorkflow extends WorkflowEntrypoint<Env> {
   }
 }
 
-/** Waits durably until the next check, or until a webhook arrives. A timeout is an error for Cloudflare, and not for us. */
+/** Waits durably until the next check, or until a webhook arrives. For Cloudflare, the end of the time is an error. */
 async function waitForNotification(step: WorkflowStep, name: string, delay: number): Promise<void> {
   // A timeout of 0 would be the default: 24 hours.
   const timeout = Math.max(delay, 1_000);
-  await step.waitForEvent(name, { type: NOTIFICATION, timeout }).catch(() => {});
+  await step.waitForEvent(name, { type: NOTIFICATION, timeout }).catch((error: unknown) => {
+    if (isPause(error)) throw error;
+  });
 }

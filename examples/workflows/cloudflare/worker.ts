@@ -32,7 +32,7 @@ async function placeOrder(order: NewOrder, env: Env): Promise<Response> {
   return Response.json({ id: order.id }, { status: 202 });
 }
 
-/** Starts the order's workflow. The order's id is the id of its instance, so an order that is placed twice is one workflow. */
+/** Starts the order's workflow. The id of its instance is the order's: an order that is placed twice is one workflow. */
 async function submitOrder(id: string, env: Env): Promise<void> {
   try {
     await env.ORDER_WORKFLOW.create({ id });

@@ -97,10 +97,12 @@ export class Orders {
     return this.#database.prepare('SELECT 1 FROM parcels WHERE order_id = ?').all(id).length;
   }
 
+  /** Also after a rejection: of two runs of a step, the first can be rejected and the second charge. */
   markCharged(id: string, reference: string, at: number): void {
     this.#database
       .prepare(
-        `UPDATE orders SET state = 'waiting', reference = ?, charged_at = ? WHERE id = ? AND state = 'placed'`,
+        `UPDATE orders SET state = 'waiting', reference = ?, charged_at = ?, note = NULL
+         WHERE id = ? AND state IN ('placed', 'rejected')`,
       )
       .run(reference, at, id);
   }

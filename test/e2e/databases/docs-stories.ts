@@ -1,15 +1,11 @@
+import { connectNeon } from './neon-proxy.ts';
+
 /** How a block of docs/databases.md is run. */
 export interface RunStory {
   /** The file of `kinds/` that starts its database. Without it, the block needs none. */
   readonly kind?: string;
   /** The environment variables that the block reads. */
   env?(place: string): Readonly<Record<string, string>>;
-  /** Whether the tables are made before the block runs. */
-  readonly isPrepared?: boolean;
-  /** What the block uses and does not define. */
-  names?(place: string): object | Promise<object>;
-  /** How many charges the service must have. @default 1 */
-  readonly charges?: number;
 }
 
 type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun: string };
@@ -17,10 +13,33 @@ type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun
 /** By heading. */
 export const stories: Readonly<Record<string, Story>> = {
   pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
+  'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
+  Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
+  'Prisma (2)': { notRun: 'it configures the migrations of Prisma' },
+  'Drizzle, Kysely, Neon, PGlite and others': {
+    kind: 'neon',
+    env: (place) => ({ DATABASE_URL: connectNeon(place) }),
+  },
+  'Drizzle, Kysely, Neon, PGlite and others (2)': {},
+  'Drizzle, Kysely, Neon, PGlite and others (3)': {
+    kind: 'postgres',
+    env: (place) => ({ DATABASE_URL: place }),
+  },
   'node:sqlite, better-sqlite3 and bun:sqlite': {},
   'node:sqlite, better-sqlite3 and bun:sqlite (2)': {},
   'libSQL and Turso': { kind: 'libsql-server', env: (place) => ({ TURSO_DATABASE_URL: place }) },
   'Cloudflare D1': { notRun: 'd1.test.ts runs it in workerd' },
   'Durable Objects': { notRun: 'durable-object.test.ts runs it in workerd' },
+  'MySQL and MariaDB': { kind: 'mysql', env: (place) => ({ MYSQL_URL: place }) },
   Redis: { kind: 'redis', env: (place) => ({ REDIS_URL: place }) },
+  MongoDB: { kind: 'mongodb', env: (place) => ({ MONGO_URL: place }) },
+  DynamoDB: {
+    kind: 'dynamodb',
+    env: (place) => ({
+      AWS_ENDPOINT_URL_DYNAMODB: place,
+      AWS_REGION: 'eu-west-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    }),
+  },
 };

@@ -5,18 +5,27 @@ import { type ChargeIntent, createJournal, type RecordChange } from '../../../sr
 import { journalConformance } from '../../../src/testing/index.ts';
 import { type MongoStandIn, startMongoStandIn } from './mongodb-stand-in.ts';
 
-let standIn: MongoStandIn;
-let client: MongoClient;
-beforeAll(async () => {
-  standIn = await startMongoStandIn();
-  client = await connect();
-});
-afterAll(async () => {
-  await client?.close();
-  await standIn?.stop();
-});
+interface Connected {
+  readonly standIn: MongoStandIn;
+  readonly client: MongoClient;
+}
 
-const connect = (options = '') => MongoClient.connect(`${standIn.url}?${options}`, { serverApi: '1' });
+/** Starts a stand-in for the tests of a group, so that no other test sends commands to it. */
+function useStandIn(): () => Connected {
+  let connected: Connected | undefined;
+  beforeAll(async () => {
+    const standIn = await startMongoStandIn();
+    connected = { standIn, client: await MongoClient.connect(standIn.url) };
+  });
+  afterAll(async () => {
+    await connected?.client.close();
+    await connected?.standIn.stop();
+  });
+  return () => {
+    if (!connected) throw new Error('The stand-in is not running.');
+    return connected;
+  };
+}
 
 const change: RecordChange = {
   expected: null,
@@ -36,25 +45,33 @@ const intent: ChargeIntent = {
   currency: 'GHS',
 };
 
-/** Runs work, and returns the commands that it sent. */
-async function recordCommands(work: () => Promise<unknown>): Promise<Document[]> {
-  const before = standIn.commands.length;
-  await work();
-  return standIn.commands.slice(before);
-}
-
 describe('the store on MongoDB, with a stand-in for its server', () => {
-  const cases = journalConformance((options) => createJournal(mongodbStore(client.db()), options));
-  test.concurrent.each(cases)('$name', ({ run }) => run());
+  const readConnected = useStandIn();
+  const cases = journalConformance((options) =>
+    createJournal(mongodbStore(readConnected().client.db()), options),
+  );
+  test.each(cases)('$name', ({ run }) => run());
 });
 
 describe('the commands of the store on MongoDB', () => {
+  const readConnected = useStandIn();
+  const createStore = () => mongodbStore(readConnected().client.db());
+  const connect = async (options: string) => {
+    const client = await MongoClient.connect(`${readConnected().standIn.url}?${options}`);
+    onTestFinished(() => client.close());
+    return client.db();
+  };
+  /** Runs work, and returns the commands that it sent. */
+  const recordCommands = async (work: () => Promise<unknown>): Promise<Document[]> => {
+    const { commands } = readConnected().standIn;
+    const before = commands.length;
+    await work();
+    return commands.slice(before);
+  };
   const weak = 'w=1&journal=false&readPreference=secondaryPreferred&readConcernLevel=available';
 
   test('ask for a durable write and a linearizable read, whatever the URL says', async () => {
-    const other = await connect(weak);
-    onTestFinished(() => other.close());
-    const store = mongodbStore(other.db());
+    const store = mongodbStore(await connect(weak));
     const commands = await recordCommands(async () => {
       await store.write('order-durable', change);
       await store.write('order-durable', { ...change, expected: 'v1', version: 'v2' });
@@ -72,9 +89,9 @@ describe('the commands of the store on MongoDB', () => {
   });
 
   test('are never part of a transaction that is open', async () => {
-    const store = mongodbStore(client.db());
+    const store = createStore();
     const commands = await recordCommands(() =>
-      client.withSession((session) =>
+      readConnected().client.withSession((session) =>
         session.withTransaction(async () => {
           await store.write('order-in-transaction', change);
           await store.read('order-in-transaction');
@@ -86,7 +103,7 @@ describe('the commands of the store on MongoDB', () => {
   });
 
   test('confirm that the server is the primary before it lists', async () => {
-    const store = mongodbStore(client.db());
+    const store = createStore();
     const query = { by: 'state', value: 'begun', after: null, limit: 10 } as const;
     const [confirm, list, ...others] = await recordCommands(async () => store.list?.(query));
     expect(confirm).toMatchObject({ filter: { _id: '' }, readConcern: { level: 'linearizable' } });
@@ -96,7 +113,7 @@ describe('the commands of the store on MongoDB', () => {
   });
 
   test('compare keys byte by byte, whatever the collation of the collection', async () => {
-    const store = mongodbStore(client.db());
+    const store = createStore();
     const commands = await recordCommands(async () => {
       await store.write('order-collated', change);
       await store.read('order-collated');
@@ -109,19 +126,17 @@ describe('the commands of the store on MongoDB', () => {
   test.each(['retryWrites=true', 'retryWrites=false'])(
     'write once if the reply is lost, with %s',
     async (options) => {
-      const other = await connect(options);
-      onTestFinished(() => other.close());
-      const journal = createJournal(mongodbStore(other.db(), `journal with ${options}`));
+      const journal = createJournal(mongodbStore(await connect(options), `journal with ${options}`));
       // The first claim also records the service.
       await journal.claim('order-before', intent);
-      standIn.loseReplyTo('update');
+      readConnected().standIn.loseReplyTo('update');
       expect(await journal.claim('order-lost', intent)).toMatchObject({ state: 'claimed' });
       expect(await journal.claim('order-lost', intent)).toMatchObject({ state: 'in_progress' });
     },
   );
 
   test('store a text that begins with a dollar sign as it is', async () => {
-    const store = mongodbStore(client.db());
+    const store = createStore();
     await store.write('order-dollar', { ...change, text: '$version' });
     expect(await store.read('order-dollar')).toMatchObject({ text: '$version' });
   });

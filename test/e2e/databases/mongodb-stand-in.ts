@@ -17,7 +17,8 @@ export interface MongoStandIn {
   stop(): Promise<void>;
 }
 
-const OP_MSG = 2013;
+/** The driver sends its first message in the old format. */
+const [OP_REPLY, OP_QUERY, OP_MSG] = [1, 2004, 2013];
 /** Of a message and its flags, in bytes. */
 const [HEADER, FLAGS] = [16, 4];
 const DUPLICATE_KEY = 11000;
@@ -31,8 +32,8 @@ export async function startMongoStandIn(): Promise<MongoStandIn> {
   const sockets = new Set<Socket>();
 
   const execute = (name: string, command: Document): Document => {
-    if (name === 'hello') return describeServer(address());
-    if (['ping', 'endSessions', 'create', 'createIndexes', 'dropDatabase'].includes(name)) return {};
+    if (['hello', 'ismaster'].includes(name)) return describeServer(address());
+    if (['ping', 'endSessions', 'create', 'createIndexes', 'drop', 'dropDatabase'].includes(name)) return {};
     commands.push(command);
     const { lsid, txnNumber } = command;
     const id = txnNumber === undefined ? undefined : `${lsid.id} ${txnNumber}`;
@@ -58,7 +59,7 @@ export async function startMongoStandIn(): Promise<MongoStandIn> {
         const [name = ''] = Object.keys(command);
         const reply = { ok: 1, ...execute(name, command) };
         if (lost.delete(name)) socket.destroy();
-        else socket.write(formatReply(message.readInt32LE(4), reply));
+        else socket.write(formatReply(message, reply));
       }
     });
   });
@@ -148,7 +149,9 @@ function updateOne(documents: Document[], { q, u, upsert }: Document): Document 
 
 /** A message has one document, and might have a list of more, such as `updates`. */
 function parseCommand(message: Buffer): Document {
-  if (message.readInt32LE(12) !== OP_MSG) throw new Error('The stand-in understands OP_MSG only.');
+  // Its document comes after flags, a name that ends with a zero, and two numbers.
+  if (message.readInt32LE(12) === OP_QUERY)
+    return BSON.deserialize(message.subarray(message.indexOf(0, HEADER + FLAGS) + 9));
   let command: Document = {};
   for (let offset = HEADER + FLAGS; offset < message.length; ) {
     const isList = message[offset] === 1;
@@ -168,11 +171,14 @@ function parseCommand(message: Buffer): Document {
   return command;
 }
 
-function formatReply(requestId: number, reply: Document): Buffer {
+function formatReply(request: Buffer, reply: Document): Buffer {
   const body = BSON.serialize(reply);
-  const head = Buffer.alloc(HEADER + FLAGS + 1);
+  const isOld = request.readInt32LE(12) === OP_QUERY;
+  const head = Buffer.alloc(HEADER + FLAGS + (isOld ? 16 : 1));
   head.writeInt32LE(head.length + body.length, 0);
-  head.writeInt32LE(requestId, 8);
-  head.writeInt32LE(OP_MSG, 12);
+  head.writeInt32LE(request.readInt32LE(4), 8);
+  head.writeInt32LE(isOld ? OP_REPLY : OP_MSG, 12);
+  // How many documents there are.
+  if (isOld) head.writeInt32LE(1, 32);
   return Buffer.concat([head, body]);
 }

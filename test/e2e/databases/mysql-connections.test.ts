@@ -1,4 +1,9 @@
-import { createPool as createCallbackPool, createPoolCluster } from 'mysql2';
+import { once } from 'node:events';
+import {
+  createConnection as createCallbackConnection,
+  createPool as createCallbackPool,
+  createPoolCluster,
+} from 'mysql2';
 import { createPoolCluster as createPromisedPoolCluster, type Pool, type PoolOptions } from 'mysql2/promise';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { JournalOptions } from '../../../src/journal/index.ts';
@@ -13,6 +18,9 @@ import { hasMariaDb, startMariaDb } from './mariadb.ts';
 import { type MysqlUnderTest, useMysql } from './use-mysql.ts';
 
 const server = useMysql();
+
+/** It outlives each test. */
+const lease = 600_000;
 
 /** Runs statements on each new connection of a pool, before any other. */
 function prepareConnections(pool: Pool, ...statements: string[]): Pool {
@@ -156,7 +164,7 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
     async (how) => {
       const table = await server.createTable();
       const pool = server.openPool({ connectionLimit: 1 });
-      const journal = mysqlJournal(pool, { table });
+      const journal = mysqlJournal(pool, { table, lease });
       await claimKey(journal, 'order-1');
       const own = await pool.getConnection();
       const { connection: core } = own;
@@ -177,7 +185,7 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
   test('takes another connection for one that broke while it was idle', async () => {
     const table = await server.createTable();
     const pool = server.openPool({ connectionLimit: 3 });
-    const journal = mysqlJournal(pool, { table });
+    const journal = mysqlJournal(pool, { table, lease });
     await claimKey(journal, 'order-1');
     const lent = await Promise.all([pool.getConnection(), pool.getConnection(), pool.getConnection()]);
     for (const { threadId } of lent) await server.run(`KILL ${threadId}`);
@@ -189,11 +197,13 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
 
   test('survives as a single connection that breaks while it is idle', async () => {
     const table = await server.createTable();
-    const connection = await server.connect();
-    connection.removeAllListeners('error');
+    const connection = createCallbackConnection(server.place);
+    onTestFinished(() => connection.destroy());
     const journal = mysqlJournal(connection, { table });
     await claimKey(journal, 'order-1');
+    const closed = once(Object(connection).stream, 'close');
     await server.run(`KILL ${connection.threadId}`);
+    await closed;
     await vi.waitFor(
       async () =>
         expect(await catchError(journal.read('order-1'))).toMatchObject({
@@ -275,7 +285,7 @@ describe.skipIf(!hasMariaDb)('a server that is restarted', () => {
     onTestFinished(() => void process.off('uncaughtException', exits));
     const pool = createCallbackPool({ uri: own.place, connectionLimit: 3 });
     onTestFinished(() => new Promise<void>((resolve) => pool.end(() => resolve())));
-    const journal = mysqlJournal(pool);
+    const journal = mysqlJournal(pool, { lease });
     await journal.migrate();
     const claims = await Promise.all(
       Array.from({ length: 10 }, (_, index) => claimKey(journal, `order-${index}`)),

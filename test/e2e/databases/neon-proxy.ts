@@ -79,8 +79,8 @@ function describeError(error: unknown): object {
   return { message: String(message), code, severity };
 }
 
-/** Points the driver to the proxy of a place. Returns the URL of the database itself. */
-function useProxy(place: string): string {
+/** Connects the driver to the proxy of a place. Returns the URL that the driver is given. */
+export function connectNeon(place: string): string {
   const url = new URL(place);
   const proxy = `127.0.0.1:${url.searchParams.get(PORT)}`;
   url.searchParams.delete(PORT);
@@ -92,10 +92,10 @@ function useProxy(place: string): string {
   return url.href;
 }
 
-export const openNeonHttp = (place: string) => neon(useProxy(place));
+export const openNeonHttp = (place: string) => neon(connectNeon(place));
 
 export function openNeonPool(place: string): NeonPool {
-  const pool = new NeonPool({ connectionString: useProxy(place), max: 4 });
+  const pool = new NeonPool({ connectionString: connectNeon(place), max: 4 });
   pool.on('error', () => {});
   return pool;
 }

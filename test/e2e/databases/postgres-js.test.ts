@@ -40,6 +40,18 @@ describeDriver('postgres.js that renames columns, on a reserved connection', sta
   };
 });
 
+test('the handle of a transaction is known, of a savepoint too', async () => {
+  const { place, stop } = await startServer();
+  const sql = postgres(place);
+  expect(fromPostgresJs(sql).isTransaction).toBe(false);
+  await sql.begin(async (own) => {
+    expect(fromPostgresJs(own).isTransaction).toBe(true);
+    await own.savepoint(async (inner) => expect(fromPostgresJs(inner).isTransaction).toBe(true));
+  });
+  await sql.end();
+  await stop();
+});
+
 test('postgresJournal names fromPostgresJs for sql as it is', async () => {
   const sql = postgres();
   for (const given of [sql, postgres({ max: 1 })])

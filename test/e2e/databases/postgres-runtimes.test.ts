@@ -10,6 +10,7 @@ import type { RunningDatabase } from './database.ts';
 import { startServer } from './postgres-database.ts';
 
 const tool = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const dist = new URL('../../../dist', import.meta.url).href;
 const deno = ['run', '--node-modules-dir=manual', '--no-remote', '--quiet', '--allow-all'];
 
 const runtimes: [name: string, command: string, flags: string[], drivers: string[]][] = [
@@ -43,7 +44,8 @@ describe('the built package', () => {
     'charges once through $driver on $runtime',
     async ({ runtime, command, flags, driver }) => {
       const key = `${driver}-on-${runtime}`.replaceAll(' ', '-');
-      const args = [...flags, tool('programs/charge-once.mjs'), driver, running.place, service.baseUrl, key];
+      const program = [...flags, tool('programs/charge-once.mjs'), dist];
+      const args = [...program, driver, running.place, service.baseUrl, key];
       const { stdout } = await promisify(execFile)(command, args);
       const [reference, ...others] = service.chargesFor(key);
       expect(others).toEqual([]);

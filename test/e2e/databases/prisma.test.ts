@@ -1,7 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from '@prisma/client';
 import { expect, test } from 'vitest';
 import { fromPrisma, postgresJournal } from '../../../src/journal/postgres.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
 import { database } from './kinds/prisma.ts';
 import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
@@ -39,6 +39,21 @@ describeDriver('Prisma with an extension that runs each query in a transaction',
     transact: (use) => prisma.$transaction((own) => use(fromPrisma(own)), { timeout: 60_000 }),
     close: () => prisma.$disconnect(),
   };
+});
+
+test('the handle of a transaction is known', async () => {
+  const { place, stop } = await startServer();
+  const prisma = connect(place);
+  expect(fromPrisma(prisma).isTransaction).toBe(false);
+  expect(fromPrisma(prisma.$extends({})).isTransaction).toBe(false);
+  await prisma.$transaction(async (own) => {
+    expect(fromPrisma(own).isTransaction).toBe(true);
+  });
+  await prisma.$extends({}).$transaction(async (own) => {
+    expect(fromPrisma(own).isTransaction).toBe(true);
+  });
+  await prisma.$disconnect();
+  await stop();
 });
 
 test('postgresJournal names fromPrisma for a client as it is', () => {

@@ -56,7 +56,8 @@ export function faultsOf(
         const isOther = named.has(containingFile) && isOtherPackage(literal.text);
         const from = isOther ? packages : containingFile;
         const mode = ts.getModeForUsageLocation(file, literal, ownOptions);
-        return ts.resolveModuleName(literal.text, from, ownOptions, host, undefined, redirected, mode);
+        const name = named.has(containingFile) ? resolveExample(literal.text) : literal.text;
+        return ts.resolveModuleName(name, from, ownOptions, host, undefined, redirected, mode);
       });
   }
   const program = ts.createProgram([...texts.keys()], options, host);
@@ -68,6 +69,11 @@ export function faultsOf(
 /** Whether a block imports it from a package that is not this one. */
 export function isOtherPackage(specifier: string): boolean {
   return !/^(?:\.|node:|payment-collection-client(?:\/|$))/.test(specifier);
+}
+
+/** A page shows the import of a file that a reader has copied: `./journals/mongodb.ts` of the folder `examples`. */
+export function resolveExample(specifier: string): string {
+  return specifier.startsWith('./journals/') ? `${root}examples/${specifier.slice(2)}` : specifier;
 }
 
 function faultsIn(program: ts.Program, name: string, page: string): string[] {

@@ -45,6 +45,9 @@ export interface Names extends Exported {
   undici: { fetch: typeof fetch };
   proxy: Dispatcher;
   pool: postgres.PostgresPool;
+  sql: postgres.PostgresJsSql;
+  prisma: postgres.PrismaPostgresClient;
+  neonSql: { query: postgres.PostgresQuery };
   records: {
     find(key: string): Promise<journal.StoredRecord | null>;
     replaceWhereVersionIs(
@@ -96,6 +99,9 @@ export const freeNames = [
   'undici',
   'proxy',
   'pool',
+  'sql',
+  'prisma',
+  'neonSql',
   'records',
   'myDatabase',
   'storeOf',

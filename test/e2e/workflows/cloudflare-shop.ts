@@ -38,9 +38,14 @@ export class CloudflareShop {
   static async open(schedule: object = checksEverySecond): Promise<CloudflareShop> {
     const folder = mkdtempSync(join(tmpdir(), 'payments-cloudflare-'));
     const shop = new CloudflareShop(await startSandbox(), folder, schedule);
-    await shop.#bundle();
-    await shop.start();
-    await shop.#migrate();
+    try {
+      await shop.#bundle();
+      await shop.start();
+      await shop.#migrate();
+    } catch (error) {
+      await shop.close();
+      throw error;
+    }
     return shop;
   }
 
@@ -87,8 +92,16 @@ export class CloudflareShop {
 
   /** Wakes the workflow of an order, which Miniflare does not do by itself after a restart. */
   async wake(id: string): Promise<void> {
+    await this.pause(id);
+    await this.resume(id);
+  }
+
+  async pause(id: string): Promise<void> {
     await this.#running.run('pause', id);
     await until(async () => (await this.readStatus(id)) === 'paused', `${id} to be paused`);
+  }
+
+  async resume(id: string): Promise<void> {
     await this.#running.run('resume', id);
   }
 
@@ -127,12 +140,15 @@ export class CloudflareShop {
       .join('\n');
   }
 
-  /** Removes the results of steps, as if the process had been killed before the engine stored them. */
+  /** Removes the results of steps and waits, as if the process had been killed before the engine stored them. */
   forgetSteps(): void {
     for (const file of this.#listEngineFiles()) {
       if (!file.endsWith('.sqlite') || file.endsWith('metadata.sqlite')) continue;
       const database = new DatabaseSync(file);
-      database.exec(`DELETE FROM _cf_KV WHERE key LIKE '%-value'`);
+      database.exec(`
+        DELETE FROM _cf_KV WHERE key LIKE '%-value' OR key LIKE '%-pending' OR key LIKE '%-error';
+        DELETE FROM priority_queue;
+      `);
       database.close();
     }
   }

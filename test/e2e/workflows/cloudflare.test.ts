@@ -119,6 +119,20 @@ describe(name, () => {
     await expectOneParcel(id);
   });
 
+  test('continues an order that a person paused during its charge', async () => {
+    await open();
+    // The response is slow: the charge is running when the instance is paused.
+    shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 5 });
+    const id = await shop.place();
+    await until(() => shop.sandbox.charges.length === 1, 'the charge');
+    await shop.pause(id);
+    expect(await shop.readState(id)).toBe('waiting');
+    shop.sandbox.approve(referenceOf());
+    await shop.resume(id);
+    await shop.reaches(id, 'fulfilled', 'in_review');
+    await expectOneParcel(id);
+  });
+
   test('never charges again after a lost response', async () => {
     await open();
     shop.sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });

@@ -6,6 +6,7 @@ export default defineConfig({
     // An engine needs time to notice that a worker was killed.
     testTimeout: 120_000,
     hookTimeout: 60_000,
-    fileParallelism: false,
+    // The tests mostly wait. Two files at once keep two cores busy, and leave the timing of each as it is.
+    maxWorkers: 2,
   },
 });

@@ -326,6 +326,34 @@ test('believes only the server that wrote', async () => {
   await client.query('ROLLBACK');
 }, 60_000);
 
+test.each([
+  ['Prisma', { $connect: () => {} }, {}],
+  ['postgres.js', { begin: () => {} }, { savepoint: () => {} }],
+])('knows the handle of a transaction by its methods: %s', async (driver, outside, inside) => {
+  const statements: string[] = [];
+  const run = async (text: string, values: (string | null)[]) => {
+    statements.push(text);
+    return (await pool.query(text, values)).rows;
+  };
+  const methods = {
+    unsafe: (text: string, values: (string | null)[] = []) => run(text, values),
+    $queryRawUnsafe: (text: string, ...values: (string | null)[]) => run(text, values),
+    $executeRawUnsafe: (text: string) => run(text, []),
+  };
+  const open = (more: object) => {
+    const client = { ...methods, ...more };
+    return postgresJournal(driver === 'Prisma' ? fromPrisma(client) : fromPostgresJs(client));
+  };
+  await claimKey(open(outside), 'order-1');
+  statements.length = 0;
+  expect(await catchError(open(inside).claim('order-2', chargeIntent))).toMatchObject({
+    ...refused,
+    retryable: false,
+  });
+  // The service of the journal is read.
+  expect(statements.filter((text) => !/^SELECT version/.test(text))).toEqual([]);
+});
+
 describe('a query that does not return the rows', () => {
   const rowsOf = async (text: string, values: (string | null)[]) => (await pool.query(text, values)).rows;
   const broken: [string, PostgresQuery][] = [

@@ -1,4 +1,4 @@
-/** An environment of the function in a process of its own, as on Lambda: it runs one invocation after another. A test can kill it. */
+/** Runs one invocation of the function after another, as an environment of Lambda does. A test can kill this process. */
 import type { DurableExecutionInvocationInput } from '@aws/durable-execution-sdk-js';
 import { handler } from '../order-workflow.ts';
 

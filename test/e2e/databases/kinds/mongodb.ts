@@ -54,8 +54,7 @@ export const database: TestDatabase = {
 };
 
 /** A database that is away is an error within the time that a charge waits for its journal. */
-const openClient = (place: string) =>
-  MongoClient.connect(place, { serverApi: '1', serverSelectionTimeoutMS: 3_000 });
+const openClient = (place: string) => MongoClient.connect(place, { serverSelectionTimeoutMS: 3_000 });
 
 async function withClient<Result>(
   place: string,

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import { createConnection, createPool } from 'mysql2/promise';
 import { mysqlJournal } from '../../../../src/journal/mysql.ts';
 import type { RunningDatabase, TestDatabase } from '../database.ts';
@@ -32,21 +34,57 @@ export const database: TestDatabase = {
   },
 };
 
-/** Creates an empty database on a server that is there. It cannot be taken away. */
+/** Creates an empty database on a server that is there. A proxy of this process takes it away. */
 async function createDatabase(url: string): Promise<RunningDatabase> {
   const name = `payments_${crypto.randomUUID().replaceAll('-', '')}`;
-  const place = new URL(url);
-  place.pathname = `/${name}`;
   const run = async (sql: string) => {
     const connection = await createConnection(url);
     await connection.query(sql);
     await connection.end();
   };
   await run(`CREATE DATABASE ${name}`);
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = connect(Number(port || 3306), hostname);
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  });
+  const listen = async (at: number) => {
+    proxy.listen(at, '127.0.0.1');
+    await once(proxy, 'listening');
+    const address = proxy.address();
+    return typeof address === 'object' && address !== null ? address.port : at;
+  };
+  const takeAway = async () => {
+    if (!proxy.listening) return;
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+    await once(proxy, 'close');
+  };
+  const proxyPort = await listen(0);
+  const place = new URL(url);
+  place.host = `127.0.0.1:${proxyPort}`;
+  place.pathname = `/${name}`;
   return {
     place: place.href,
-    takeAway: async () => {},
-    bringBack: async () => {},
-    stop: () => run(`DROP DATABASE ${name}`),
+    takeAway,
+    bringBack: async () => {
+      await listen(proxyPort);
+    },
+    async stop() {
+      await takeAway();
+      await run(`DROP DATABASE ${name}`);
+    },
   };
 }

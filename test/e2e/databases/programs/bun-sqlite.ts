@@ -2,11 +2,20 @@
 // Runs on Bun, with the built package: bun programs/bun-sqlite.ts <command> <file> <base URL> <number of keys>.
 
 import { Database } from 'bun:sqlite';
-import { createFollowUps } from '../../../../dist/follow-ups.js';
-import { PaymentsClient } from '../../../../dist/index.js';
-import type { Journal, JournalOptions } from '../../../../dist/journal.js';
-import { sqliteJournal } from '../../../../dist/journal-sqlite.js';
-import { journalConformance } from '../../../../dist/testing.js';
+import type { PaymentsClient } from '../../../../src/index.ts';
+import type { Journal, JournalOptions } from '../../../../src/journal/index.ts';
+
+const built = (file: string) => new URL(`../../../../dist/${file}`, import.meta.url).href;
+const main: typeof import('../../../../src/index.ts') = await import(built('index.js'));
+const { createFollowUps }: typeof import('../../../../src/follow-ups/index.ts') = await import(
+  built('follow-ups.js')
+);
+const { sqliteJournal }: typeof import('../../../../src/journal/sqlite.ts') = await import(
+  built('journal-sqlite.js')
+);
+const { journalConformance }: typeof import('../../../../src/testing/index.ts') = await import(
+  built('testing.js')
+);
 
 const [command, file = '', baseUrl = '', keys = '0'] = process.argv.slice(2);
 
@@ -17,7 +26,13 @@ function open(options?: JournalOptions): { database: Database; journal: Journal;
 
 function createPayments(journal: Journal): PaymentsClient {
   const polling = { initialDelay: 100, minDelay: 100, maxDelay: 200 };
-  return new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', maxRetries: 0, baseUrl, journal, polling });
+  return new main.PaymentsClient({
+    apiKey: 'sk_test_4vK9qLm2Xw7RtZ',
+    maxRetries: 0,
+    baseUrl,
+    journal,
+    polling,
+  });
 }
 
 /** Charges an order. Returns the reference, or the name of the error. */

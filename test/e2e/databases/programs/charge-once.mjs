@@ -1,9 +1,8 @@
 /** Makes the tables, charges a key once, replays it and lists it, through a driver and with the built package. */
 
-import { PaymentsClient } from '../../../../dist/index.js';
-import { fromPostgresJs, fromQuery, postgresJournal } from '../../../../dist/journal-postgres.js';
-
-const [driver, url, baseUrl, key] = process.argv.slice(2);
+const [dist, driver, url, baseUrl, key] = process.argv.slice(2);
+const { PaymentsClient } = await import(`${dist}/index.js`);
+const { fromPostgresJs, fromQuery, postgresJournal } = await import(`${dist}/journal-postgres.js`);
 
 const drivers = {
   async pg() {

@@ -48,8 +48,8 @@ const wrangler = z
 const [workflow] = wrangler.workflows;
 const [database] = wrangler.d1_databases;
 
-const require = createRequire(join(example, 'package.json'));
-const { Miniflare }: { Miniflare: new (options: object) => Miniflare } = require('miniflare');
+const load = createRequire(join(example, 'package.json'));
+const { Miniflare }: { Miniflare: new (options: object) => Miniflare } = load('miniflare');
 const miniflare = new Miniflare({
   modules: [{ type: 'ESModule', path: 'worker.js', contents: readFileSync(script, 'utf8') }],
   compatibilityDate: wrangler.compatibility_date,

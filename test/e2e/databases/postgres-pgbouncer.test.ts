@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from '@prisma/client';
 import { Pool } from 'pg';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,7 +8,6 @@ import { hasPgBouncer, startPgBouncer } from '../../helpers/pgbouncer.ts';
 import { chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
 import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
 
