@@ -4,6 +4,7 @@ import { startWorker } from './miniflare.ts';
 /** Starts the Worker that runs statements for other processes. */
 export async function startHandles(): Promise<RunningDatabase> {
   const worker = await startWorker(new URL('workers/handles.ts', import.meta.url), {
+    hasSpare: true,
     objects: { OBJECTS: { className: 'Shop', useSQLite: true } },
   });
   return {

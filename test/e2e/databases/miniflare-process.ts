@@ -1,9 +1,12 @@
-// Runs Miniflare until its parent ends or kills it. Started by miniflare.ts.
+// Waits for a message, then runs Miniflare until its parent ends or kills it. Started by miniflare.ts.
+import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Miniflare } from 'miniflare';
 import type { MiniflareSettings } from './miniflare.ts';
 
 process.on('disconnect', () => process.exit());
+process.send?.('loaded');
+await once(process, 'message');
 
 const { script, folder, port, bindings, objects }: MiniflareSettings = JSON.parse(process.argv[2] ?? '');
 const miniflare = new Miniflare({

@@ -34,24 +34,33 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
+interface WorkerOptions extends Partial<Pick<MiniflareSettings, 'bindings' | 'objects'>> {
+  /** Whether the next process is loaded before it is needed. */
+  readonly hasSpare?: boolean;
+}
+
 /** Bundles the Worker of a file, and starts it. `env.DB` is its database. */
 export async function startWorker(
   file: string | URL,
-  { bindings = {}, objects = {} }: Partial<Pick<MiniflareSettings, 'bindings' | 'objects'>> = {},
+  { bindings = {}, objects = {}, hasSpare = false }: WorkerOptions = {},
 ): Promise<RunningWorker> {
   const temp = createTempFolder();
   const script = join(temp.path, 'worker.mjs');
   await bundle(typeof file === 'string' ? file : fileURLToPath(file), script);
   const port = await findFreePort();
   const settings: MiniflareSettings = { script, folder: temp.path, port, bindings, objects };
-  let child = await startMiniflare(settings);
+  let child = await startMiniflare(loadMiniflare(settings));
+  // Loading takes longer than starting, and a short outage must be short.
+  let spare = hasSpare ? loadMiniflare(settings) : undefined;
   return {
     url: `http://127.0.0.1:${port}`,
     kill: () => killGroup(child),
     async start() {
-      child = await startMiniflare(settings);
+      child = await startMiniflare(spare ?? loadMiniflare(settings));
+      spare = hasSpare ? loadMiniflare(settings) : undefined;
     },
     async stop() {
+      if (spare) await killGroup((await spare).child);
       await killGroup(child);
       temp.remove();
     },
@@ -76,7 +85,14 @@ async function bundle(file: string, outfile: string): Promise<void> {
   });
 }
 
-async function startMiniflare(settings: MiniflareSettings): Promise<ChildProcess> {
+interface LoadedMiniflare {
+  readonly child: ChildProcess;
+  /** Rejects if the process ends. */
+  readonly failed: Promise<never>;
+}
+
+/** Starts a process that has loaded Miniflare, and waits. */
+async function loadMiniflare(settings: MiniflareSettings): Promise<LoadedMiniflare> {
   const program = fileURLToPath(new URL('miniflare-process.ts', import.meta.url));
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     // It is the leader of its process group, which workerd belongs to.
@@ -91,8 +107,15 @@ async function startMiniflare(settings: MiniflareSettings): Promise<ChildProcess
   const failed = once(child, 'exit').then(([code]) => {
     throw new Error(`Miniflare exited with ${code} before it was ready.`);
   });
-  await Promise.race([once(child, 'message'), failed]);
   failed.catch(() => {});
+  await Promise.race([once(child, 'message'), failed]);
+  return { child, failed };
+}
+
+async function startMiniflare(loading: Promise<LoadedMiniflare>): Promise<ChildProcess> {
+  const { child, failed } = await loading;
+  child.send('start');
+  await Promise.race([once(child, 'message'), failed]);
   // A test must not wait for it.
   child.unref();
   child.channel?.unref();
