@@ -112,7 +112,8 @@ describe.skipIf(database.missing)('a journal in MySQL conforms', () => {
     async (_name, open) => {
       const table = await server.createTable();
       const handle = await open(server);
-      const other = await open(server);
+      // Another process of the shop, with the sessions that are usual.
+      const other = server.openPool();
       let handles = 0;
       const openJournal: OpenJournal = (options: JournalOptions) =>
         mysqlJournal(handles++ % 2 === 0 ? handle : other, { ...options, table });

@@ -184,13 +184,13 @@ describe.skipIf(database.missing)('what is due in MySQL', () => {
     await completeKey(journal, 'order-3', 30_000.5);
     await completeKey(journal, 'order-1', 10_000);
     await completeKey(journal, 'order-4', 500_000);
-    await completeKey(journal, 'order-2', 20_000);
+    await completeKey(journal, 'order-2', 5_000);
     const claim = { limit: 2, lease: 300_000 };
     expect(await claimDueKeys(journal, claim)).toEqual([]);
     await later(table, 100_000);
     expect(await journal.followUps.countDue()).toMatchObject({ due: 3 });
     const before = await journal.read('order-1');
-    expect(await claimDueKeys(journal, claim)).toEqual(['order-1', 'order-2']);
+    expect(await claimDueKeys(journal, claim)).toEqual(['order-2', 'order-1']);
     expect(await claimDueKeys(journal, claim)).toEqual(['order-3']);
     expect(await claimDueKeys(journal, claim)).toEqual([]);
     const { due, nextIn } = await journal.followUps.countDue();
