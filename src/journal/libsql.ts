@@ -8,17 +8,25 @@ import type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
 export interface LibsqlClient {
   /** `http` or `ws` for a server, `file` for a local file. */
   readonly protocol: string;
+  /** Runs statements in a transaction of its own. */
   batch(statements: LibsqlStatement[], mode: 'write' | 'deferred'): Promise<LibsqlResult[]>;
+  /** Begins a transaction on a connection of its own. */
   transaction(mode: 'deferred'): Promise<LibsqlTransaction>;
+  /** Runs statements that return no rows. */
   executeMultiple(sql: string): Promise<void>;
+  /** Rejects unless the client is an embedded replica. */
   sync(): Promise<unknown>;
 }
 
 /** What is used of a `Transaction` of `@libsql/client`. */
 export interface LibsqlTransaction {
+  /** Runs statements as a part of the transaction. */
   batch(statements: LibsqlStatement[]): Promise<LibsqlResult[]>;
+  /** Runs statements that return no rows. */
   executeMultiple(sql: string): Promise<void>;
+  /** Commits what was written. */
   commit(): Promise<void>;
+  /** Rolls back what was not committed. */
   close(): void;
 }
 

@@ -47,7 +47,7 @@ export type MysqlClient = MysqlPool | MysqlConnection | MysqlCallbackClient;
 export type MysqlRow = Readonly<Record<string, string | null>>;
 
 /** What a statement changed. */
-export interface MysqlChange {
+interface MysqlChange {
   readonly rows: number;
   /** The argument of `LAST_INSERT_ID` in the statement. */
   readonly insertId: number;
