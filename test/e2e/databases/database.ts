@@ -8,6 +8,8 @@ export interface TestDatabase {
   readonly missing?: string | undefined;
   /** Why only one process can have it open, if so. It is then tried in one process, and not in processes that are killed. */
   readonly oneProcess?: string | undefined;
+  /** Why its cases of `journalConformance` are run in turn, if so. Those of the others are run at the same time. */
+  readonly conformsInTurn?: string | undefined;
   /** Starts the server, or makes the file. */
   start(): Promise<RunningDatabase>;
   /** Makes the tables, once, before a handle is opened. */

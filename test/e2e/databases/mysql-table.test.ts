@@ -233,7 +233,7 @@ describe.skipIf(database.missing)('what is due in MySQL', () => {
     const table = await server.createTable();
     const journal = open(table);
     const claim = await claimKey(journal, 'order-1');
-    await later(table, 60_000);
+    await later(table, 700_000);
     expect(await claimDueKeys(journal, { limit: 10, lease: 30_000 })).toHaveLength(1);
     expect(await journal.renew(claim)).toMatchObject({ version: expect.any(String) });
     expect(await journal.complete(claim, { state: 'rejected' })).toBe(true);

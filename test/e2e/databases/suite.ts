@@ -40,7 +40,8 @@ export function describeDatabase(kind: string, database: TestDatabase, options: 
   if (database.missing !== undefined) console.warn(`The tests of ${kind} are skipped: ${database.missing}`);
   describe.skipIf(database.missing !== undefined)(kind, () => {
     // The cases share one storage, and can run at the same time.
-    describe.concurrent('conforms', () => describeConformance(database, options));
+    const describeCases = database.conformsInTurn === undefined ? describe.concurrent : describe;
+    describeCases('conforms', () => describeConformance(database, options));
     describe('protects charges', () => describeCharges(kind, database, options));
     if (database.oneProcess === undefined)
       describe('survives SIGKILL', () => describeCrashes(kind, database, options));

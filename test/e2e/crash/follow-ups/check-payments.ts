@@ -176,7 +176,10 @@ function checkFinalCalls(
   { reference }: JournalEntry,
   { ownEvents, ownGets, service }: PaymentEvidence,
 ): string[] {
-  const first = ownGets.find(({ told }) => isFinalReading(told));
+  // Two sweepers can check at the same time, if one was notified. The handler might get what came back first.
+  const [first] = ownGets
+    .filter(({ told }) => isFinalReading(told))
+    .sort((one, other) => one.endedAt - other.endedAt);
   const told = first?.told;
   const life = reference === undefined ? undefined : service.lifeOf(reference);
   return listCalls(ownEvents, 'onFinal').flatMap((call) => {

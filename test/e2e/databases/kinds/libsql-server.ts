@@ -11,6 +11,8 @@ async function open(place: string, options?: JournalOptions): Promise<OpenJourna
 
 export const database: TestDatabase = {
   missing: missingServer,
+  conformsInTurn:
+    'sqld 0.24 lets writers wait in busy threads, so a few of them keep two cores from all others',
   start: () => startLibsqlServer(),
   async prepare(place) {
     const { journal, close } = await open(place);
