@@ -16,7 +16,7 @@ test('adds no more to a bundle than its limits, minified and compressed', async 
   for (const size of sizes) expect(size).toMatchObject({ passed: true });
 });
 
-test('unpacks to less than 1,450 kB', async () => {
+test('unpacks to less than 1,480 kB', async () => {
   const installed = join(inject('bare'), 'node_modules/payment-collection-client');
   const found = await readdir(installed, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile());
@@ -25,5 +25,5 @@ test('unpacks to less than 1,450 kB', async () => {
   );
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   console.log(`${bytes} bytes in ${files.length} files`);
-  expect(bytes).toBeLessThan(1_450_000);
+  expect(bytes).toBeLessThan(1_480_000);
 });
