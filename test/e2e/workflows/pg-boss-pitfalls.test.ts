@@ -74,7 +74,7 @@ describe('pg-boss alone', () => {
 
   test('charges and ships once if both jobs take longer than their expiry', async () => {
     shop = await Shop.open(pgBoss, fastChecksWithoutDeadline);
-    shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 5 });
+    shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 9 });
     shop.sandbox.fault('verify', { kind: 'slowBody', interval: 5 });
     const order = newOrder();
     shop.orders.place(order);
