@@ -35,11 +35,8 @@ export interface D1Binding {
  * ```ts
  * import { fromD1, sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
- * export default {
- *   async fetch(request, env) {
- *     const payments = new PaymentsClient({ apiKey: env.API_KEY, journal: sqliteJournal(fromD1(env.DB)) });
- *   },
- * };
+ * // For each request: what one request of a Worker waits for must not belong to another one.
+ * const payments = new PaymentsClient({ apiKey: env.API_KEY, journal: sqliteJournal(fromD1(env.DB)) });
  * ```
  */
 export function fromD1(database: D1Binding): SqliteHandle {

@@ -25,12 +25,8 @@ export interface DurableObjectSqlStorage {
  * ```ts
  * import { fromDurableObject, sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
- * export class Shop extends DurableObject {
- *   readonly payments = new PaymentsClient({
- *     apiKey: this.env.API_KEY,
- *     journal: sqliteJournal(fromDurableObject(this.ctx.storage)),
- *   });
- * }
+ * // In the constructor of the object.
+ * const payments = new PaymentsClient({ apiKey: env.API_KEY, journal: sqliteJournal(fromDurableObject(ctx.storage)) });
  * ```
  */
 export function fromDurableObject(storage: DurableObjectSqlStorage): SqliteHandle {

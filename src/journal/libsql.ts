@@ -54,12 +54,10 @@ export interface LibsqlResult {
  *
  * @example
  * ```ts
- * import { createClient } from '@libsql/client';
  * import { fromLibsql, sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
- * const url = 'libsql://payments.example.com';
- * const client = createClient({ url, authToken: process.env.TURSO_AUTH_TOKEN ?? '' });
- * const payments = new PaymentsClient({ journal: sqliteJournal(fromLibsql(client)) });
+ * // What createClient() of @libsql/client returns.
+ * const payments = new PaymentsClient({ journal: sqliteJournal(fromLibsql(libsqlClient)) });
  * ```
  */
 export function fromLibsql(client: LibsqlClient): SqliteHandle {

@@ -84,10 +84,9 @@ export interface MysqlJournal extends Journal {
  *
  * @example
  * ```ts
- * import { createPool } from 'mysql2/promise';
  * import { mysqlJournal } from 'payment-collection-client/journal/mysql';
  *
- * const journal = mysqlJournal(createPool('mysql://shop:secret@localhost/shop'));
+ * const journal = mysqlJournal(mysqlPool); // what createPool() of mysql2 returns
  * await journal.migrate();
  * const payments = new PaymentsClient({ journal });
  * ```

@@ -1,7 +1,9 @@
 import type * as client from 'payment-collection-client';
 import type * as followUps from 'payment-collection-client/follow-ups';
 import type * as journal from 'payment-collection-client/journal';
+import type * as mysql from 'payment-collection-client/journal/mysql';
 import type * as postgres from 'payment-collection-client/journal/postgres';
+import type * as sqlite from 'payment-collection-client/journal/sqlite';
 import type * as phone from 'payment-collection-client/phone';
 import type * as sandbox from 'payment-collection-client/sandbox';
 import type * as schedule from 'payment-collection-client/schedule';
@@ -11,10 +13,12 @@ import type { Dispatcher, fetch } from 'undici';
 type Exported = typeof client &
   typeof followUps &
   typeof journal &
+  typeof mysql &
   typeof phone &
   typeof postgres &
   typeof sandbox &
   typeof schedule &
+  typeof sqlite &
   typeof testing;
 
 interface Order {
@@ -48,6 +52,10 @@ export interface Names extends Exported {
   sql: postgres.PostgresJsSql;
   prisma: postgres.PrismaPostgresClient;
   neonSql: { query: postgres.PostgresQuery };
+  env: { API_KEY: string; DB: sqlite.D1Binding };
+  ctx: { storage: sqlite.DurableObjectSqlStorage };
+  libsqlClient: sqlite.LibsqlClient;
+  mysqlPool: mysql.MysqlPool;
   records: {
     find(key: string): Promise<journal.StoredRecord | null>;
     replaceWhereVersionIs(
@@ -102,6 +110,10 @@ export const freeNames = [
   'sql',
   'prisma',
   'neonSql',
+  'env',
+  'ctx',
+  'libsqlClient',
+  'mysqlPool',
   'records',
   'myDatabase',
   'storeOf',

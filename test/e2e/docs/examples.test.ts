@@ -1,7 +1,9 @@
 import * as client from 'payment-collection-client';
 import * as followUps from 'payment-collection-client/follow-ups';
 import * as journal from 'payment-collection-client/journal';
+import * as mysql from 'payment-collection-client/journal/mysql';
 import * as postgres from 'payment-collection-client/journal/postgres';
+import * as sqlite from 'payment-collection-client/journal/sqlite';
 import * as phone from 'payment-collection-client/phone';
 import * as sandbox from 'payment-collection-client/sandbox';
 import * as schedule from 'payment-collection-client/schedule';
@@ -11,9 +13,18 @@ import { assuming, faultsOf } from './compile.ts';
 import { freeNames } from './example-names.ts';
 import { examples } from './examples.ts';
 
-const exported = [client, followUps, journal, phone, postgres, schedule, sandbox, testing].flatMap(
-  Object.keys,
-);
+const exported = [
+  client,
+  followUps,
+  journal,
+  mysql,
+  phone,
+  postgres,
+  schedule,
+  sandbox,
+  sqlite,
+  testing,
+].flatMap(Object.keys);
 const faults = faultsOf(examples, assuming('./example-names.ts', [...exported, ...freeNames]));
 
 test('finds the examples of the source', () => {
