@@ -1,4 +1,5 @@
-import { Pool } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Pool } from 'pg';
 import type { JournalOptions } from '../../../src/journal/index.ts';
 import {
   type PostgresHandle,
@@ -49,5 +50,32 @@ export function createPostgresDatabase(
 
 export async function startServer(): Promise<RunningDatabase> {
   const { url, takeAway, bringBack, stop } = await startPostgres();
-  return { place: url, takeAway, bringBack, stop };
+  return {
+    place: url,
+    takeAway,
+    bringBack,
+    async stop() {
+      await waitForClosedConnections(url);
+      await stop();
+    },
+  };
+}
+
+/** A test that leaves a connection open waits no longer than this, in milliseconds. */
+const MAX_CLOSING_TIME = 5_000;
+
+/** Drivers resolve before their connections are closed. One that is still open gets an error when the server stops. */
+async function waitForClosedConnections(connectionString: string): Promise<void> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  const startedAt = performance.now();
+  const countOthers = async () => {
+    const { rows } = await client.query(
+      `SELECT count(*)::int AS others FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+    );
+    return Number(rows[0]?.others);
+  };
+  while ((await countOthers()) > 0 && performance.now() - startedAt < MAX_CLOSING_TIME) await sleep(10);
+  await client.end();
 }

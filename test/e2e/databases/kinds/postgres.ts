@@ -1,14 +1,11 @@
 import { Pool } from 'pg';
 import { postgresJournal } from '../../../../src/journal/postgres.ts';
-import { startPostgres } from '../../../helpers/databases.ts';
 import type { TestDatabase } from '../database.ts';
+import { startServer } from '../postgres-database.ts';
 
 /** PostgreSQL through a Pool of `pg`. */
 export const database: TestDatabase = {
-  async start() {
-    const { url, takeAway, bringBack, stop } = await startPostgres();
-    return { place: url, takeAway, bringBack, stop };
-  },
+  start: startServer,
 
   async prepare(place) {
     const pool = new Pool({ connectionString: place });
