@@ -28,7 +28,7 @@ const settings = settingsSchema.parse(JSON.parse(process.argv[2] ?? ''));
 const { seed, kind, slot, generation, folder, keys, workers, lease, hasReviewer } = settings;
 /**
  * Calls at the same time. A worker that is to be paused makes one: a second request might be in a socket's buffer, and
- * would leave after the pause. No client can prevent that (docs/order-workflows.md).
+ * would leave after the pause. No client can prevent that (docs/guides/prevent-double-charges.md).
  */
 const CONCURRENCY = settings.killPlan.kind === 'paused' ? 1 : 6;
 process.on('disconnect', () => process.exit(1));

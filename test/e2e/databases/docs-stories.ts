@@ -1,6 +1,6 @@
 import { connectNeon } from './neon-proxy.ts';
 
-/** How a block of docs/databases.md is run. */
+/** How a block of docs/guides/databases.md is run. */
 export interface RunStory {
   /** The file of `kinds/` that starts its database. Without it, the block needs none. */
   readonly kind?: string;

@@ -15,7 +15,7 @@ import type { TestDatabase } from './database.ts';
 import { type RunStory, stories } from './docs-stories.ts';
 import { loadDatabase } from './load-database.ts';
 
-const blocks = pages.filter(({ path }) => path === 'docs/databases.md').flatMap(blocksOf);
+const blocks = pages.filter(({ path }) => path === 'docs/guides/databases.md').flatMap(blocksOf);
 const faults = faultsOf(blocks, undefined, fileURLToPath(import.meta.url));
 
 test('has a story for every block, and a block for every story', () => {

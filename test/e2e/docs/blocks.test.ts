@@ -15,10 +15,11 @@ import { pages } from './pages.ts';
 import { type Scene, setScene } from './prelude.ts';
 import { findFalseComments, type Print, runBlock } from './run.ts';
 import { runTestFile } from './run-test-file.ts';
-import { nothingHappens, type Story, stories } from './stories.ts';
+import { stories } from './stories.ts';
+import { nothingHappens, type Story } from './story.ts';
 
 // The blocks of that page need drivers: test/e2e/databases runs them.
-const blocks = pages.filter(({ path }) => path !== 'docs/databases.md').flatMap(blocksOf);
+const blocks = pages.filter(({ path }) => path !== 'docs/guides/databases.md').flatMap(blocksOf);
 // The short run covers only the README.
 const sampled = chooseSize(
   blocks.filter(({ page }) => page === 'README.md'),

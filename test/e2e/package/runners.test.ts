@@ -186,7 +186,7 @@ test('runs the recipe for a shared mock in the test runner of Bun', async () => 
 
 /** Lists the code of the page on tests that is below a heading. */
 async function readRecipes(heading: string): Promise<string[]> {
-  const page = await readFile(new URL('../../../docs/testing.md', import.meta.url), 'utf8');
+  const page = await readFile(new URL('../../../docs/guides/testing.md', import.meta.url), 'utf8');
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
   return [...section.matchAll(/^```(?:js|ts)\n(?<code>.*?)^```$/gms)].map(({ groups }) => groups?.code ?? '');
 }

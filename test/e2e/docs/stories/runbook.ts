@@ -1,0 +1,3 @@
+import type { Stories } from '../story.ts';
+
+export const runbook: Stories = {};
