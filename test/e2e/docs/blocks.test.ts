@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
 import { chooseSize } from '../../helpers/sized.ts';
-import { type Block, blocksOf, isForPlaywright, isTestFile } from './blocks.ts';
+import { type Block, blocksOf, isForPlaywright, isTestFile, withFiles } from './blocks.ts';
 import { faultsOf } from './compile.ts';
 import { pages } from './pages.ts';
 import { type Scene, setScene } from './prelude.ts';
@@ -28,6 +28,11 @@ const sampled = chooseSize(
 const faults = faultsOf(sampled);
 const titleOf = ({ page, heading }: Block) => `${page}, ${heading}`;
 const storiesOf = (block: Block) => stories[titleOf(block)] ?? [nothingHappens];
+/** The code of a block and of the files that it imports. */
+const wholeCodeOf = (block: Block) =>
+  withFiles(block, blocks)
+    .map(({ code }) => code)
+    .join('\n');
 
 const STEPS = /\b(?:fulfil|release|holdForReview|showPaymentFailed|retryLater|checkLater)(?=\()/g;
 const WAITS = /\b(?:waitForFinalStatus|watch|reconcile|followUps\.run)\(/;
@@ -55,7 +60,7 @@ describe.each(sampled.map((block) => [titleOf(block), block] as const))('%s', (_
     test.each(['msw', 'msw-2'] as const)(
       'passes as a test file, with %s',
       async (msw) => {
-        const ends = await runTestFile(block, msw);
+        const ends = await runTestFile(withFiles(block, blocks), msw);
         expect(ends.length).toBeGreaterThan(0);
         expect(ends.filter((end) => !end.startsWith('passed: '))).toEqual([]);
       },
@@ -89,7 +94,8 @@ async function play(block: Block, story: Story): Promise<{ scene: Scene; printed
   const mock = createMockPayments();
   vi.stubEnv('PAYMENTS_BASE_URL', mock.baseUrl);
   vi.stubEnv('PAYMENTS_API_KEY', mock.apiKey);
-  if (WAITS.test(block.code)) vi.useFakeTimers();
+  const code = wholeCodeOf(block);
+  if (WAITS.test(code)) vi.useFakeTimers();
   const server = setupServer(
     ...mock.handlers,
     http.all('*', () => HttpResponse.error()),
@@ -102,10 +108,12 @@ async function play(block: Block, story: Story): Promise<{ scene: Scene; printed
   const scene = await setScene(mock);
   onTestFinished(() => scene.names.payments.close());
   story.arrange?.(scene);
-  if (BRINGS_ITS_OWN_SERVICE.test(block.code)) server.close();
+  if (BRINGS_ITS_OWN_SERVICE.test(code)) server.close();
   else onTestFinished(() => server.close());
-  const pool = /\bpool\b/.test(block.code) ? await openPool() : undefined;
-  const printed = await runToEnd(runBlock(block, { ...scene.names, pool }));
+  const pool = /\bpool\b/.test(code) ? await openPool() : undefined;
+  const printed = await runToEnd(
+    runBlock(block, { ...scene.names, pool }, { blocks, onPrint: () => scene.onPrint() }),
+  );
   await story.afterwards?.(scene);
   return { scene, printed };
 }

@@ -68,6 +68,8 @@ export interface Scene {
   readonly mock: MockPayments;
   /** The actions of the shop, such as `fulfil order-17`. */
   readonly actions: string[];
+  /** Is called after each line that the block prints. */
+  onPrint(): void;
   /** Posts to a route that the block has opened. */
   post(path: string, body: object): void;
 }
@@ -114,6 +116,7 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     names,
     mock,
     actions,
+    onPrint() {},
     post(path, body) {
       const response = { sendStatus: (status: number) => void actions.push(`respond ${status}`) };
       const [first, ...others] = routes.get(path) ?? [];
