@@ -11,7 +11,7 @@ import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 
 const query = async () => ({ rows: [] });
-const mysqlPool = { query, getConnection: query, on() {} };
+const mysqlPool = { query, execute: query, getConnection: query, on() {} };
 const makers: [string, (options: unknown) => unknown][] = [
   ['memory', (options) => Reflect.apply(memoryJournal, undefined, [options])],
   ['SQLite', (options) => Reflect.apply(sqliteJournal, undefined, [new DatabaseSync(':memory:'), options])],
