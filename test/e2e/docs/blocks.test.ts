@@ -123,6 +123,7 @@ function useTempFolder(): void {
 
 async function openPool(): Promise<pg.Pool> {
   const postgres = await startPostgres();
+  vi.stubEnv('DATABASE_URL', postgres.url);
   const pool = new pg.Pool({ connectionString: postgres.url });
   onTestFinished(async () => {
     await closePool(pool);

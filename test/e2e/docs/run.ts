@@ -30,7 +30,7 @@ export async function runBlock(
     printed.push({ line: findLine(new Error('here'), page), text: values.map(formatValue).join(' ') });
   };
   const given = new Map<string, unknown>(Object.entries(names));
-  given.set('console', { log: print, info: print, warn: print, error: print });
+  given.set('console', { log: print, debug: print, info: print, warn: print, error: print });
   // Types become blanks and imports stay on their lines, so that no line moves.
   const script = stripTypeScriptTypes(code.replace(EXPORT, '       ')).replace(
     IMPORT,
