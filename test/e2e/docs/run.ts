@@ -35,7 +35,7 @@ export async function runBlock(
     onPrint?.();
   };
   const given = new Map<string, unknown>(Object.entries(names));
-  given.set('console', { log: print, info: print, warn: print, error: print });
+  given.set('console', { log: print, debug: print, info: print, warn: print, error: print });
   const modules = new Map<Block, Promise<object>>();
   /** Runs a block once, however many others import it. */
   const load = (file: Block): Promise<object> => {
