@@ -48,7 +48,10 @@ function startService(options: Partial<PaymentsClientOptions> = {}) {
 }
 
 /** Describes the end of a call as the table does, without its notes. */
-async function describeEnd(call: Promise<{ reference: string; status?: string }>, isPost: boolean): Promise<string> {
+async function describeEnd(
+  call: Promise<{ reference: string; status?: string }>,
+  isPost: boolean,
+): Promise<string> {
   try {
     const { status } = await call;
     return status === 'unrecognised' ? 'no error: `status` is `unrecognised`' : 'no error';
@@ -115,19 +118,17 @@ const retried = chooseSize(
   rows,
 );
 
-test.each(retried)(
-  'is retried if the table says so: %s',
-  async (_, { fault, charge, verify }) => {
-    const service = startService();
-    service.mock.fault('chargeMobileMoney', fault);
-    const charged = await describeEnd(service.charge(), true);
-    expect(charged).toBe(RETRIED.test(charge) ? 'no error' : withoutNotes(charge));
-    if (verify === '') return;
-    const { reference } = await service.initialize();
-    service.mock.fault('verify', fault);
-    const read = await describeEnd(service.verify(reference), false);
-    expect(read).toBe(RETRIED.test(verify) ? 'no error' : withoutNotes(verify));
-    if (!RETRIED.test(verify)) return;
-    service.mock.fault('verify', fault, { times: 3 });
-    expect(await describeEnd(service.verify(reference), false)).toBe(withoutNotes(verify));
-  });
+test.each(retried)('is retried if the table says so: %s', async (_, { fault, charge, verify }) => {
+  const service = startService();
+  service.mock.fault('chargeMobileMoney', fault);
+  const charged = await describeEnd(service.charge(), true);
+  expect(charged).toBe(RETRIED.test(charge) ? 'no error' : withoutNotes(charge));
+  if (verify === '') return;
+  const { reference } = await service.initialize();
+  service.mock.fault('verify', fault);
+  const read = await describeEnd(service.verify(reference), false);
+  expect(read).toBe(RETRIED.test(verify) ? 'no error' : withoutNotes(verify));
+  if (!RETRIED.test(verify)) return;
+  service.mock.fault('verify', fault, { times: 3 });
+  expect(await describeEnd(service.verify(reference), false)).toBe(withoutNotes(verify));
+});
