@@ -35,7 +35,7 @@ export async function benchCalls(args: string[]): Promise<void> {
     service.disconnect();
   }
   print(rows);
-  if (plot) (await import('./plot.ts')).plotCalls(rows, MANY);
+  if (plot) (await import('./plot.ts')).plotCalls(rows);
 }
 
 function optionsIn(args: string[]): { rounds: number; calls: number; only: string[]; plot: boolean } {

@@ -1,30 +1,24 @@
 import { median } from '../median.ts';
-import { bars } from '../plots/bars.ts';
+import { type CallFigures, drawCalls, NAME } from '../plots/drawings/cpu-per-call.ts';
+import { describeRun, saveFigures } from '../plots/figures.ts';
 import { writePicture } from '../plots/svg.ts';
 import type { Row } from './child.ts';
 
-export function plotCalls(rows: readonly Row[], many: number): void {
-  const cpu = (costs: Row['many']) => median(costs.map((cost) => cost.cpu));
-  const sorted = rows.toSorted((one, other) => cpu(one.many) - cpu(other.many));
+export function plotCalls(rows: readonly Row[]): void {
   const bare = rows.find(({ name }) => name === 'fetch');
-  const group = (name: string, of: (row: Row) => Row['many']) =>
-    sorted.map((row) => {
-      const value = cpu(of(row));
-      const times = bare ? `, ${(value / cpu(of(bare))).toFixed(2)}×` : '';
-      const note = `${Math.round(value)} µs${times}`;
-      return { label: row.label, value, note, isOurs: row.name.startsWith('ours'), group: name };
-    });
-  writePicture({
-    name: 'cpu-per-call',
-    title: 'CPU for each call',
-    subtitle:
-      'The same GET of one transaction over loopback: CPU of the calling process, and times that of bare fetch',
-    command: 'npm run bench calls -- --plot',
-    width: 900,
-    height: 28 * sorted.length + 28,
-    plot: bars([
-      ...group(`${many} calls at once`, (row) => row.many),
-      ...group('one call after the other', (row) => row.alone),
-    ]),
-  });
+  if (!bare) throw new Error('The picture compares with fetch. Add fetch to --only.');
+  const cpu = (costs: Row['many']) => median(costs.map((cost) => cost.cpu));
+  const toBare = (row: Row, way: 'alone' | 'many') =>
+    Math.round((100 * cpu(row[way])) / cpu(bare[way])) / 100;
+  const figures: CallFigures = {
+    ...describeRun(),
+    rows: rows.map((row) => ({
+      label: row.label,
+      alone: toBare(row, 'alone'),
+      many: toBare(row, 'many'),
+      isOurs: row.name.startsWith('ours'),
+    })),
+  };
+  saveFigures(NAME, figures);
+  writePicture(drawCalls(figures));
 }

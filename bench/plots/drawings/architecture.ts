@@ -1,0 +1,104 @@
+import { arrow, type Box, box } from '../diagram.ts';
+import { BODY_WIDTH, type Body, type Picture } from '../svg.ts';
+
+const HALF = 192;
+const RIGHT = BODY_WIDTH - HALF;
+const THIRD = 124;
+const CLIENT = 140;
+const PARTS = 220;
+const LAYERS = 472;
+
+const layers: readonly (readonly [title: string, line: string])[] = [
+  ['options, resolve-options', 'checked once, each default filled in'],
+  ['the interface of the journal', 'journal, record, resolution, store'],
+  ['errors, events, redact', 'outcomes, and what can be printed'],
+  ['api, phone', 'operations, schemas, money, numbers'],
+  ['schedule, timing', 'pure functions, clocks, timeouts'],
+];
+
+const boxes: readonly Box[] = [
+  { x: 0, y: 0, width: THIRD, titles: ['journal-cli'], lines: ['payment-journal'], kind: 'end' },
+  { x: 138, y: 0, width: THIRD, titles: ['sandbox'], lines: ['pages, HTTP'], kind: 'end' },
+  { x: 276, y: 0, width: THIRD, titles: ['node'], lines: ['undiciTransport'], kind: 'end' },
+  { x: 0, y: 64, width: HALF, titles: ['testing'], lines: ['the service in memory'], kind: 'end' },
+  { x: RIGHT, y: 64, width: HALF, titles: ['follow-ups'], lines: ['sweep, run, notify'], kind: 'end' },
+  {
+    x: 0,
+    y: CLIENT,
+    width: BODY_WIDTH,
+    titles: ['index, client'],
+    lines: ['one method for each action of a merchant'],
+    kind: 'step',
+  },
+  {
+    x: 0,
+    y: PARTS,
+    width: HALF,
+    height: 108,
+    titles: ['polling'],
+    lines: ['waits, shared polls,', 'limits, reconcile'],
+    kind: 'step',
+  },
+  {
+    x: RIGHT,
+    y: PARTS,
+    width: HALF,
+    height: 108,
+    titles: ['journal'],
+    lines: ['SQLite family,', 'PostgreSQL, MySQL,', 'Redis, or a store', 'of the merchant'],
+    kind: 'step',
+  },
+  {
+    x: 0,
+    y: PARTS + 136,
+    width: HALF,
+    height: 88,
+    titles: ['http'],
+    lines: ['call, send, attempt,', 'transport (ky),', 'response'],
+    kind: 'step',
+  },
+  {
+    x: RIGHT,
+    y: PARTS + 136,
+    width: HALF,
+    height: 88,
+    titles: ['idempotency'],
+    lines: ['claim, heartbeat,', 'send, complete'],
+    kind: 'step',
+  },
+  ...layers.map(
+    ([title, line], index): Box => ({
+      x: 0,
+      y: LAYERS + 62 * index,
+      width: BODY_WIDTH,
+      titles: [title],
+      lines: [line],
+      kind: 'step',
+    }),
+  ),
+];
+
+function drawLayers(): Body {
+  const arrows = [CLIENT + 52, PARTS + 108, PARTS + 224].flatMap((y) =>
+    [HALF / 2, RIGHT + HALF / 2].map((x) =>
+      // The client gets a journal as an option, and imports its types only.
+      arrow(
+        [
+          { x, y },
+          { x, y: y + 28 },
+        ],
+        { isDashed: y < PARTS && x > RIGHT },
+      ),
+    ),
+  );
+  const elements = [...boxes.map(box), ...arrows].join('\n');
+  return { elements, height: LAYERS + 62 * (layers.length - 1) + 52 };
+}
+
+export const architecture: Picture = {
+  name: 'architecture',
+  title: 'The parts of src',
+  subtitle:
+    'A part imports only what is beside or below it. The client gets its journal as an option (dashed).',
+  body: drawLayers(),
+};
