@@ -85,7 +85,11 @@ export interface PaymentsClientOptions {
    * @default none
    */
   onEvent?: ((event: PaymentsEvent) => void) | undefined;
-  /** How waits poll: their schedule, their limits, and which statuses are final. */
+  /**
+   * How waits poll: their schedule, their limits, and which statuses are final.
+   *
+   * @default the defaults of PollingOptions
+   */
   polling?: PollingOptions | undefined;
   /**
    * Where charges with an `idempotencyKey` are recorded, so that each is made at most once, even after a crash. Use
@@ -188,9 +192,16 @@ export interface ResponseSink {
   onData(bytes: Uint8Array): boolean;
 }
 
-/** The options of every call. Each replaces the client's option of the same name. */
+/**
+ * The options of every call. Each replaces the client's option of the same name. A wait and `check` do not use
+ * `maxRetries`: the schedule, or your queue, makes the next request.
+ */
 export interface RequestOptions {
-  /** Ends the call. It rejects with the signal's reason, or, for a POST in flight, with `OutcomeUnknownError`. */
+  /**
+   * Ends the call. It rejects with the signal's reason, or, for a POST in flight, with `OutcomeUnknownError`.
+   *
+   * @default none
+   */
   signal?: AbortSignal | undefined;
   /** How long one attempt can take, in milliseconds. @default the client's `timeout` */
   timeout?: number | undefined;
@@ -257,9 +268,18 @@ export interface WaitOptions extends RequestOptions, Omit<Schedule, 'timeout'> {
    * @example startedAt: order.chargedAt.getTime()
    */
   startedAt?: number | undefined;
-  /** Called after each poll. An error that it throws and a change that it makes to the transaction have no effect. */
+  /**
+   * Called after each poll. An error that it throws and a change that it makes to the transaction have no effect.
+   *
+   * @default none
+   */
   onPoll?: ((poll: Poll) => void) | undefined;
-  /** What the transaction must show. It is checked on the final status. @example { amount: '25.50', currency: 'GHS' } */
+  /**
+   * What the transaction must show. It is checked on the final status.
+   *
+   * @default none: any amount and currency
+   * @example { amount: '25.50', currency: 'GHS' }
+   */
   expect?: Expectation | undefined;
   /** The statuses that end this wait. @default the client's `polling.finalStatuses` */
   finalStatuses?: readonly KnownStatus[] | undefined;
@@ -288,12 +308,16 @@ export interface ReconcileItem {
   reference: string;
   /**
    * What the transaction must show, whatever its status. Otherwise the `error` of this reference is a
-   * `TransactionMismatchError`. @example { amount: '25.50', currency: 'GHS' }
+   * `TransactionMismatchError`.
+   *
+   * @default none: any amount and currency
+   * @example { amount: '25.50', currency: 'GHS' }
    */
   expect?: Expectation | undefined;
   /**
-   * When the charge was made, in milliseconds since 1970. The check is made at least `initialDelay` after it. Without it,
-   * the check is made at once.
+   * When the charge was made, in milliseconds since 1970. The check is made at least `initialDelay` after it.
+   *
+   * @default none: the check is made at once
    */
   startedAt?: number | undefined;
 }

@@ -39,7 +39,7 @@ export interface Schedule {
 export interface NextDelayInput extends Schedule {
   /** Milliseconds since the charge. */
   elapsed: number;
-  /** The `Retry-After` of the last response, in milliseconds. */
+  /** The `Retry-After` of the last response, in milliseconds. @default 0 */
   retryAfter?: number | undefined;
   /**
    * A number from 0 to 1 that changes the delay by up to 10 % either way: `Math.random()`, or the engine's own.

@@ -99,7 +99,7 @@ export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema
 export const expectationSchema = strictShape({
   /** A number, or decimal text such as `'25.50'`. */
   amount: amountInput,
-  /** Three letters. */
+  /** Three letters. @default none: any currency */
   currency: z.optional(currencyInput),
 });
 

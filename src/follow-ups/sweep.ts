@@ -20,7 +20,11 @@ export interface SweepOptions {
    * @default until nothing is due
    */
   budget?: number | undefined;
-  /** Ends the sweep. It rejects with the signal's reason, once the handlers that were called have ended. */
+  /**
+   * Ends the sweep. It rejects with the signal's reason, once the handlers that were called have ended.
+   *
+   * @default none
+   */
   signal?: AbortSignal | undefined;
 }
 

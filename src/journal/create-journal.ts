@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../errors.ts';
 import { protocol } from '../idempotency/send-idempotent.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
+import { refuseUnknownOption } from '../unknown-option.ts';
 import { isObject } from '../untrusted.ts';
 import { createFollowUpRecords } from './follow-up-records.ts';
 import type { Claim, ClaimResult, Journal } from './journal.ts';
@@ -204,10 +205,20 @@ function claimResultFor(
   }
 }
 
-/** Checks that options are an object, before anything is read from them. */
-export function assertOptions<Options extends JournalOptions>(options: Options): Options {
-  if (isObject(options)) return options;
-  throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
+/**
+ * Checks the names of options, before anything is read from them.
+ *
+ * @param own the name of the journal's own option.
+ * @throws {ConfigurationError} if they are not an object, or one is unknown: a misspelt `retention` would drop nothing.
+ */
+export function assertOptions<Options extends JournalOptions>(options: Options, own?: string): Options {
+  if (!isObject(options))
+    throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
+  const known: Record<string, true> = { retention: true, lease: true };
+  if (own !== undefined) known[own] = true;
+  const unknown = Object.entries(options).filter(([name]) => !Object.hasOwn(known, name));
+  refuseUnknownOption(Object.fromEntries(unknown), known);
+  return options;
 }
 
 function resolveJournalOptions(options: JournalOptions): { retention: number; lease: number } {

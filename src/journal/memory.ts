@@ -20,7 +20,7 @@ export interface MemoryJournalOptions extends JournalOptions {
  * @example const payments = new PaymentsClient({ journal: memoryJournal() });
  */
 export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
-  const { store = memoryStore(), ...rest } = assertOptions(options);
+  const { store = memoryStore(), ...rest } = assertOptions(options, 'store');
   return createJournal(store, rest);
 }
 

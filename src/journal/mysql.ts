@@ -102,7 +102,7 @@ export interface MysqlJournal extends Journal {
  * ```
  */
 export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions = {}): MysqlJournal {
-  const { table = 'payments_journal', ...rest } = assertOptions(options);
+  const { table = 'payments_journal', ...rest } = assertOptions(options, 'table');
   const schema = mysqlSchemaStatements(table);
   const runner = createMysqlRunner(client);
   const statements = buildMysqlStatements(table);

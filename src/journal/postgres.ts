@@ -107,7 +107,7 @@ export function postgresJournal(
   client: PostgresPool | PostgresClient | PostgresHandle,
   options: PostgresJournalOptions = {},
 ): PostgresJournal {
-  const { table = 'payments_journal', ...rest } = assertOptions(options);
+  const { table = 'payments_journal', ...rest } = assertOptions(options, 'table');
   assertClient(client);
   const schema = postgresSchema(table);
   const sql = buildPostgresStatements(table);

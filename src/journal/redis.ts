@@ -86,7 +86,7 @@ export interface RedisJournalOptions extends JournalOptions {
  * ```
  */
 export function redisJournal(client: RedisClient, options: RedisJournalOptions = {}): Journal {
-  const { prefix = 'payments:journal:', ...rest } = assertOptions(options);
+  const { prefix = 'payments:journal:', ...rest } = assertOptions(options, 'prefix');
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix must be text.');
   const command = toCommand(client);
   const journal = createJournal(createRedisStore(command, prefix), rest);

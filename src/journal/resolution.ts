@@ -105,8 +105,8 @@ export function applyResolution(
   const { operation, amount, currency } = record;
   if (operation === 'initialize' && checkout_url === undefined) {
     throw new ConfigurationError(
-      'This key started a payment by checkout page: give its checkout_url too, or resolve it as "not_charged", since no ' +
-        'customer was sent to it.',
+      'This key started a payment by checkout page: give its checkout_url too. If no customer got this page, you can ' +
+        'resolve it as "not_charged".',
     );
   }
   const fields = operation === 'initialize' ? { checkout_url } : { status: 'processing', message: '' };

@@ -72,7 +72,7 @@ export function sqliteJournal(
   database: SqliteDatabase | SqliteHandle,
   options: SqliteJournalOptions = {},
 ): Journal {
-  const { table = 'payments_journal', ...rest } = assertOptions(options);
+  const { table = 'payments_journal', ...rest } = assertOptions(options, 'table');
   if (typeof table !== 'string' || !/^[A-Za-z_]\w{0,62}$/.test(table))
     throw new ConfigurationError('table must be a plain name, such as payments_journal.');
   return createJournal(createSqliteStore(createRunner(database, table), table), rest);

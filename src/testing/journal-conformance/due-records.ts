@@ -65,7 +65,7 @@ export class DueRecords {
     }
   }
 
-  /** Returns the claims of a key since `forget`, the earliest first. */
+  /** Returns the claims of a key since `forget`, as they were returned. */
   claimsOf(key: string): readonly DueClaim[] {
     return this.#claims.get(key) ?? [];
   }

@@ -60,9 +60,11 @@ async function play(block: Block, story: RunStory, database: TestDatabase | unde
   onTestFinished(() => server.close());
   const scene = await setScene(mock);
   onTestFinished(() => scene.names.payments.close());
-  const printed = await runBlock(block, scene.names, (specifier) =>
-    isOtherPackage(specifier) ? import.meta.resolve(specifier) : resolveExample(specifier),
-  );
+  const printed = await runBlock(block, scene.names, {
+    blocks,
+    resolve: (specifier) =>
+      isOtherPackage(specifier) ? import.meta.resolve(specifier) : resolveExample(specifier),
+  });
   expect(findFalseComments(block, printed)).toEqual([]);
   expect(mock.charges).toHaveLength(1);
   mock.expectNoDoubleCharge();

@@ -33,7 +33,7 @@ describe.skipIf(database.missing !== undefined)('a client of a server', () => {
 
   describe('over WebSocket conforms', () => {
     const cases = journalConformance((options) => {
-      const client = createClient({ url: server.place.replace('http:', 'ws:') });
+      const client = createClient({ url: server.place.replace('http:', 'ws:'), concurrency: 4 });
       return { journal: sqliteJournal(fromLibsql(client), options), close: () => client.close() };
     });
     test.each(cases)('$name', ({ run }) => run());

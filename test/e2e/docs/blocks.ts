@@ -1,3 +1,5 @@
+import { posix } from 'node:path';
+import ts from 'typescript';
 import type { Page } from './pages.ts';
 
 /** A piece of TypeScript that a page shows. */
@@ -14,6 +16,7 @@ export interface Block {
 
 const FENCED = /^(?<fence>`{3,}|~{3,})(?<language>[^\n]*)\n(?<code>.*?)^\k<fence>[^\S\n]*$/gms;
 const HEADING = /^#{1,6} +(?<heading>.+?) *$/gm;
+const FILE_NAME = /^\/\/ (?<name>[\w./@[\]-]+\.m?[jt]s)\n/;
 const NOT_RUN = /<!-- not run: (?<reason>[^\n]+?) -->\n+$/;
 
 /** Replaces each fenced block by blanks, so that its content is not read as the page's own. */
@@ -39,6 +42,36 @@ export function blocksOf({ path, text }: Page): Block[] {
         notRun: NOT_RUN.exec(text.slice(0, index))?.groups?.reason ?? null,
       };
     });
+}
+
+/** Returns the name of the file that a block shows, from the comment in its first line: `// payments.ts`. */
+export function fileNameOf({ code }: Block): string | undefined {
+  return FILE_NAME.exec(code)?.groups?.name;
+}
+
+const withoutExtension = (path: string) => path.replace(/\.m?[jt]s$/, '');
+
+/**
+ * Finds the file of the same page that a block imports with `./payments.ts` or `./payments.js`. If the page shows several of
+ * that name, it is the last one above the block.
+ */
+export function findFile(block: Block, specifier: string, blocks: readonly Block[]): Block | undefined {
+  if (!specifier.startsWith('.')) return;
+  const path = withoutExtension(posix.join(posix.dirname(fileNameOf(block) ?? ''), specifier));
+  const files = blocks.filter(
+    (other) =>
+      other !== block && other.page === block.page && withoutExtension(fileNameOf(other) ?? '') === path,
+  );
+  return files.findLast(({ line }) => line < block.line) ?? files[0];
+}
+
+/** Lists a block and the files of its page that it imports, itself or through others. */
+export function withFiles(block: Block, blocks: readonly Block[], seen = new Set<Block>()): Block[] {
+  if (seen.has(block)) return [];
+  seen.add(block);
+  const imported = ts.preProcessFile(block.code).importedFiles;
+  const files = imported.flatMap(({ fileName }) => findFile(block, fileName, blocks) ?? []);
+  return [block, ...files.flatMap((file) => withFiles(file, blocks, seen))];
 }
 
 /** Whether the block is a test file. */

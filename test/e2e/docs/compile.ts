@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import ts from 'typescript';
-import type { Block } from './blocks.ts';
+import { type Block, findFile } from './blocks.ts';
 import { root } from './pages.ts';
 import { assumedNames } from './prelude.ts';
 
@@ -10,6 +10,8 @@ const options: ts.CompilerOptions = {
   ...ts.parseJsonConfigFileContent(config, ts.sys, root).options,
   noUnusedLocals: false,
   noUnusedParameters: false,
+  // A file of a page has another name here.
+  rewriteRelativeImportExtensions: false,
 };
 
 /** Declares these names for a block. They are members of an interface `Names` in a file of this folder. */
@@ -24,8 +26,8 @@ function toFile({ line, code }: Block): string {
 }
 
 /**
- * Lists the compiler's errors in each block, with the built package: `README.md:57 Cannot find name …`. Other packages are
- * those of the root, or of `packages`, the path of a file in another folder.
+ * Lists the compiler's errors in each block, with the built package: `README.md:57 Cannot find name …`. A block can import
+ * the files of its page. Other packages are those of the root, or of `packages`, the path of a file in another folder.
  */
 export function faultsOf(
   blocks: readonly Block[],
@@ -50,16 +52,23 @@ export function faultsOf(
       ? getSourceFile(name, language, ...rest)
       : ts.createSourceFile(name, text, language, true);
   };
-  if (packages !== undefined) {
-    host.resolveModuleNameLiterals = (literals, containingFile, redirected, ownOptions, file) =>
-      literals.map((literal) => {
-        const isOther = named.has(containingFile) && isOtherPackage(literal.text);
-        const from = isOther ? packages : containingFile;
-        const mode = ts.getModeForUsageLocation(file, literal, ownOptions);
-        const name = named.has(containingFile) ? resolveExample(literal.text) : literal.text;
-        return ts.resolveModuleName(name, from, ownOptions, host, undefined, redirected, mode);
-      });
-  }
+  const nameOf = new Map([...named].map(([name, block]) => [block, name]));
+  const cache = ts.createModuleResolutionCache(root, (name) => name, options);
+  host.resolveModuleNameLiterals = (literals, containingFile, redirected, ownOptions, file) =>
+    literals.map(({ text }, index) => {
+      const literal = literals[index] as ts.StringLiteralLike;
+      const mode = ts.getModeForUsageLocation(file, literal, ownOptions);
+      const block = named.get(containingFile);
+      if (!block) {
+        return ts.resolveModuleName(text, containingFile, ownOptions, host, cache, redirected, mode);
+      }
+      const shown = nameOf.get(findFile(block, text, blocks) ?? block);
+      if (shown !== undefined && shown !== containingFile) {
+        return { resolvedModule: { resolvedFileName: shown, extension: ts.Extension.Ts } };
+      }
+      const from = packages !== undefined && isOtherPackage(text) ? packages : containingFile;
+      return ts.resolveModuleName(resolveExample(text), from, ownOptions, host, cache, redirected, mode);
+    });
   const program = ts.createProgram([...texts.keys()], options, host);
   const others = [...program.getOptionsDiagnostics(), ...program.getGlobalDiagnostics()];
   if (others.length > 0) throw new Error(others.map(textOf).join('\n'));

@@ -55,7 +55,7 @@ test.each(pages.map((page) => [page.path, page] as const))(
 
 const elsewhere: Page = {
   path: 'docs/a.md',
-  text: '# A b, `c`!\n[x](#a-b-c) [x](#a-b) [x](lost.md "t") ![x](../README.md#license)\n`[x](y)`\n```ts\n[x](z)\n```\n<img src="lost.png">',
+  text: '# A b, `c`!\n[x](#a-b-c) [x](#a-b) [x](lost.md "t") ![x](../README.md#install)\n`[x](y)`\n```ts\n[x](z)\n```\n<img src="lost.png">',
 };
 
 test('reports a broken link with its line', () => {

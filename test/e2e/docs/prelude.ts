@@ -62,12 +62,24 @@ export const assumedNames = [
   'checkLater',
 ] as const satisfies (keyof Names)[];
 
+/** Functions of the shop. A block must define or import them, but on pages that are still to be changed. */
+export const shopFunctions = [
+  'fulfil',
+  'release',
+  'holdForReview',
+  'showPaymentFailed',
+  'retryLater',
+  'checkLater',
+] as const satisfies (keyof Names)[];
+
 /** What a block did, for the test to read. */
 export interface Scene {
   readonly names: Omit<Names, 'pool'>;
   readonly mock: MockPayments;
   /** The actions of the shop, such as `fulfil order-17`. */
   readonly actions: string[];
+  /** Is called after each line that the block prints. */
+  onPrint(): void;
   /** Posts to a route that the block has opened. */
   post(path: string, body: object): void;
 }
@@ -114,6 +126,7 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     names,
     mock,
     actions,
+    onPrint() {},
     post(path, body) {
       const response = { sendStatus: (status: number) => void actions.push(`respond ${status}`) };
       const [first, ...others] = routes.get(path) ?? [];

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
-import { type Block, isNodeTest } from './blocks.ts';
+import { type Block, fileNameOf, isNodeTest } from './blocks.ts';
 import { root } from './pages.ts';
 
 const reportSchema = z.object({
@@ -35,10 +35,16 @@ export async function createProject(msw: 'msw' | 'msw-2'): Promise<string> {
 /** Matches a line of TAP with the result of a test. */
 const TAP_LINE = /^(?<end>ok|not ok) \d+ - (?<title>.+)$/gm;
 
-async function runNodeTest(project: string, { line, code }: Block): Promise<string[]> {
+/** Writes a block as a file with the line numbers of its page. Returns its path. */
+async function writeBlock(project: string, { line, code }: Block, name: string): Promise<string> {
+  const path = join(project, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, '\n'.repeat(line - 1) + code);
+  return path;
+}
+
+async function runNodeTest(project: string, file: string): Promise<string[]> {
   await writeFile(join(project, 'package.json'), '{ "type": "module" }');
-  const file = join(project, 'block.test.ts');
-  await writeFile(file, '\n'.repeat(line - 1) + code);
   // Without this variable, Node's runner does not report to a parent runner.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const args = ['--test', '--test-reporter', 'tap', file];
@@ -49,13 +55,25 @@ async function runNodeTest(project: string, { line, code }: Block): Promise<stri
   );
 }
 
-/** Runs a block that is a test file, with its own runner in a new project. Returns the result of each test. */
-export async function runTestFile(block: Block, msw: 'msw' | 'msw-2'): Promise<string[]> {
-  const { page, line, code } = block;
+/**
+ * Runs a block that is a test file, with its own runner in a new project. The files that it imports follow it. Returns the
+ * result of each test.
+ */
+export async function runTestFile(
+  [block, ...files]: readonly Block[],
+  msw: 'msw' | 'msw-2',
+): Promise<string[]> {
+  if (!block) throw new TypeError('There is no block to run');
+  const { page } = block;
   const project = await createProject(msw);
   try {
-    if (isNodeTest(block)) return await runNodeTest(project, block);
-    await writeFile(join(project, `${page.replaceAll('/', '-')}.test.ts`), '\n'.repeat(line - 1) + code);
+    for (const file of files) await writeBlock(project, file, fileNameOf(file) ?? '');
+    const path = await writeBlock(
+      project,
+      block,
+      fileNameOf(block) ?? `${page.replaceAll('/', '-')}.test.ts`,
+    );
+    if (isNodeTest(block)) return await runNodeTest(project, path);
     const report = join(project, 'report.json');
     const vitest = `${root}node_modules/vitest/vitest.mjs`;
     const args = [vitest, 'run', '--root', project, '--reporter', 'json', '--outputFile', report];

@@ -1,13 +1,8 @@
-import { stripTypeScriptTypes } from 'node:module';
 import { inspect } from 'node:util';
 import { compileFunction, constants } from 'node:vm';
-import type { Block } from './blocks.ts';
+import { type Block, findFile } from './blocks.ts';
 import { root } from './pages.ts';
-
-const IMPORT = /^import (?<what>\{[^}]*\}|\w+) from '(?<from>[^'\n]+)';$/gm;
-
-/** A block is run as a function, which exports nothing. */
-const EXPORT = /^export (?=const |function |async )/gm;
+import { toFunctionBody } from './to-function-body.ts';
 
 /** What a block printed, with the line of the page. */
 export interface Print {
@@ -15,42 +10,68 @@ export interface Print {
   readonly text: string;
 }
 
+interface RunOptions {
+  /** The blocks of the page: those that are files can be imported. */
+  readonly blocks?: readonly Block[];
+  /** Returns what is imported instead of a package. */
+  resolve?(specifier: string): string;
+  /** Is called after each line that is printed. */
+  onPrint?(): void;
+}
+
 /**
  * Runs a block as a module, with the built package and the line numbers of its page. Names that it declares hide the given
- * ones. `resolve` returns what is imported instead of a package.
+ * ones. A file of the page that it imports is run first, with the same names. Returns what all of them printed.
  */
 export async function runBlock(
   block: Block,
   names: object,
-  resolve = (specifier: string) => specifier,
+  { blocks = [], resolve = (specifier) => specifier, onPrint }: RunOptions = {},
 ): Promise<Print[]> {
-  const { page, line, code } = block;
+  const { page } = block;
   const printed: Print[] = [];
   const print = (...values: unknown[]) => {
     printed.push({ line: findLine(new Error('here'), page), text: values.map(formatValue).join(' ') });
+    onPrint?.();
   };
   const given = new Map<string, unknown>(Object.entries(names));
-  given.set('console', { log: print, info: print, warn: print, error: print });
-  // Types become blanks and imports stay on their lines, so that no line moves.
-  const script = stripTypeScriptTypes(code.replace(EXPORT, '       ')).replace(
-    IMPORT,
-    (_, what: string, from: string) => {
-      const wanted = what.startsWith('{') ? what.replaceAll(' as ', ': ') : `{ default: ${what} }`;
-      return `const ${wanted} = await import(${JSON.stringify(resolve(from))});`;
-    },
-  );
-  try {
-    const run = compileFunction(`return (async () => {${script}\n})();`, [...given.keys()], {
-      filename: root + page,
-      lineOffset: line - 1,
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-    });
-    await run(...given.values());
-  } catch (error) {
-    throw new Error(`${page}:${findLine(error, page) || line} ${error}`, { cause: error });
-  }
+  given.set('console', { log: print, debug: print, info: print, warn: print, error: print });
+  const modules = new Map<Block, Promise<object>>();
+  /** Runs a block once, however many others import it. */
+  const load = (file: Block): Promise<object> => {
+    const before = modules.get(file);
+    if (before) return before;
+    const module = evaluate(file);
+    modules.set(file, module);
+    return module;
+  };
+  const evaluate = async (file: Block): Promise<object> => {
+    const { line, code } = file;
+    const find = (specifier: string) => findFile(file, specifier, blocks);
+    const body = toFunctionBody(code, (specifier) =>
+      find(specifier)
+        ? `importFile(${JSON.stringify(specifier)})`
+        : `import(${JSON.stringify(resolve(specifier))})`,
+    );
+    const importFile = (specifier: string) => load(find(specifier) ?? file);
+    try {
+      const run = compileFunction(`return (async () => {${body}\n})();`, [...given.keys(), 'importFile'], {
+        filename: root + page,
+        lineOffset: line - 1,
+        importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+      });
+      return await run(...given.values(), importFile);
+    } catch (error) {
+      if (error instanceof BlockError) throw error;
+      throw new BlockError(`${page}:${findLine(error, page) || line} ${error}`, { cause: error });
+    }
+  };
+  await load(block);
   return printed;
 }
+
+/** An error of a block, with its line of the page. */
+class BlockError extends Error {}
 
 /** Returns the line of the page in an error's stack, or 0 without one. */
 function findLine(error: unknown, page: string): number {

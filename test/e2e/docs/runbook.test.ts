@@ -1,14 +1,11 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { text } from 'node:stream/consumers';
 import { PaymentsClient } from 'payment-collection-client';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { startSandbox } from 'payment-collection-client/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { listenForTest } from '../../helpers/listen.ts';
 import { charge } from '../../helpers/service.ts';
 import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
 import { pages } from './pages.ts';
@@ -24,9 +21,9 @@ export const payments = new PaymentsClient({ journal });
 const PAGE = pages.find(({ path }) => path === 'docs/runbook.md')?.text ?? '';
 const BLOCKS = [...PAGE.matchAll(/^```sh\n(?<code>.*?)^```$/gms)].map(({ groups }) => groups?.code ?? '');
 
-test('runs the commands of the runbook, from the alert to resolved keys', async () => {
+test('runs the commands of the runbook, from the list to resolved keys', async () => {
   const { sandbox, journal, run } = await startNight();
-  const [look, resolve, search, free, verify, alert, ...others] = BLOCKS;
+  const [look, search, resolve, verify, free, ...others] = BLOCKS;
   expect(others).toEqual([]);
 
   const looked = await run(look);
@@ -45,28 +42,12 @@ test('runs the commands of the runbook, from the alert to resolved keys', async 
   expect((await run(search)).out).toContain('"key":"order-17/1"');
   expect((await run(verify)).out).toContain("status: 'success'");
 
-  const alerts: string[] = [];
-  const receiver = await listenForTest(
-    createServer(async (request, response) => {
-      alerts.push(await text(request));
-      response.end();
-    }),
-  );
-  const ALERT_URL = `http://127.0.0.1:${receiver}/`;
-  await run(alert, { ALERT_URL });
-  expect(alerts).toEqual([expect.stringMatching(/^payment-journal: exit code 3\n(.*\n)*order-18\/1/)]);
-
   // No terminal is there to type the amount at.
   expect((await run(free)).err).toContain('Nothing was changed');
   expect(await journal.read('order-18/1')).toMatchObject({ state: 'unknown' });
   expect(await run(free?.replace('--not-charged', '--not-charged --yes'))).toMatchObject({ code: 0 });
   expect(await journal.read('order-18/1')).toMatchObject({ state: 'not_charged' });
-  await run(alert, { ALERT_URL });
-  expect(alerts).toHaveLength(1);
   expect((await run('npx payment-journal count --config payments.ts')).code).toBe(0);
-
-  await run(alert, { ALERT_URL, PAYMENTS_BASE_URL: 'no address' });
-  expect(alerts).toEqual([expect.anything(), expect.stringContaining('exit code 1\n')]);
 }, 120_000);
 
 /** A shop's server at night: order-17/1 was charged and paid, order-18/1 was not charged, and the responses to both are lost. */
@@ -107,16 +88,9 @@ async function startNight() {
     npm_config_loglevel: 'error',
   };
   /** Runs a block of the page with the reference of this night, as an operator would. */
-  const run = (block = '', more: NodeJS.ProcessEnv = {}) => {
-    const { child, ended } = startProcess(
-      'sh',
-      ['-c', block.replaceAll('TXN-8F2K1', found.reference)],
-      folder,
-      {
-        ...env,
-        ...more,
-      },
-    );
+  const run = (block = '') => {
+    const script = block.replaceAll('TXN-8F2K1', found.reference);
+    const { child, ended } = startProcess('sh', ['-c', script], folder, env);
     child.stdin.end();
     return ended;
   };

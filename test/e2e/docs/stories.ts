@@ -1,3 +1,4 @@
+import { agents } from './stories/agents.ts';
 import { checkout } from './stories/checkout.ts';
 import { errors } from './stories/errors.ts';
 import { events } from './stories/events.ts';
@@ -25,6 +26,7 @@ import type { Stories } from './story.ts';
 
 /** By page and heading. Every step of the shop that a block shows has to be taken in one of its stories. */
 export const stories: Stories = {
+  ...agents,
   ...checkout,
   ...errors,
   ...events,

@@ -57,7 +57,7 @@ export const silent: Story = {
   actions: ['checkLater order-17 TXN-000001'],
 };
 
-/** The same story of a process that runs until it is asked to end: it is, after the shop's first step. */
+/** The same story of a process that runs until it is asked to end: it is, after the shop's first step or the first print. */
 export function endsAfterStep({ arrange, ...story }: Story): Story {
   return {
     ...story,
@@ -68,6 +68,7 @@ export function endsAfterStep({ arrange, ...story }: Story): Story {
       const end = () => {
         for (const listener of process.listeners('SIGTERM')) if (!own.has(listener)) listener('SIGTERM');
       };
+      scene.onPrint = end;
       const endAfter =
         <Args extends unknown[]>(step: (...args: Args) => Promise<void>) =>
         (...args: Args) =>

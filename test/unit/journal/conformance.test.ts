@@ -13,6 +13,7 @@ import {
   MANY,
   pause,
   RACE,
+  SHARED,
   shared,
   TAKEN_AT_ONCE,
 } from './conformance-cases.ts';
@@ -52,6 +53,24 @@ describe('a store of which each step takes another time', () => {
   test.concurrent.each(races)('%s (%d)', (name) => caseNamed(name, slow(undefined)));
   test.concurrent.each(races)('without list: %s (%d)', (name) =>
     caseNamed(name, slow('list'), { without: ['list'] }),
+  );
+
+  // Another caller claims the record again and returns first.
+  const openLate = () =>
+    shared((records) => {
+      const store = createFaultyStore(records);
+      return {
+        ...store,
+        claimDue: async (options) => {
+          const claimed = await store.claimDue({ ...options, limit: Math.min(options.limit, 2) });
+          await pause(2 * options.lease * Math.random());
+          return claimed;
+        },
+      };
+    });
+  test.concurrent.each(Array.from({ length: chooseSize(5, 50) }, (_, round) => round))(
+    `returns claims after their lease: ${SHARED} (%d)`,
+    () => caseNamed(SHARED, openLate()),
   );
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { createJournal, memoryJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
+import { mysqlJournal } from '../../../src/journal/mysql.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
@@ -10,10 +11,12 @@ import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 
 const query = async () => ({ rows: [] });
+const mysqlPool = { query, execute: query, getConnection: query, on() {} };
 const makers: [string, (options: unknown) => unknown][] = [
   ['memory', (options) => Reflect.apply(memoryJournal, undefined, [options])],
   ['SQLite', (options) => Reflect.apply(sqliteJournal, undefined, [new DatabaseSync(':memory:'), options])],
   ['PostgreSQL', (options) => Reflect.apply(postgresJournal, undefined, [{ query }, options])],
+  ['MySQL', (options) => Reflect.apply(mysqlJournal, undefined, [mysqlPool, options])],
   ['Redis', (options) => Reflect.apply(redisJournal, undefined, [{ call: query }, options])],
   ['a store of your own', (options) => Reflect.apply(createJournal, undefined, [memoryStore(), options])],
 ];
@@ -25,6 +28,22 @@ test.each(makers)('refuses options that are not an object: %s', (_kind, make) =>
   }
   expect(make(undefined)).toMatchObject({ lease: 10_000 });
   expect(make({ lease: 500 })).toMatchObject({ lease: 500 });
+});
+
+test.each(makers)('refuses an unknown option, and names the nearest: %s', (_kind, make) => {
+  expect(() => make({ retension: 1 })).toThrow(ConfigurationError);
+  expect(() => make({ retension: 1 })).toThrow('Unknown option "retension". Did you mean retention?');
+});
+
+test.each([
+  ['SQLite', 'tables', 'table'],
+  ['PostgreSQL', 'tables', 'table'],
+  ['MySQL', 'tables', 'table'],
+  ['Redis', 'prefx', 'prefix'],
+  ['memory', 'stor', 'store'],
+])('names the own option of a journal that is misspelt: %s', (kind, given, meant) => {
+  const make = makers.find(([name]) => name === kind)?.[1];
+  expect(() => make?.({ [given]: 'x' })).toThrow(`Unknown option "${given}". Did you mean ${meant}?`);
 });
 
 test.each([null, undefined, 17, {}, { read: query }, { write: query }])('refuses %j as a store', (store) => {

@@ -4,8 +4,11 @@ import { fromLibsql, sqliteJournal } from '../../../../src/journal/sqlite.ts';
 import type { OpenJournal, TestDatabase } from '../database.ts';
 import { missingServer, startLibsqlServer } from '../libsql-server.ts';
 
+/** With the default of 20 requests at once, sqld lets some of its writers wait for longer than its limit of 5 s. */
+const CONCURRENCY = 4;
+
 async function open(place: string, options?: JournalOptions): Promise<OpenJournal> {
-  const client = createClient({ url: place });
+  const client = createClient({ url: place, concurrency: CONCURRENCY });
   return { journal: sqliteJournal(fromLibsql(client), options), close: async () => client.close() };
 }
 

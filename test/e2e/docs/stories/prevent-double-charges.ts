@@ -4,10 +4,16 @@ export const preventDoubleCharges: Stories = {
   'docs/guides/prevent-double-charges.md, Charge at most once': [
     { ...accepted, where: 'the key is used twice' },
   ],
-  'docs/guides/prevent-double-charges.md, Normalise phone numbers': [
-    { ...accepted, where: 'the phone is typed in two ways' },
+  'docs/guides/prevent-double-charges.md, Handle an unknown result': [
+    { ...accepted, printed: ["'Order 17 waits for TXN-000002.'"] },
+    {
+      where: 'the response to the charge is lost',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+      printed: ["'Hold order 17: the customer might have been charged.'"],
+      charges: 1,
+    },
   ],
-  'docs/guides/prevent-double-charges.md, Resolve an unknown key': [
+  'docs/guides/prevent-double-charges.md, Resolve an unresolved key': [
     {
       where: 'the response to the charge is lost',
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
