@@ -104,7 +104,7 @@ function checkNpm(words: readonly string[], place: Place): string[] {
     );
     return unknown.map((name) => `no package.json names ${name}`);
   }
-  return ['ci', 'cit', 'test', 'pack', 'init', 'ls'].includes(command)
+  return ['ci', 'cit', 'test', 'pack', 'init', 'ls', 'pkg'].includes(command)
     ? []
     : [`npm ${command} is of no known kind`];
 }
@@ -211,6 +211,7 @@ const kinds: Record<string, (words: readonly string[], place: Place) => string[]
   export: () => [],
   echo: () => [],
   mkdir: () => [],
+  touch: () => [],
   jq: () => [],
   psql: () => [],
   createdb: () => [],
@@ -221,13 +222,27 @@ const kinds: Record<string, (words: readonly string[], place: Place) => string[]
 const FOREIGN = /^(?:AWS|DENO|NODE)_/;
 const ASSIGNMENT = /^(?<name>[A-Z_][A-Z_\d]*)=/;
 
+/** Returns the folder in which a block is run: that of its page, or the root if the block or the sentence before it says so. */
+function findStart({ path, text }: Page, line: number, commands: readonly string[][]): string {
+  const folder = dirname(path);
+  if (!folder.startsWith('examples')) return '.';
+  const before = text
+    .split('\n')
+    .slice(0, line - 2)
+    .findLast((other) => other.trim() !== '');
+  const [, to = '.'] = commands.find(([program]) => program === 'cd') ?? [];
+  const isAtRoot = !existsSync(root + posix.join(folder, to)) && existsSync(root + to);
+  return isAtRoot || /folder of the repository|root of the repository/.test(before ?? '') ? '.' : folder;
+}
+
 /** Lists what is wrong with the commands of a block: `README.md:12 npm run lost: there is no script lost`. */
 export function findFaults({ page, language, line, code }: ShellBlock): string[] {
   const where = `${page.path}:${line}`;
   if (language !== 'sh') return [`${where} is a block of ${language}: write sh`];
-  const place: Place = { page, folder: dirname(page.path).replace(/^docs\b.*/, '.') };
+  const commands = splitCommands(code);
+  const place: Place = { page, folder: findStart(page, line, commands) };
   const outside: (string | undefined)[] = [];
-  return splitCommands(code).flatMap((command) => {
+  return commands.flatMap((command) => {
     if (command[0] === '(') outside.push(place.folder);
     if (command[0] === ')') place.folder = outside.pop();
     if (/^[()]$/.test(command[0] ?? '')) return [];
