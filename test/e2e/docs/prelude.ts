@@ -19,6 +19,8 @@ interface IncomingRequest {
 }
 interface OutgoingResponse {
   sendStatus(status: number): void;
+  status(status: number): OutgoingResponse;
+  json(body: object): void;
 }
 type Handler = (request: IncomingRequest, response: OutgoingResponse, next: () => void) => void;
 
@@ -129,7 +131,12 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     actions,
     onPrint() {},
     post(path, body) {
-      const response = { sendStatus: (status: number) => void actions.push(`respond ${status}`) };
+      const respondWith = (code: number): OutgoingResponse => ({
+        sendStatus: (status) => void actions.push(`respond ${status}`),
+        status: respondWith,
+        json: (sent) => void actions.push(`respond ${code} ${JSON.stringify(sent)}`),
+      });
+      const response = respondWith(200);
       const [first, ...others] = routes.get(path) ?? [];
       const next = () => others.shift()?.({ body }, response, next);
       first?.({ body }, response, next);
