@@ -228,6 +228,13 @@ const provocations: Record<string, readonly Provocation[]> = {
   ],
 };
 
+/** Sections whose messages need another program. They were provoked by hand, on 22 November 2026. */
+const byHand = [
+  'Node warns about node:sqlite, or does not have it', // Node 22.23
+  'npx payment-sandbox is not found', // the registry of npm
+  'Jest: Must use import to load ES Module', // Jest 30 on Node 22
+];
+
 function withMessage(error: unknown, change: (message: string) => string): unknown {
   if (!(error instanceof Error)) return error;
   return Object.defineProperty(error, 'message', { value: change(error.message) });
@@ -256,7 +263,7 @@ function compileWithNode10(): string[] {
 }
 
 /** The lowest headings of the page, each with the messages that it quotes. */
-const quoted = [...page.matchAll(/^### (?<heading>.+)\n(?<text>(?:(?!^#).*\n?)*)/gm)].map(({ groups }) => {
+const sections = [...page.matchAll(/^### (?<heading>.+)\n(?<text>(?:(?!^#).*\n?)*)/gm)].map(({ groups }) => {
   const blocks = (groups?.text ?? '').matchAll(/^```text\n(?<messages>(?:.*\n)*?)```$/gm);
   return {
     heading: groups?.heading ?? '',
@@ -272,43 +279,48 @@ test('has a heading for each code, and for no other', () => {
   const all = union?.isUnion()
     ? union.types.map((type) => (type.isStringLiteral() ? `\`${type.value}\`` : '?'))
     : [];
-  const headings = quoted.map(({ heading }) => heading).filter((heading) => heading.startsWith('`'));
+  const headings = sections.map(({ heading }) => heading).filter((heading) => heading.startsWith('`'));
   expect(all).toHaveLength(19);
   expect(headings.sort()).toEqual(all.sort());
 });
 
+const quoting = sections.filter(({ messages }) => messages.length > 0);
+
 test('provokes the messages of each section that quotes one', () => {
-  const quoting = quoted.filter(({ messages }) => messages.length > 0).map(({ heading }) => heading);
-  expect(Object.keys(provocations).sort()).toEqual(quoting.sort());
+  const headings = quoting.map(({ heading }) => heading);
+  expect([...Object.keys(provocations), ...byHand].sort()).toEqual(headings.sort());
 });
 
-describe.each(quoted.filter(({ messages }) => messages.length > 0))('$heading', ({ heading, messages }) => {
-  const all = provocations[heading] ?? [];
+describe.each(quoting.filter(({ heading }) => !byHand.includes(heading)))(
+  '$heading',
+  ({ heading, messages }) => {
+    const all = provocations[heading] ?? [];
 
-  test('quotes as many messages as there are provocations', () => {
-    expect(messages).toHaveLength(all.length);
-  });
+    test('quotes as many messages as there are provocations', () => {
+      expect(messages).toHaveLength(all.length);
+    });
 
-  test.each(all.map((provoke, index) => [messages[index] ?? '', provoke] as const))(
-    'comes true: %s',
-    async (message, provoke) => {
-      vi.stubEnv('PAYMENTS_API_KEY', undefined);
-      vi.stubEnv('PAYMENTS_BASE_URL', undefined);
-      onTestFinished(() => {
-        vi.unstubAllEnvs();
-        vi.restoreAllMocks();
-      });
-      const shop = openShop();
-      const failure = await catchError((async () => provoke(shop))());
-      expect(failure).toBeInstanceOf(Error);
-      expect(failure).toHaveProperty('message', message);
-      if (!(failure instanceof PaymentsError)) return;
-      const [code, , , outcome = '', retryable = ''] =
-        codeRows.find(([cell]) => cell === `\`${failure.code}\``) ?? [];
-      if (heading.startsWith('`')) expect(heading).toBe(code);
-      expect(codeIn(outcome)).toContain(String(failure.outcome));
-      expect(codeIn(retryable)).toContain(String(failure.retryable));
-    },
-    20_000,
-  );
-});
+    test.each(all.map((provoke, index) => [messages[index] ?? '', provoke] as const))(
+      'comes true: %s',
+      async (message, provoke) => {
+        vi.stubEnv('PAYMENTS_API_KEY', undefined);
+        vi.stubEnv('PAYMENTS_BASE_URL', undefined);
+        onTestFinished(() => {
+          vi.unstubAllEnvs();
+          vi.restoreAllMocks();
+        });
+        const shop = openShop();
+        const failure = await catchError((async () => provoke(shop))());
+        expect(failure).toBeInstanceOf(Error);
+        expect(failure).toHaveProperty('message', message);
+        if (!(failure instanceof PaymentsError)) return;
+        const [code, , , outcome = '', retryable = ''] =
+          codeRows.find(([cell]) => cell === `\`${failure.code}\``) ?? [];
+        if (heading.startsWith('`')) expect(heading).toBe(code);
+        expect(codeIn(outcome)).toContain(String(failure.outcome));
+        expect(codeIn(retryable)).toContain(String(failure.retryable));
+      },
+      20_000,
+    );
+  },
+);
