@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, test } from 'vitest';
 import manifest from '../../../package.json' with { type: 'json' };
+import { findBrokenLinks } from '../docs/links.ts';
+import { isPacked } from '../docs/packed.ts';
 import { entries } from './entries.ts';
 import { run } from './run.ts';
 
@@ -43,11 +45,11 @@ test('packs these files and no other', async () => {
   const others = files.filter(
     (file) => entryNames.some((name) => file.startsWith(`dist/${name}.`)) || !shared.test(file),
   );
+  const versioned = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], root);
   expect(others).toEqual(
     [
-      'CHANGELOG.md',
+      ...versioned.split('\0').filter(isPacked),
       'LICENSE',
-      'README.md',
       'package.json',
       'dist/THIRD-PARTY-LICENSES.txt',
       'dist/ky.cjs',
@@ -60,11 +62,40 @@ test('packs these files and no other', async () => {
   expect(new Set(kinds)).toEqual(new Set(['.js', '.cjs', '.d.cts']));
 });
 
+test.each(['AGENTS.md', 'docs/README.md', 'docs/images/order-workflow.svg', 'examples/demo.ts'])(
+  'packs %s',
+  async (file) => {
+    expect(await listFiles(installed)).toContain(file);
+  },
+);
+
+test('packs no screenshot, no lock file, no test and no settings of ours', async () => {
+  const files = await listFiles(installed);
+  const unwanted =
+    /\.(?:png|html|log|db|tgz|tsbuildinfo)$|(?:^|\/)(?:\.|test\/|package-lock|biome|docs\/api\/)/;
+  expect(files.filter((file) => unwanted.test(file) || file.includes('node_modules'))).toEqual([]);
+});
+
+test('links from each page only to what the package contains', async () => {
+  const isThere = (path: string) => !path.endsWith('.png');
+  const paths = (await listFiles(installed)).filter((file) => file.endsWith('.md'));
+  expect(paths.length).toBeGreaterThan(40);
+  for (const path of paths) {
+    const broken = findBrokenLinks({ path, text: await readText(path) }, installed, isThere);
+    expect(broken.filter((link) => !link.endsWith('.png'))).toEqual([]);
+  }
+});
+
 test('has no source map, and no path, host or user of the build machine', async () => {
-  const traces = [root.slice(0, -1), homedir(), hostname(), 'sourceMappingURL', 'sourcesContent', 'file:///'];
+  const paths = [root.slice(0, -1), `${homedir()}/`];
+  const traces = [...paths, hostname(), 'sourceMappingURL', 'sourcesContent', 'file:///'];
   for (const file of await listFiles(installed)) {
     const content = await readText(file);
-    expect([file, traces.filter((trace) => content.includes(trace))]).toEqual([file, []]);
+    // Pages and examples are not built, and name paths of a merchant.
+    const isBuilt = file.startsWith('dist/');
+    const found = (isBuilt ? traces : paths).filter((trace) => content.includes(trace));
+    expect([file, found]).toEqual([file, []]);
+    if (!isBuilt) continue;
     expect([file, content.match(/["'`(\s](?:\/home|\/root|\/Users|\/work|\/tmp|[A-Z]:\\)\/?\w+/)]).toEqual([
       file,
       null,

@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, test } from 'vitest';
 import { tool } from './project.ts';
@@ -16,14 +16,19 @@ test('adds no more to a bundle than its limits, minified and compressed', async 
   for (const size of sizes) expect(size).toMatchObject({ passed: true });
 });
 
-test('unpacks to less than 1,480 kB', async () => {
+test('unpacks to less than 1,480 kB of code, and 2,300 kB in all', async () => {
   const installed = join(inject('bare'), 'node_modules/payment-collection-client');
   const found = await readdir(installed, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile());
   const sizes = await Promise.all(
-    files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
+    files.map(async ({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return { isCode: relative(installed, path).startsWith('dist'), bytes: (await stat(path)).size };
+    }),
   );
-  const bytes = sizes.reduce((sum, size) => sum + size, 0);
-  console.log(`${bytes} bytes in ${files.length} files`);
-  expect(bytes).toBeLessThan(1_480_000);
+  const sum = (of: typeof sizes) => of.reduce((total, { bytes }) => total + bytes, 0);
+  const code = sizes.filter(({ isCode }) => isCode);
+  console.log(`${sum(code)} bytes in ${code.length} files of code, ${sum(sizes)} in all ${sizes.length}`);
+  expect(sum(code)).toBeLessThan(1_480_000);
+  expect(sum(sizes)).toBeLessThan(2_300_000);
 });

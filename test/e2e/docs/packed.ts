@@ -1,0 +1,19 @@
+const PAGE = /^(?:README|AGENTS|CHANGELOG|CONTRIBUTING|SECURITY)\.md$|^docs\/(?!api\/).*\.md$/;
+const PICTURE = /^docs\/images\/[\w-]+\.svg$/;
+const EXAMPLE = /^examples\//;
+const KEPT_OUT =
+  /\/(?:node_modules|test|\.[^/]+|package-lock\.json|biome\.json|next-env\.d\.ts|[^/]+\.tgz)(?:\/|$)/;
+
+/** Whether a file of the repository is packed, beside the built code, the licence and package.json. */
+export function isPacked(path: string): boolean {
+  return PAGE.test(path) || PICTURE.test(path) || (EXAMPLE.test(path) && !KEPT_OUT.test(path));
+}
+
+/** Whether a link leads to something in the package: a file, a folder, or a screenshot, which a reader there does without. */
+export function isReachable(path: string): boolean {
+  const isFolder = !/\.\w+$/.test(path) && !path.endsWith('Dockerfile');
+  return (
+    isPacked(isFolder ? `${path.replace(/\/$/, '')}/file` : path) ||
+    /^(?:LICENSE|package\.json|docs\/images\/[\w-]+\.png)$/.test(path)
+  );
+}
