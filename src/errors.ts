@@ -62,7 +62,8 @@ export interface ErrorFacts {
 const brands = new WeakMap<object, symbol>();
 
 /**
- * The class of every error of this package. An abort is the exception: it rejects with the signal's own reason.
+ * The class of every error that a call of the client rejects with. An abort is the exception: it rejects with the signal's
+ * own reason.
  *
  * No error holds the API key. No error shows a phone number or an email address when it is printed or serialised.
  *

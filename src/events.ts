@@ -158,7 +158,10 @@ export interface FollowUpEvent {
   delay?: number;
 }
 
-/** What `onEvent` gets: enough for logs, metrics or spans. It never holds an API key, a phone number or an email. */
+/**
+ * What `onEvent` gets: enough for logs, metrics or spans. It never holds an API key, or a phone number or an email of a
+ * customer.
+ */
 export type PaymentsEvent =
   | RequestEvent
   | ResponseEvent

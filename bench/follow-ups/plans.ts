@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { buildPostgresStatements } from '../../src/journal/postgres-table.ts';
-import { prepareStatements } from '../../src/journal/sqlite-table.ts';
+import { buildStatements } from '../../src/journal/sqlite-table.ts';
 import type { StoreAddress } from './stores.ts';
 
 /** How a database reads what a sweep asks for, as it says itself. */
@@ -19,7 +19,7 @@ export async function explainPostgres({ url, name }: StoreAddress, limit: number
   const statements = buildPostgresStatements(name);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const explain = async (statement: 'claimDue' | 'countDue', values: number[]): Promise<Plan> => {
+  const explain = async (statement: 'claimDue' | 'countDue', values: string[]): Promise<Plan> => {
     await client.query('BEGIN');
     const text = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statements[statement]}`;
     const { rows } = await client.query(text, values);
@@ -34,9 +34,12 @@ export async function explainPostgres({ url, name }: StoreAddress, limit: number
       rows: scans.map(countRows).reduce((sum, count) => sum + count, 0),
     };
   };
-  const plans = [await explain('claimDue', [limit, 40_000]), await explain('countDue', [])];
-  await client.end();
-  return plans;
+  try {
+    // The first value is the mark of a transaction, and the last is the lease.
+    return [await explain('claimDue', ['', String(limit), '40000']), await explain('countDue', [])];
+  } finally {
+    await client.end();
+  }
 }
 
 /** What is read of one step of a plan of PostgreSQL. */
@@ -63,23 +66,14 @@ const listOnce = (names: readonly string[]) => [...new Set(names)].join(', ');
 /** Returns the plans of the statements that SQLite runs. */
 export function explainSqlite({ url, name }: StoreAddress): Plan[] {
   using database = new DatabaseSync(url);
-  const texts = new Map<object, string>();
-  const prepare = (sql: string) => {
-    const statement = database.prepare(sql);
-    texts.set(statement, sql);
-    return statement;
-  };
-  const { due, dueTooLate, countDue } = prepareStatements(
-    { exec: (sql) => database.exec(sql), prepare },
-    name,
-  );
-  const explain = (statement: string, prepared: readonly object[]): Plan => {
-    const rows = prepared.flatMap((each) => database.prepare(`EXPLAIN QUERY PLAN ${texts.get(each)}`).all());
+  const { dueKeys, countDue } = buildStatements(name, (index) => `?${index}`);
+  const explain = (statement: string, text: string): Plan => {
+    const rows = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
     const scans = rows
       .map(({ detail }) => String(detail))
-      .filter((detail) => /^(?:SCAN|SEARCH) (?!CONSTANT)/.test(detail));
+      .filter((detail) => /^(?:SCAN|SEARCH) (?!CONSTANT|\()/.test(detail));
     const names = scans.map((detail) => / INDEX (?<index>\w+)/.exec(detail)?.groups?.index ?? detail);
     return { statement: `SQLite: ${statement}`, scans: listOnce(names) };
   };
-  return [explain('claimDue', [due, dueTooLate]), explain('countDue', [countDue])];
+  return [explain('claimDue', dueKeys), explain('countDue', countDue)];
 }

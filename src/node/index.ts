@@ -49,8 +49,8 @@ export interface UndiciTransport extends Transport {
 }
 
 /**
- * Creates a transport that sends requests through undici's dispatcher, for less than half the CPU of `fetch`: for a
- * process that polls a lot. Every promise of the client holds. It is for Node, and tested on Deno 2.9. Bun has no undici.
+ * Creates a transport that sends requests through undici's dispatcher, for less CPU than `fetch`: for a process that
+ * polls a lot. Every promise of the client holds. It is for Node, and tested on Deno 2.9. Bun has no undici.
  *
  * MSW (so also `payment-collection-client/testing`) and a fake `fetch` do not see these requests. In tests, leave the
  * transport out. OpenTelemetry's instrumentation of undici does see them.

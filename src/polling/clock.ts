@@ -36,7 +36,7 @@ export class WakeTimer {
   /** Wakes at `time` at the latest, by the clock that `now` was read from. */
   scheduleAt(time: number, now: number): void {
     if (time >= this.#wakeAt) return;
-    clearTimeout(this.#timer);
+    this.#cancelTimer();
     this.#wakeAt = time;
     const delay = limitSleep(Math.max(0, Math.ceil(time - now)));
     this.#timer = setTimeout(() => {
@@ -47,8 +47,13 @@ export class WakeTimer {
 
   /** Removes the timer, so that a process with nothing else to do can exit. */
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#cancelTimer();
     this.#wakeAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** The fake timers of Node 22.0 throw an error for `undefined`. */
+  #cancelTimer(): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
   }
 }
 

@@ -15,7 +15,7 @@ const steps: readonly Step[] = [
     titles: ['Charge at most once'],
     lines: ['idempotencyKey order-17/1, with a journal'],
     ends: [
-      { event: 'not_sent', titles: ['Try again'], lines: ['if retryable: the same key'], kind: 'end' },
+      { event: 'not_sent', titles: ['Retry'], lines: ['if retryable: the same key'], kind: 'end' },
       { event: 'rejected', titles: ['Ask for a correction'], lines: ['then the same key'], kind: 'end' },
       {
         event: 'unknown',

@@ -12,7 +12,7 @@ type Story = RunStory | { /** Why the block is compiled only. */ readonly notRun
 
 /** By heading. */
 export const stories: Readonly<Record<string, Story>> = {
-  pg: { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
+  'Use your database': { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
   'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
   Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
   'Prisma (2)': { notRun: 'it configures the migrations of Prisma' },
@@ -42,4 +42,5 @@ export const stories: Readonly<Record<string, Story>> = {
       AWS_SECRET_ACCESS_KEY: 'local',
     }),
   },
+  'Drop old records': {},
 };

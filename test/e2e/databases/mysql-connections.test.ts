@@ -277,6 +277,20 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
   });
 });
 
+describe.skipIf(!hasMariaDb || process.env.MYSQL_URL)('sql_safe_updates = 1 on MariaDB', () => {
+  test('lets charges through and refuses follow-ups, as the guide says', async () => {
+    const table = await server.createTable();
+    const pool = prepareConnections(server.openPool(), 'SET SESSION sql_safe_updates = 1');
+    const journal = mysqlJournal(pool, { table, lease, retention: 1_000 });
+    await journal.complete(await claimKey(journal, 'order-17'), {
+      state: 'completed',
+      result: { reference: 'TXN-1' },
+    });
+    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'completed' });
+    expect(await catchError(claimDueKeys(journal))).toMatchObject({ name: 'JournalError' });
+  });
+});
+
 describe.skipIf(!hasMariaDb)('a server that is restarted', () => {
   test('keeps what it has confirmed when it is killed, and the pool works on', async () => {
     const own = await startMariaDb();

@@ -74,6 +74,10 @@ export function withFiles(block: Block, blocks: readonly Block[], seen = new Set
   return [block, ...files.flatMap((file) => withFiles(file, blocks, seen))];
 }
 
+/** Whether the block is a file that test files import, such as `mock-payments.ts`: they run it. */
+export const isTestHelper = (block: Block): boolean =>
+  isTestFile(block) && !/\.test\.\w+$/.test(fileNameOf(block) ?? '.test.ts');
+
 /** Whether the block is a test file. */
 export const isTestFile = ({ code }: Block): boolean =>
   /^import .* from '(?:vitest|node:test)';$/m.test(code);

@@ -19,6 +19,8 @@ interface IncomingRequest {
 }
 interface OutgoingResponse {
   sendStatus(status: number): void;
+  status(status: number): OutgoingResponse;
+  json(body: object): void;
 }
 type Handler = (request: IncomingRequest, response: OutgoingResponse, next: () => void) => void;
 
@@ -32,7 +34,7 @@ export interface Names {
   followUps: FollowUps;
   secrets: { get(name: string): Promise<string> };
   pool: Pool;
-  express: { json(): Handler };
+  express: { json(): Handler; text(options: { type: () => boolean; limit: string }): Handler };
   app: { post(path: string, ...handlers: Handler[]): void };
   fulfil(order: Order): Promise<void>;
   release(order: Order): Promise<void>;
@@ -81,7 +83,7 @@ export interface Scene {
   /** Is called after each line that the block prints. */
   onPrint(): void;
   /** Posts to a route that the block has opened. */
-  post(path: string, body: object): void;
+  post(path: string, body: object | string): void;
 }
 
 /** A shop with one order whose payment is pending for a minute, and the service behind it. */
@@ -94,6 +96,7 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
       actions.push([step, `order-${id}`, ...(detail === undefined ? [] : [detail])].join(' '));
     };
   const routes = new Map<string, Handler[]>();
+  const readBody: Handler = (_request, _response, next) => next();
   const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
   const price = { amount: '25.50', currency: 'GHS' };
   const payments = new PaymentsClient();
@@ -113,7 +116,7 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     payments,
     followUps,
     secrets: { get: async () => mock.apiKey },
-    express: { json: (): Handler => (_request, _response, next) => next() },
+    express: { json: () => readBody, text: () => readBody },
     app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },
     fulfil: record('fulfil'),
     release: record('release'),
@@ -128,7 +131,12 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     actions,
     onPrint() {},
     post(path, body) {
-      const response = { sendStatus: (status: number) => void actions.push(`respond ${status}`) };
+      const respondWith = (code: number): OutgoingResponse => ({
+        sendStatus: (status) => void actions.push(`respond ${status}`),
+        status: respondWith,
+        json: (sent) => void actions.push(`respond ${code} ${JSON.stringify(sent)}`),
+      });
+      const response = respondWith(200);
       const [first, ...others] = routes.get(path) ?? [];
       const next = () => others.shift()?.({ body }, response, next);
       first?.({ body }, response, next);

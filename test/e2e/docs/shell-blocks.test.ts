@@ -6,6 +6,7 @@ import { splitCommands } from './split-commands.ts';
 
 /** Blocks that a test runs, by their page. Without `isRun`, it runs each of the page. */
 const ran: Record<string, { readonly by: string; isRun?(code: string): boolean }> = {
+  'docs/getting-started.md': { by: 'getting-started.test.ts' },
   'docs/runbook.md': { by: 'runbook.test.ts' },
   'docs/reference/sandbox-api.md': { by: 'sandbox-api.test.ts' },
   'docs/reference/payment-journal.md': {

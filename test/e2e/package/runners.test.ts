@@ -45,15 +45,6 @@ describe('Jest, in CommonJS', () => {
     },
   );
 
-  test('runs the recipe for a wait under fake timers', async () => {
-    const [, , recipe = ''] = await readRecipes('Test a wait with fake timers');
-    const folder = await project(
-      { 'package.json': '{ "jest": { "transform": {} } }', 'wait.test.js': recipe },
-      'bare',
-    );
-    await jest('24', [], folder, 1);
-  });
-
   test.each(['22', '24', '26'])(
     'runs the recipe for the mock without settings, on Node %s',
     async (version) => {
@@ -62,14 +53,14 @@ describe('Jest, in CommonJS', () => {
         { 'package.json': '{ "jest": { "transform": {} } }', 'order.test.js': recipe },
         'bare',
       );
-      await jest(version, [], folder, 1);
+      await jest(version, [], folder);
     },
   );
 
   test.each(shops)('runs the recipe for the mock beside MSW $msw', async ({ shop }) => {
     const [recipe = ''] = await readRecipes('Use the mock with Jest');
     const files = { 'package.json': '{ "jest": { "transform": {} } }', 'order.test.js': recipe };
-    await jest('22', [], await project(files, shop), 1);
+    await jest('22', [], await project(files, shop));
   });
 
   // MSW is an ES module. Jest can require it from Node 24.9 on, with this option.
@@ -121,12 +112,13 @@ test.each([{ msw: 'no MSW', shop: 'bare' } as const, ...shops])(
       'import $<names> from $<path>;',
     );
     expect(module).not.toContain('require');
+    const files = { 'order.test.js': `import { jest } from '@jest/globals';\n${module}` };
     const folder = await project(
-      { 'package.json': '{ "type": "module", "jest": { "transform": {} } }', 'order.test.js': module },
+      { 'package.json': '{ "type": "module", "jest": { "transform": {} } }', ...files },
       shop,
     );
     const args = ['--experimental-vm-modules', tool('jest/bin/jest.js'), '--json', '--outputFile=seen.json'];
-    await passes(tool('node-22/bin/node'), args, folder, 1);
+    await passes(tool('node-22/bin/node'), args, folder);
   },
 );
 
@@ -137,20 +129,21 @@ describe.each(shops)('Vitest, with MSW $msw', ({ shop }) => {
     await passes(process.execPath, args, folder, count);
   };
 
-  test('runs the recipe for the mock', async () => {
-    const [recipe = ''] = await readRecipes('Use the mock');
-    await vitest({ 'order.test.ts': recipe }, 3);
+  test('runs the first recipe for the mock', async () => {
+    const [recipe = ''] = await readRecipes('Test your shop');
+    await vitest({ 'order.test.ts': recipe }, 1);
   });
 
   test('runs the recipe for a mock that two files share', async () => {
-    const [shared = '', recipe = ''] = await readRecipes('Share the mock between test files');
-    const files = { 'test/order.test.js': recipe, 'test/checkout.test.js': recipe };
-    await vitest({ 'test/mock-payments.js': shared, ...files }, 2);
+    const [shared = '', order = '', recipe = ''] = await readRecipes('Test what can go wrong');
+    const files = { 'charge-order.test.ts': recipe, 'checkout.test.ts': recipe };
+    await vitest({ 'mock-payments.ts': shared, 'charge-order.ts': order, ...files }, 12);
   });
 
   test('runs the recipe for a route with supertest', async () => {
+    const [shared = ''] = await readRecipes('Test what can go wrong');
     const [recipe = ''] = await readRecipes('Test a route with supertest');
-    await vitest({ 'route.test.js': recipe }, 3);
+    await vitest({ 'mock-payments.ts': shared, 'route.test.js': recipe }, 3);
   });
 
   test('runs the recipe for the mock beside MSW', async () => {
@@ -166,28 +159,30 @@ test.each(['22.0', '22', '24', '26'])(
     const [recipe = ''] = await readRecipes('Use the mock with node:test');
     const folder = await project({ 'order.test.mjs': recipe.replaceAll(' as const', '') }, 'bare');
     const printed = await run(tool(`node-${version}/bin/node`), ['--test', '--test-reporter=tap'], folder);
-    expect(printed).toMatch(/^# pass 1$/m);
+    expect(printed).toMatch(/^# pass 2$/m);
     expect(printed).toMatch(/^# fail 0$/m);
   },
 );
 
 test('runs the recipe for a shared mock in the test runner of Bun', async () => {
-  const [shared = '', recipe = ''] = (await readRecipes('Share the mock between test files')).map((code) =>
+  const [shared = '', order = '', recipe = ''] = (await readRecipes('Test what can go wrong')).map((code) =>
     code.replace("'vitest'", "'bun:test'"),
   );
-  const files = { 'test/order.test.js': recipe, 'test/checkout.test.js': recipe };
-  const folder = await project({ 'test/mock-payments.js': shared, ...files }, 'bare');
+  const files = { 'charge-order.test.ts': recipe, 'checkout.test.ts': recipe };
+  const folder = await project({ 'mock-payments.ts': shared, 'charge-order.ts': order, ...files }, 'bare');
   // Bun reports on stderr, and exits with an error if a test fails.
-  const test = 'bun test --preload ./test/mock-payments.js --reporter=junit --reporter-outfile=seen.xml';
+  const test = 'bun test --preload ./mock-payments.ts --reporter=junit --reporter-outfile=seen.xml';
   const [, ...args] = test.split(' ');
   await run(tool('bun/bin/bun.exe'), args, folder);
-  expect(await readFile(`${folder}/seen.xml`, 'utf8')).toMatch(/<testsuites [^>]*tests="2"[^>]*failures="0"/);
+  expect(await readFile(`${folder}/seen.xml`, 'utf8')).toMatch(
+    /<testsuites [^>]*tests="12"[^>]*failures="0"/,
+  );
 });
 
 /** Lists the code of the page on tests that is below a heading. */
 async function readRecipes(heading: string): Promise<string[]> {
   const page = await readFile(new URL('../../../docs/guides/testing.md', import.meta.url), 'utf8');
-  const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  const section = page.split(/^##? /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
   return [...section.matchAll(/^```(?:js|ts)\n(?<code>.*?)^```$/gms)].map(({ groups }) => groups?.code ?? '');
 }
 

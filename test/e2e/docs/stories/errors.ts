@@ -1,11 +1,35 @@
 import { expect } from 'vitest';
-import { accepted, inDoubt, rateLimited, refusal, type Stories } from '../story.ts';
+import { busy, lost, refused, type Stories } from '../story.ts';
 
 export const errors: Stories = {
-  'docs/reference/errors.md, Handle errors': [
-    accepted,
-    refusal,
-    rateLimited,
-    { ...inDoubt, printed: [expect.stringMatching(/^outcome unknown undefined ConnectionError/)] },
+  'docs/reference/errors.md, Errors': [
+    { where: 'the charge is accepted', printed: [], charges: 1 },
+    {
+      where: 'the service refuses the charge',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', refused),
+      printed: [
+        expect.stringMatching(/^invalid_request rejected [\da-f-]{36}$/),
+        "'17: ask for another number'",
+      ],
+      charges: 0,
+    },
+    {
+      where: 'the service is busy for a minute',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
+      printed: [
+        expect.stringMatching(/^rate_limited rejected [\da-f-]{36}$/),
+        "'17: charge again in a minute'",
+      ],
+      charges: 0,
+    },
+    {
+      where: 'the response to the charge is lost',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+      printed: [
+        expect.stringMatching(/^outcome_unknown unknown [\da-f-]{36}$/),
+        "'17: a person looks for the charge'",
+      ],
+      charges: 1,
+    },
   ],
 };

@@ -1,5 +1,16 @@
 import { expect, vi } from 'vitest';
+import type { Scene } from '../prelude.ts';
 import type { Stories } from '../story.ts';
+
+const postNothing = (body: string | object) => ({
+  where: `a webhook comes in that says nothing: ${JSON.stringify(body)}`,
+  async afterwards({ post, actions }: Scene) {
+    post('/webhooks/payments', body);
+    await vi.waitFor(() => expect(actions).toHaveLength(1));
+  },
+  actions: ['respond 204'],
+});
+const saysNothing = ['', '{}', 'TXN-', {}].map(postNothing);
 
 export const webhooks: Stories = {
   'docs/guides/webhooks.md, Handle webhooks': [
@@ -7,15 +18,33 @@ export const webhooks: Stories = {
       where: 'a webhook comes in',
       arrange: ({ names }) => void vi.spyOn(names.payments, 'notify'),
       afterwards({ names, post }) {
-        post('/webhooks/payments', { data: { reference: names.reference } });
+        post('/webhooks/payments', JSON.stringify({ any: [{ field: names.reference }, names.reference] }));
         expect(names.payments.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
       },
       actions: ['respond 204'],
     },
+    ...saysNothing,
+  ],
+  'docs/guides/webhooks.md, Bring a follow-up forward': [
     {
-      where: 'a webhook comes in that says nothing',
-      afterwards: ({ post }) => post('/webhooks/payments', {}),
+      where: 'a webhook comes in',
+      arrange: ({ names }) => void vi.spyOn(names.followUps, 'notify'),
+      async afterwards({ names, post, actions }) {
+        post('/webhooks/payments', JSON.stringify({ data: { reference: names.reference } }));
+        expect(names.followUps.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
+        await vi.waitFor(() => expect(actions).toHaveLength(1));
+      },
       actions: ['respond 204'],
+    },
+    ...saysNothing,
+  ],
+  'docs/guides/webhooks.md, Use a framework with `Request` and `Response`': [
+    {
+      where: 'a webhook comes in',
+      arrange: ({ names }) => void vi.spyOn(names.payments, 'notify'),
+      afterwards({ names }) {
+        expect(names.payments.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
+      },
     },
   ],
 };

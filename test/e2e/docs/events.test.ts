@@ -1,0 +1,136 @@
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { createReporter, type Logger, type PaymentsEvent } from '../../../src/events.ts';
+import { durabilityWarnings } from '../../../src/journal/redis-durability.ts';
+import { entryPoints, listExports, publicTypes } from './public-types.ts';
+import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
+
+const page = readPage('docs/reference/events.md');
+
+const reference = 'TXN-8f2c61d0';
+const requestId = '5f0c7c1e-…';
+const idempotencyKey = 'order-17/1';
+const read = { operation: 'verify', attempt: 1, reference } as const;
+const charge = { operation: 'chargeMobileMoney', idempotencyKey } as const;
+const wait = { type: 'wait', reference, attempts: 4, elapsed: 23_118 } as const;
+const followUp = { type: 'follow_up', idempotencyKey, reference } as const;
+
+/** What the journal says about a Redis with one wrong setting. */
+const settings = new Map([
+  ['appendonly', 'yes'],
+  ['appendfsync', 'everysec'],
+]);
+const warnings = await durabilityWarnings(async (_config, _get, name) => [name, settings.get(String(name))]);
+
+/** An event for each line of the page, in its order. */
+const samples: PaymentsEvent[] = [
+  { type: 'request', ...read, requestId },
+  { type: 'response', ...read, requestId, status: 200, duration: 87.4 },
+  {
+    type: 'response',
+    ...read,
+    requestId,
+    serviceRequestId: 'req-7',
+    status: 503,
+    duration: 87.4,
+    error: 'server_error',
+  },
+  { type: 'response', ...read, requestId, status: null, duration: 30_000, error: 'request_timeout' },
+  { type: 'retry', ...read, delay: 412, error: 'server_error' },
+  { type: 'poll', reference, attempt: 3, status: 'pending', lag: 2, delay: 3_742 },
+  { type: 'poll', reference, attempt: 3, error: 'connection_error', lag: 2, delay: 3_742 },
+  { ...wait, result: 'final', status: 'success' },
+  { ...wait, result: 'timeout', status: 'pending', elapsed: 600_000, attempts: 63 },
+  { ...wait, result: 'aborted', status: 'pending' },
+  { ...wait, result: 'closed', status: 'pending' },
+  { ...wait, result: 'failed' },
+  { type: 'journal', ...charge, result: 'replayed', reference },
+  { type: 'journal', ...charge, result: 'waiting' },
+  { type: 'journal', ...charge, result: 'unresolved' },
+  { type: 'journal', ...charge, result: 'not_recorded', reference },
+  { type: 'resolved', ...charge, result: 'charged', reference, by: 'ama' },
+  { type: 'resolved', ...charge, result: 'not_charged', by: 'ama' },
+  { ...followUp, result: 'final', status: 'success' },
+  { ...followUp, result: 'delivered', status: 'success' },
+  { ...followUp, result: 'attention', reason: 'overdue' },
+  { ...followUp, result: 'handler_failed', error: 'RangeError: out of stock' },
+  { ...followUp, result: 'given_up' },
+  { ...followUp, result: 'failed', error: 'ConnectionError: no route' },
+  { type: 'follow_up', idempotencyKey, result: 'unreadable' },
+  { type: 'follow_up', result: 'paused', error: 'JournalError: no route', delay: 30_000 },
+  ...warnings.map((warning) => ({ type: 'journal_warning' as const, ...warning })),
+];
+
+/** Returns the level and the line that the client logs for an event. */
+function log(event: PaymentsEvent): { level: string; line: string } {
+  const lines: { level: string; line: string }[] = [];
+  const at = (level: string) => (line: string) => void lines.push({ level, line });
+  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  createReporter(undefined, logger, (id) => id)(event);
+  const [first, ...others] = lines;
+  if (!first || others.length > 0) throw new Error(`${event.type} is not one line.`);
+  return first;
+}
+
+const resultOf = (event: PaymentsEvent) => ('result' in event ? event.result : undefined);
+
+test('shows the line and the level of each event', () => {
+  const shown = rowsOf(sectionOf(page, 'Read the log')).map((row) => row.map((cell) => codeIn(cell)[0]));
+  expect(shown).toEqual(
+    samples.map((event) => {
+      const { level, line } = log(event);
+      return [event.type, resultOf(event), level, line];
+    }),
+  );
+});
+
+const [main] = entryPoints;
+if (!main) throw new Error('The package has no entry point.');
+const exported = listExports(main);
+
+/** The types of all events, by the text of their `type`. */
+const types = new Map<string, ts.Type>();
+const union = exported.find(({ name }) => name === 'PaymentsEvent');
+const members = union && publicTypes.getDeclaredTypeOfSymbol(union.symbol);
+for (const member of members?.isUnion() ? members.types : []) {
+  const [type] = literalsOf(member, 'type');
+  if (type !== undefined) types.set(type, member);
+}
+
+function literalsOf(type: ts.Type, field: string): string[] {
+  const property = publicTypes.getPropertyOfType(type, field);
+  const value = property && publicTypes.getTypeOfSymbol(property);
+  const all = value?.isUnion() ? value.types : [value];
+  return all.flatMap((one) => (one?.isStringLiteral() ? [one.value] : []));
+}
+
+test('has a section for each type of event, and for no other', () => {
+  const headings = [...page.matchAll(/^### `(?<type>\w+)`/gm)].map(({ groups }) => groups?.type ?? '');
+  expect(types.size).toBe(9);
+  expect(headings.sort()).toEqual([...types.keys()].sort());
+});
+
+describe.each([...types])('%s', (name, type) => {
+  const rows = rowsOf(sectionOf(page, `\`${name}\``));
+
+  test('lists its fields, and no other', () => {
+    const fields = publicTypes.getPropertiesOfType(type).map((field) => {
+      const isOptional = (field.flags & ts.SymbolFlags.Optional) !== 0;
+      return [field.name, isOptional ? 'no' : 'yes'] as const;
+    });
+    const expected = fields.filter(([field]) => field !== 'type');
+    expect(rows.map(([field = '', always]) => [codeIn(field)[0], always])).toEqual(expected);
+  });
+
+  test('names each of its results', () => {
+    const results = literalsOf(type, 'result');
+    const cell = rows.find(([field]) => field === '`result`')?.[2] ?? '';
+    expect(
+      codeIn(cell)
+        .filter((code) => results.includes(code))
+        .sort(),
+    ).toEqual([...results].sort());
+    const logged = samples.filter((event) => event.type === name).map(resultOf);
+    expect([...new Set(logged)].sort()).toEqual(results.length === 0 ? [undefined] : [...results].sort());
+  });
+});

@@ -1,0 +1,106 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startSandbox } from 'payment-collection-client/sandbox';
+import { Pool } from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { closePool } from '../../helpers/close-pool.ts';
+import { startPostgres } from '../../helpers/databases.ts';
+import { createMerchantProject } from '../../helpers/installed-package.ts';
+import { charge } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
+import { pages } from './pages.ts';
+
+const PAGE = pages.find(({ path }) => path === 'docs/guides/follow-ups.md')?.text ?? '';
+const FILES = [...PAGE.matchAll(/^```ts\n\/\/ (?<name>[\w.-]+)\n(?<code>.*?)^```$/gms)];
+const CRONTAB = /^\* \* \* \* \* cd \/srv\/shop && \/usr\/bin\/node (?<rest>.+)$/m.exec(PAGE)?.groups?.rest;
+
+// The first check is due 8 s after the charge.
+test.runIf(isExhaustive)(
+  'follows payments up with the files of the guide, from cron',
+  async () => {
+    const { sandbox, pool, pay, cron, setKey } = await startShop();
+    const readOrder = async (key: string) =>
+      (await pool.query('SELECT state, reference FROM orders WHERE payment_key = $1', [key])).rows[0];
+    const countGets = () => sandbox.requests.filter(({ operation }) => operation === 'verify').length;
+
+    expect((await pay('order-17/1')).out).toContain('Approve the payment on your phone.');
+    const reference = sandbox.charges[0]?.reference ?? '';
+    expect(await readOrder('order-17/1')).toEqual({ state: 'pending', reference: null });
+    expect(await cron()).toEqual({ code: 0, out: '', err: '' });
+    expect(countGets()).toBe(0);
+
+    sandbox.approve(reference);
+    await vi.waitFor(
+      async () => {
+        // Two at once, as when a sweep takes longer than a minute. Neither has anything to mail.
+        const end = { code: 0, out: '', err: '' };
+        expect(await Promise.all([cron(), cron()])).toEqual([end, end]);
+        expect(await readOrder('order-17/1')).toEqual({ state: 'paid', reference });
+      },
+      { timeout: 60_000, interval: 500 },
+    );
+    expect(countGets()).toBe(1);
+
+    sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+    expect((await pay('order-18/1')).out).toContain('Please do not pay again.');
+    const { code, err } = await cron();
+    expect(code).toBe(0);
+    expect(err).toContain('ALERT: the payment order-18/1 is unresolved\n');
+    expect(await readOrder('order-18/1')).toEqual({ state: 'in_review', reference: null });
+
+    await pay('order-19/1');
+    await setKey('sk_live_of_another_account');
+    await vi.waitFor(
+      async () =>
+        expect(await cron()).toMatchObject({ code: 1, err: expect.stringContaining('AuthenticationError') }),
+      { timeout: 60_000, interval: 500 },
+    );
+    expect(await readOrder('order-19/1')).toEqual({ state: 'pending', reference: null });
+    await setKey(sandbox.liveKey);
+    sandbox.decline(sandbox.charges[2]?.reference ?? '');
+    await pool.query('ALTER TABLE orders RENAME TO elsewhere');
+    await pool.query('CREATE VIEW orders AS SELECT *, payment_key AS no_update FROM elsewhere LIMIT 10');
+    // A handler that throws is no error of the sweep, but one of the log.
+    expect(await cron()).toMatchObject({ code: 0, err: expect.stringContaining('handler failed') });
+  },
+  180_000,
+);
+
+/** The folder of a merchant who has the package and pg, with the files of the guide and a file `.env`. */
+async function startShop() {
+  const postgres = await startPostgres();
+  onTestFinished(() => postgres.stop());
+  const pool = new Pool({ connectionString: postgres.url });
+  onTestFinished(() => closePool(pool));
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.close());
+  const folder = await createMerchantProject('pg');
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  await write('package.json', '{ "type": "module" }');
+  const files = new Map(FILES.map(({ groups }) => [groups?.name, groups?.code ?? '']));
+  expect([...files.keys()]).toEqual(['payments.ts', 'sweep.ts', 'pay.ts']);
+  for (const [name = '', code] of files) await write(name, code);
+  const setKey = (key: string) =>
+    write(
+      '.env',
+      `DATABASE_URL=${postgres.url}\nPAYMENTS_BASE_URL=${sandbox.baseUrl}\nPAYMENTS_API_KEY=${key}\n`,
+    );
+  await setKey(sandbox.liveKey);
+  const run = async (command: string) => {
+    const { child, ended } = startProcess(
+      'sh',
+      ['-c', `cd ${folder} && ${process.execPath} ${command}`],
+      '/',
+    );
+    child.stdin.end();
+    return await ended;
+  };
+  const pay = async (key: string) => {
+    const code = (files.get('pay.ts') ?? '').replaceAll('order-17/1', key);
+    await write('pay.ts', `const charge = ${JSON.stringify(charge)} as const;\n${code}\nawait pool.end();`);
+    return await run('--env-file=.env pay.ts');
+  };
+  expect(CRONTAB).toBeDefined();
+  return { sandbox, pool, pay, setKey, cron: () => run(CRONTAB ?? '') };
+}

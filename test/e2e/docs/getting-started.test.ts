@@ -1,0 +1,92 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { createMerchantProject } from '../../helpers/installed-package.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
+import { blocksOf, fileNameOf } from './blocks.ts';
+import { pages } from './pages.ts';
+import { start, startSandboxCommand } from './shop-process.ts';
+
+const page = pages.find(({ path }) => path === 'docs/getting-started.md') ?? { path: '', text: '' };
+const files = blocksOf(page);
+const commands = [...page.text.matchAll(/^```sh\n(?<code>.*?)^```$/gms)].map(
+  ({ groups }) => groups?.code ?? '',
+);
+
+/** A folder with the package, its commands and the files of the page. */
+async function createFolder(type: 'ts' | 'js'): Promise<string> {
+  const folder = await createMerchantProject();
+  const bin = join(folder, 'node_modules/.bin');
+  await mkdir(bin);
+  for (const [name, file] of Object.entries(packageJson.bin)) {
+    const command = join('../payment-collection-client', file);
+    await chmod(join(bin, command), 0o755);
+    await symlink(command, join(bin, name));
+  }
+  for (const block of files) {
+    const name = (fileNameOf(block) ?? '').replace(/ts$/, type);
+    await writeFile(join(folder, name), block.code.replaceAll(/(?<='\.\/\w+\.)ts(?=')/g, type));
+  }
+  return folder;
+}
+
+test('shows a sandbox, two files, and the commands of a terminal', () => {
+  expect(files.map(fileNameOf)).toEqual(['payments.ts', 'charge.ts']);
+  expect(commands.map((code) => code.split(/ (?=-|http)|\n/)[0])).toEqual([
+    'mkdir shop && cd shop',
+    'npx payment-sandbox',
+    'node charge.ts',
+    'curl',
+    'node charge.ts 18',
+    'npx payment-journal list',
+  ]);
+});
+
+test.runIf(isExhaustive).each(['ts', 'js'] as const)(
+  'does what the page says, with files of %s',
+  async (type) => {
+    const [create = '', , charge = '', lose = '', chargeOther = '', resolve = ''] = commands;
+    const folder = await createFolder(type);
+    const sandbox = await startSandboxCommand('--state', join(folder, 'sandbox.db'));
+    const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+    /** Runs a block of the page in the second terminal. */
+    const run = (code: string) => {
+      const shown = code.replaceAll('http://127.0.0.1:4010', sandbox.url).replaceAll('.ts', `.${type}`);
+      const npm = { npm_config_update_notifier: 'false', npm_config_loglevel: 'error' };
+      return start('sh', ['-ec', `${sandbox.line}\n${shown}`], folder, { PATH, ...npm });
+    };
+    const runToEnd = async (code: string) => {
+      const { ended, output } = run(code);
+      return { code: (await ended)[0], text: output.text };
+    };
+    // The folder is there, and has the package.
+    await runToEnd(create.replace('mkdir shop && cd shop\n', '').replace(/^npm install .*$/m, ''));
+
+    const first = run(charge);
+    const reference = await sandbox.findPrompt();
+    await sandbox.approve(reference);
+    expect(await first.ended).toEqual([0, null]);
+    expect(first.output.text).toBe(`charged: ${reference}\norder 17 is paid\n`);
+    const again = { code: 0, text: `charged before: ${reference}\norder 17 is paid\n` };
+    expect(await runToEnd(charge)).toEqual(again);
+
+    await runToEnd(lose);
+    const unknown = { code: 0, text: 'order 18: a charge might exist, a person must find it\n' };
+    expect(await runToEnd(chargeOther)).toEqual(unknown);
+    const other = await sandbox.findPrompt();
+    expect(await runToEnd(chargeOther)).toEqual(unknown);
+
+    // The list ends with 3: there are unresolved keys.
+    const resolved = await runToEnd(
+      resolve.replace('TXN-…', other).replace(/^npx.*list.*$/m, '$& || test $? = 3'),
+    );
+    expect(resolved.text).toContain('1 unresolved key.');
+    expect(resolved).toMatchObject({ code: 0, text: expect.stringContaining(`order-18/1 is ${other}`) });
+    await sandbox.approve(other);
+    expect(await sandbox.hasPrompt()).toBe(false);
+    const paid = { code: 0, text: `charged before: ${other}\norder 18 is paid\n` };
+    expect(await runToEnd(chargeOther)).toEqual(paid);
+  },
+  180_000,
+);

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createMerchantProject } from '../../helpers/installed-package.ts';
+import { findClosedPort } from '../../helpers/listen.ts';
+import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
+import { pages, root } from './pages.ts';
+
+const readPage = (path: string) => pages.find((page) => page.path === path)?.text ?? '';
+const page = readPage('docs/reference/payment-sandbox.md');
+const ROW =
+  /^\| `--(?<name>[\w-]+)(?: (?<value><\w+>))?`(?:, `-h`)? \| (?<initial>.*?) ?\| (?<meaning>.+?) \| (?<option>.*?) ?\|$/gm;
+const rows = [...page.matchAll(ROW)].map(
+  ({ groups }) => ({ ...groups }) as Record<string, string | undefined>,
+);
+
+/** Runs the built command to its end. `npm test` builds first. */
+const run = (...args: string[]) =>
+  startProcess(process.execPath, ['dist/payment-sandbox.js', ...args], root).ended;
+
+test('names each option of --help with its default, and no other', async () => {
+  const { code, out } = await run('--help');
+  expect(code).toBe(0);
+  const LINE = /^ {2}--(?<name>[\w-]+)(?: (?<value><\w+>))? +(?<text>.+?)(?: \((?<initial>[^()]+)\))?$/gm;
+  const shown = [...out.matchAll(LINE)].map(
+    ({ groups }) => ({ ...groups }) as Record<string, string | undefined>,
+  );
+  expect(shown.length).toBeGreaterThan(10);
+  const withoutDefault = (value: string | undefined) => (value ? 'none' : 'off');
+  expect(rows.map(({ name, value, initial }) => ({ name, value, initial }))).toEqual(
+    shown.map(({ name, value, initial }) => ({
+      name,
+      value,
+      initial: name === 'help' ? '' : (initial ?? withoutDefault(value)),
+    })),
+  );
+  expect(await run('-h')).toEqual({ code: 0, out, err: '' });
+});
+
+test('names each option of startSandbox, and no other', () => {
+  const source = readFileSync(`${root}src/sandbox/options.ts`, 'utf8');
+  const known = [...source.matchAll(/^ {2}(\w+): true,$/gm)].map(([, name]) => name);
+  const named = rows.flatMap(({ option }) => /^`(\w+)`/.exec(option ?? '')?.[1] ?? []);
+  expect(known.length).toBeGreaterThan(10);
+  expect(named.sort()).toEqual(known.sort());
+});
+
+const ranges = rows.flatMap(({ name, meaning }) => {
+  const [, min, max] = /\b(\d+) to (\d+)\b/.exec(meaning ?? '') ?? [];
+  return min === undefined ? [] : [{ name, min, max }];
+});
+
+test.each(ranges)('names the range of --$name: $min to $max', async ({ name, min, max }) => {
+  const { code, err } = await run(`--${name}`, 'x');
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: `payment-sandbox: --${name} takes a whole number from ${min} to ${max}, not "x".\n`,
+  });
+});
+
+/** Creates a folder in which the package is installed, with its commands. */
+async function install(): Promise<string> {
+  const project = await createMerchantProject();
+  const bin = join(project, 'node_modules/.bin');
+  await mkdir(bin);
+  await symlink('../payment-collection-client/dist/payment-sandbox.js', join(bin, 'payment-sandbox'));
+  return project;
+}
+
+/** Runs a block of a page in a shell until the sandbox is ready. Returns what it printed. */
+async function start(block: string, folder: string): Promise<string> {
+  const env = {
+    ...process.env,
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+    NODE_OPTIONS: '',
+  };
+  // A group of its own: npx starts further processes.
+  const child = spawn('/bin/sh', ['-ec', block], { cwd: folder, env, detached: true });
+  const ended = once(child, 'close');
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    await ended;
+  });
+  let printed = '';
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    printed += text;
+    if (printed.includes('Ctrl-C')) return printed;
+  }
+  throw new Error(`The sandbox did not start: ${complaints}`);
+}
+
+const blocksIn = (text: string, language: string) =>
+  [...text.matchAll(/^```(?<language>\w+)\n(?<code>.*?)^```$/gms)].flatMap(({ groups }) =>
+    groups?.language === language ? [groups.code ?? ''] : [],
+  );
+
+test('shows what the command prints', async () => {
+  const [command = '', ...others] = blocksIn(page, 'sh');
+  expect(others).toEqual([]);
+  const [shown = ''] = blocksIn(page, 'text');
+  const port = `${await findClosedPort()}`;
+  const printed = await start(command.replaceAll('4020', port), await install());
+  expect(printed.replaceAll(port, '4020')).toBe(shown);
+});
+
+describe('docs/guides/sandbox.md', () => {
+  const blocks = blocksIn(readPage('docs/guides/sandbox.md'), 'sh');
+  const commands = blocks.filter((block) => block.startsWith('npx payment-sandbox'));
+
+  test('has the commands, and the line that the sandbox prints', () => {
+    expect(commands.length).toBeGreaterThan(2);
+    const [line = '', ...others] = blocks.filter((block) => !commands.includes(block));
+    expect(others).toEqual([]);
+    expect(blocksIn(page, 'text')[0]?.replaceAll('4020', '4010')).toContain(`\n  ${line}`);
+  });
+
+  test.each(commands)('starts the sandbox: %s', async (command) => {
+    const port = await findClosedPort();
+    const printed = await start(`${command.trimEnd()} --port ${port}`, await install());
+    expect(printed).toContain(`  base URL      http://127.0.0.1:${port}/api/v1\n`);
+    for (const [, address = ''] of command.matchAll(/-url (\S+)/g)) expect(printed).toContain(address);
+  });
+});
