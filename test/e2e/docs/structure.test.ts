@@ -74,7 +74,7 @@ test.each(byPath(docs, withoutEnd))('ends with what to do next: %s', (_, page) =
 });
 
 /** What states a measured figure: a unit, a ratio, or a count of thousands. Options and limits have other words. */
-const FIGURE = /\d ?µs\b|\d ms\b|\d times (?:as|the|a)\b|\b[Mm]edians?\b|(?<!not )\bmeasured\b/;
+const FIGURE = /\d ?µs\b|\d ms\b|\d times (?:as|the|a)\b|\b[Mm]edians?\b|(?<!not )\b[Mm]easured\b/;
 const COUNT = /\b\d{1,3}(?:,\d{3})+\b|\d (?:kB|MB|bytes)\b/;
 const DATE = /\b\d{1,2} November 2026\b/;
 const COMMAND = /`(?:npm (?:run|test)|node)\b[^`]*`|^npm (?:run|test)\b/m;
