@@ -32,17 +32,11 @@ function findExample(page: Page): number {
 
 // Pages that are still to be changed.
 const withoutExample = [
-  'README',
   'explanation/reliability-tests',
   'guides/frameworks',
   'guides/going-live',
   'guides/migrate',
-  'reference/api',
-  'reference/events',
   'reference/payment-sandbox',
-  'reference/service',
-  'reference/statuses',
-  'troubleshooting',
 ].map((name) => `docs/${name}.md`);
 const withoutEnd = [
   ...withoutExample,
@@ -57,7 +51,6 @@ const withoutEnd = [
     'guides/testing',
     'guides/wait',
     'guides/webhooks',
-    'reference/errors',
     'reference/runtimes',
     'reference/sandbox-api',
   ].map((name) => `docs/${name}.md`),
