@@ -99,6 +99,8 @@ PAYMENTS_API_KEY=a PAYMENT_KEY=b node charge.mjs
 node lost.mjs
 curl https://example.com
 rm -rf /
+cp -r a b
+cp -r node_modules/payment-collection-client/examples/lost node_modules/payment-collection-client/docs .
 ${fence}
 1. ${fence}
    ${fence}bash
@@ -117,7 +119,9 @@ ${fence}
     'docs/guides/page.md:5 node lost.mjs: there is no file lost.mjs',
     'docs/guides/page.md:5 curl https://example.com: this curl calls no local server, and no test runs it',
     'docs/guides/page.md:5 rm -rf /: it is of no known kind, and no test runs it',
-    'docs/guides/page.md:18 is a block of bash: write sh',
+    'docs/guides/page.md:5 cp -r a b: it copies nothing of the package',
+    'docs/guides/page.md:5 cp -r node_modules/payment-collection-client/examples/lost node_modules/payment-collection-client/docs .: there is no examples/lost',
+    'docs/guides/page.md:20 is a block of bash: write sh',
   ]);
   expect(needsInstallation(page)).toBe(false);
   expect(needsInstallation({ ...page, text: 'Run `npx payment-sandbox`.' })).toBe(true);
