@@ -136,7 +136,7 @@ interface TextOptions {
 
 export function text(content: string, options: TextOptions): string {
   const { x, y, size = TEXT, isBold = false, color = 'text', anchor = 'start' } = options;
-  const weight = isBold ? ' font-weight="600"' : '';
+  const weight = isBold ? ' font-weight="bold"' : '';
   const anchored = anchor === 'start' ? '' : ` text-anchor="${anchor}"`;
   return `<text class="${color}" x="${round(x)}" y="${round(y)}" font-size="${size}"${weight}${anchored}>${escapeXml(content)}</text>`;
 }

@@ -39,6 +39,7 @@ export async function benchSize(args: string[]): Promise<void> {
     ['to ours', ({ compressed }) => ratio(compressed, own?.compressed)],
     ['unpacked', ({ unpacked }) => (unpacked === undefined ? '-' : unpacked / 1_000)],
     ['to ours', ({ unpacked }) => (unpacked === undefined ? '-' : ratio(unpacked, own?.unpacked))],
+    ['of it code', ({ code }) => (code === undefined ? '-' : code / 1_000)],
   ]);
   if (values.plot) (await import('./plot.ts')).plotSize(rows);
 }
@@ -62,16 +63,20 @@ async function measurePackage(label: string, code: string): Promise<Row> {
     label,
     minified: contents.byteLength,
     compressed: brotliCompressSync(contents).byteLength,
-    unpacked: label === 'ours' ? await measureOwnPackage() : await measureInstalled(label),
+    ...(label === 'ours' ? await measureOwnPackage() : { unpacked: await measureInstalled(label) }),
   };
 }
 
-async function measureOwnPackage(): Promise<number> {
+async function measureOwnPackage(): Promise<Pick<Row, 'unpacked' | 'code'>> {
   const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json'], {
     cwd: `${bench}/..`,
+    maxBuffer: 16 * 1024 * 1024,
   });
-  const packed: { unpackedSize: number }[] = Object.values(JSON.parse(stdout));
-  return packed[0]?.unpackedSize ?? Number.NaN;
+  const [packed]: { unpackedSize: number; files: { path: string; size: number }[] }[] = Object.values(
+    JSON.parse(stdout),
+  );
+  const code = packed?.files.filter(({ path }) => path.startsWith('dist/'));
+  return { unpacked: packed?.unpackedSize, code: code?.reduce((sum, { size }) => sum + size, 0) };
 }
 
 async function measureInstalled(name: string): Promise<number | undefined> {

@@ -9,6 +9,8 @@ export interface Row {
   compressed: number;
   /** Without dependencies. `undefined` for an entry point. */
   unpacked: number | undefined;
+  /** Of ours: the part that is code. The rest is pages and examples. */
+  code?: number | undefined;
 }
 
 export function plotSize(rows: readonly Row[]): void {

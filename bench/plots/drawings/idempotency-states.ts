@@ -19,7 +19,7 @@ function drawStates(): Body {
       y: BEGUN,
       width: BODY_WIDTH,
       titles: ['begun'],
-      lines: ['a process holds the claim, and renews it', 'the same key waits'],
+      lines: ['held by one process: renew keeps its lease', 'the same key waits'],
       kind: 'step',
     }),
     ...drawCompletions(),
