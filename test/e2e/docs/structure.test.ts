@@ -39,7 +39,6 @@ const withoutExample = [
   'guides/migrate',
   'reference/api',
   'reference/events',
-  'reference/payment-sandbox',
   'reference/service',
   'reference/statuses',
   'troubleshooting',
@@ -53,13 +52,10 @@ const withoutEnd = [
     'guides/databases',
     'guides/follow-ups',
     'guides/job-queues',
-    'guides/sandbox',
-    'guides/testing',
     'guides/wait',
     'guides/webhooks',
     'reference/errors',
     'reference/runtimes',
-    'reference/sandbox-api',
   ].map((name) => `docs/${name}.md`),
 ];
 
