@@ -32,16 +32,10 @@ function findExample(page: Page): number {
 
 // Pages that are still to be changed.
 const withoutExample = [
-  'README',
   'explanation/reliability-tests',
   'guides/frameworks',
   'guides/going-live',
   'guides/migrate',
-  'reference/api',
-  'reference/events',
-  'reference/service',
-  'reference/statuses',
-  'troubleshooting',
 ].map((name) => `docs/${name}.md`);
 const withoutEnd = [
   ...withoutExample,
@@ -54,7 +48,6 @@ const withoutEnd = [
     'guides/job-queues',
     'guides/wait',
     'guides/webhooks',
-    'reference/errors',
     'reference/runtimes',
   ].map((name) => `docs/${name}.md`),
 ];
