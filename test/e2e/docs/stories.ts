@@ -17,6 +17,7 @@ import { readme } from './stories/readme.ts';
 import { runbook } from './stories/runbook.ts';
 import { sandbox } from './stories/sandbox.ts';
 import { security } from './stories/security.ts';
+import { service } from './stories/service.ts';
 import { statuses } from './stories/statuses.ts';
 import { testing } from './stories/testing.ts';
 import { troubleshooting } from './stories/troubleshooting.ts';
@@ -45,6 +46,7 @@ export const stories: Stories = {
   ...runbook,
   ...sandbox,
   ...security,
+  ...service,
   ...statuses,
   ...testing,
   ...troubleshooting,

@@ -1,3 +1,54 @@
-import type { Stories } from '../story.ts';
+import { busy, lost, type Stories } from '../story.ts';
 
-export const migrate: Stories = {};
+const PATH = 'docs/guides/migrate.md';
+
+export const migrate: Stories = {
+  [`${PATH}, Migrate to this package`]: [
+    {
+      where: 'the customer approves',
+      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
+      printed: ["'deliver order 17'"],
+      charges: 1,
+    },
+    {
+      where: 'the customer declines',
+      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
+      printed: ["'return the goods of order 17 to stock'"],
+      charges: 1,
+    },
+    {
+      where: 'the customer does nothing',
+      printed: ["'check TXN-000002 of order 17 again in an hour'"],
+      charges: 1,
+    },
+    {
+      where: 'the response to the charge is lost',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+      printed: ["'a person looks at order 17'"],
+      charges: 1,
+    },
+  ],
+  [`${PATH}, Adopt open orders`]: [
+    {
+      where: 'it is paid',
+      arrange: ({ mock, names }) => mock.settleAfter(names.reference, 0, 'success'),
+      printed: ["'deliver order 17'"],
+    },
+    {
+      where: 'it was declined',
+      arrange: ({ mock, names }) => mock.settleAfter(names.reference, 0, 'failed'),
+      printed: ["'return the goods of order 17 to stock'"],
+    },
+    { where: 'it is not final', printed: ["'check order 17 again in an hour'"] },
+    {
+      where: 'the service is busy',
+      arrange: ({ mock }) => mock.fault('verify', busy, { times: 1_000 }),
+      printed: ["'check order 17 again in an hour'"],
+    },
+    {
+      where: 'the order has another amount',
+      arrange: ({ names }) => void Object.assign(names.order, { amount: '2550.00' }),
+      printed: ["'a person looks at order 17'"],
+    },
+  ],
+};
