@@ -8,6 +8,8 @@ import { splitCommands } from './split-commands.ts';
 const ran: Record<string, { readonly by: string; isRun?(code: string): boolean }> = {
   'docs/getting-started.md': { by: 'getting-started.test.ts' },
   'docs/runbook.md': { by: 'runbook.test.ts' },
+  'docs/guides/sandbox.md': { by: 'payment-sandbox.test.ts' },
+  'docs/reference/payment-sandbox.md': { by: 'payment-sandbox.test.ts' },
   'docs/reference/sandbox-api.md': { by: 'sandbox-api.test.ts' },
   'docs/reference/payment-journal.md': {
     by: 'journal-command.test.ts',
@@ -40,12 +42,7 @@ test.each(blocks.map((block) => [`${block.page.path}:${block.line}`, block] as c
 );
 
 // Pages that are still to be changed.
-const exempt = [
-  'docs/guides/testing.md',
-  'docs/reference/payment-journal.md',
-  'docs/reference/sandbox-api.md',
-  'docs/runbook.md',
-];
+const exempt = ['docs/reference/payment-journal.md', 'docs/runbook.md'];
 
 test.each(pages.filter(({ path }) => !exempt.includes(path)).map((page) => [page.path, page] as const))(
   'says that the package is installed if npx runs its command: %s',
@@ -99,6 +96,8 @@ PAYMENTS_API_KEY=a PAYMENT_KEY=b node charge.mjs
 node lost.mjs
 curl https://example.com
 rm -rf /
+cp -r a b
+cp -r node_modules/payment-collection-client/examples/lost node_modules/payment-collection-client/docs .
 ${fence}
 1. ${fence}
    ${fence}bash
@@ -117,7 +116,9 @@ ${fence}
     'docs/guides/page.md:5 node lost.mjs: there is no file lost.mjs',
     'docs/guides/page.md:5 curl https://example.com: this curl calls no local server, and no test runs it',
     'docs/guides/page.md:5 rm -rf /: it is of no known kind, and no test runs it',
-    'docs/guides/page.md:18 is a block of bash: write sh',
+    'docs/guides/page.md:5 cp -r a b: it copies nothing of the package',
+    'docs/guides/page.md:5 cp -r node_modules/payment-collection-client/examples/lost node_modules/payment-collection-client/docs .: there is no examples/lost',
+    'docs/guides/page.md:20 is a block of bash: write sh',
   ]);
   expect(needsInstallation(page)).toBe(false);
   expect(needsInstallation({ ...page, text: 'Run `npx payment-sandbox`.' })).toBe(true);

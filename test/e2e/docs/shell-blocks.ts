@@ -184,9 +184,22 @@ function changeFolder([to = '']: readonly string[], place: Place): string[] {
   const folder = place.folder === undefined ? undefined : posix.join(place.folder, to);
   const isOurs = folder !== undefined && existsSync(root + folder);
   // A folder that the block creates, or the reader has.
-  if (!isOurs && place.page.path.startsWith('examples/')) return [`there is no folder ${to}`];
+  const isReaders = place.folder === undefined;
+  if (!isOurs && !isReaders && place.page.path.startsWith('examples/')) return [`there is no folder ${to}`];
   place.folder = isOurs ? folder : undefined;
   return [];
+}
+
+const INSTALLED = 'node_modules/payment-collection-client/';
+
+/** Checks a copy from the installed package into the reader's project. */
+function checkCopy(words: readonly string[], place: Place): string[] {
+  place.folder = undefined;
+  const copied = words
+    .filter((word) => word.startsWith(INSTALLED))
+    .map((word) => word.replace(INSTALLED, ''));
+  if (copied.length === 0) return ['it copies nothing of the package'];
+  return copied.filter((path) => !existsSync(root + path)).map((path) => `there is no ${path}`);
 }
 
 const FILE = /^(?:\.\/)?(?!\$)[\w./-]+\.(?:[cm]?[jt]s|sh|sql)$/;
@@ -207,6 +220,7 @@ const kinds: Record<string, (words: readonly string[], place: Place) => string[]
   curl: checkCurl,
   docker: checkDocker,
   cd: changeFolder,
+  cp: checkCopy,
   // These neither name a part of this repository, nor change one.
   export: () => [],
   echo: () => [],

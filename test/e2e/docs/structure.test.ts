@@ -36,7 +36,6 @@ const withoutExample = [
   'guides/frameworks',
   'guides/going-live',
   'guides/migrate',
-  'reference/payment-sandbox',
 ].map((name) => `docs/${name}.md`);
 const withoutEnd = [
   ...withoutExample,
@@ -47,12 +46,9 @@ const withoutEnd = [
     'guides/databases',
     'guides/follow-ups',
     'guides/job-queues',
-    'guides/sandbox',
-    'guides/testing',
     'guides/wait',
     'guides/webhooks',
     'reference/runtimes',
-    'reference/sandbox-api',
   ].map((name) => `docs/${name}.md`),
 ];
 
