@@ -16,12 +16,7 @@ test.each(pages.map((page) => [page.path, page] as const))(
   },
 );
 
-// Pages that are still to be changed.
-const exempt = ['node-cron', 'plain', 'supabase', 'temporal'].map(
-  (name) => `examples/workflows/${name}/README.md`,
-);
-
-const shipped = pages.filter(({ path }) => isPacked(path) && !exempt.includes(path));
+const shipped = pages.filter(({ path }) => isPacked(path));
 
 test.each(shipped.map((page) => [page.path, page] as const))(
   'links only to what the package contains: %s',

@@ -39,10 +39,7 @@ test.each(blocks.map((block) => [`${block.page.path}:${block.line}`, block] as c
   },
 );
 
-// Pages that are still to be changed.
-const exempt = ['docs/guides/frameworks.md', 'docs/reference/sandbox-api.md', 'docs/runbook.md'];
-
-test.each(pages.filter(({ path }) => !exempt.includes(path)).map((page) => [page.path, page] as const))(
+test.each(pages.map((page) => [page.path, page] as const))(
   'says that the package is installed if npx runs its command: %s',
   (_, page) => {
     expect(needsInstallation(page)).toBe(false);
