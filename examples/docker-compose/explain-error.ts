@@ -27,10 +27,11 @@ export function explainError(error: PaymentsError): Explanation {
   }
   if (error instanceof InvalidInputError) {
     const fields = error.issues.map(({ path }) => path).join(', ');
-    return { status: 422, message: `Please correct: ${fields}. Nothing was charged.`, needsReview: false };
+    return { status: 422, message: `Please correct: ${fields}.`, needsReview: false };
   }
   if (isOurFault(error)) {
-    const message = 'Payments are not possible at the moment. Nothing was charged. Please try again.';
+    // It does not say "nothing was charged": an earlier call under the key might have charged.
+    const message = 'Payments are not possible at the moment. Please try again later.';
     return { status: 503, message, needsReview: false };
   }
   return { status: 422, message: 'The payment was rejected. Nothing was charged.', needsReview: false };

@@ -37,10 +37,11 @@ export function toErrorResponse(error: PaymentsError): ErrorResponse {
   }
   if (error instanceof InvalidInputError) {
     const fields = error.issues.map(({ path, message }) => ({ field: path, message }));
-    return { ...plain, status: 422, message: 'Please correct these fields. Nothing was charged.', fields };
+    return { ...plain, status: 422, message: 'Please correct these fields.', fields };
   }
   if (isOwnFault(error)) {
-    const message = 'Payments are not possible at the moment. Nothing was charged.';
+    // It does not say "nothing was charged": an earlier call under the key might have charged.
+    const message = 'Payments are not possible at the moment. Please try again later.';
     return { ...plain, status: 503, message, headers: error.retryable ? retryAfter(error) : {} };
   }
   const fields = error instanceof APIError ? error.fieldErrors : [];

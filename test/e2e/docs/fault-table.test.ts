@@ -41,6 +41,7 @@ function startService(options: Partial<PaymentsClientOptions> = {}) {
   });
   return {
     mock,
+    payments,
     initialize: () => payments.initialize({ ...price, customer_email: customer.customer_email }),
     charge: () => payments.chargeMobileMoney({ ...price, ...customer }, { idempotencyKey: 'order-17/1' }),
     verify: (reference: string) => payments.verify(reference, { expect: price }),
@@ -110,6 +111,23 @@ describe.each(rows)('%s', (_, { fault, exists, charge, verify }) => {
     service.mock.fault('verify', fault);
     expect(await describeEnd(service.verify(reference), false)).toBe(withoutNotes(verify));
   });
+});
+
+const noted = (note: string) =>
+  rows.filter(([, row]) => [row.charge, row.verify].some((cell) => cell.includes(note)));
+
+test.each(noted('³'))('is noticed by a verify with expect only: %s', async (_, { fault }) => {
+  const { mock, payments, initialize } = startService();
+  const { reference } = await initialize();
+  mock.fault('verify', fault);
+  expect(await describeEnd(payments.verify(reference), false)).toBe('no error');
+});
+
+test.each(noted('⁴'))('leads to a reference that does not exist: %s', async (_, { fault }) => {
+  const { mock, charge, verify } = startService();
+  mock.fault('chargeMobileMoney', fault);
+  const { reference } = await charge();
+  expect(await describeEnd(verify(reference), false)).toBe('`NotFoundError`');
 });
 
 // A retry waits, so the short run tries one fault.

@@ -19,7 +19,6 @@ test.each(pages.map((page) => [page.path, page] as const))(
 // Pages that are still to be changed.
 const exempt = [
   'docs/guides/databases.md',
-  'docs/reference/options.md',
   'examples/docker-compose/README.md',
   'examples/integrations/nextjs-cron/README.md',
   'examples/workflows/node-cron/README.md',

@@ -32,17 +32,7 @@ function findExample(page: Page): number {
 
 // Pages that are still to be changed.
 const withoutExample = [
-  'README',
   'explanation/reliability-tests',
-  'guides/frameworks',
-  'guides/going-live',
-  'guides/migrate',
-  'reference/api',
-  'reference/events',
-  'reference/payment-sandbox',
-  'reference/service',
-  'reference/statuses',
-  'troubleshooting',
 ].map((name) => `docs/${name}.md`);
 const withoutEnd = [
   ...withoutExample,
@@ -53,13 +43,9 @@ const withoutEnd = [
     'guides/databases',
     'guides/follow-ups',
     'guides/job-queues',
-    'guides/sandbox',
-    'guides/testing',
     'guides/wait',
     'guides/webhooks',
-    'reference/errors',
     'reference/runtimes',
-    'reference/sandbox-api',
   ].map((name) => `docs/${name}.md`),
 ];
 

@@ -8,9 +8,11 @@ import { PaymentsClient } from '../../../../src/index.ts';
 import { startSandbox } from '../../../../src/sandbox/index.ts';
 import { launchBrowser } from '../chromium.ts';
 
-const phone = { width: 390, height: 700 };
+/** The width of a phone, so that the words are legible there, twice as sharp. */
+const WIDTH = 390;
+const options = { colorScheme: 'light', deviceScaleFactor: 2, reducedMotion: 'reduce' } as const;
 
-await using sandbox = await startSandbox({ port: 4010, returnUrl: 'http://localhost:3000/thanks' });
+await using sandbox = await startSandbox({ returnUrl: 'http://localhost:3000/thanks' });
 const live = new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey: sandbox.liveKey, maxRetries: 0 });
 const test = new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey: sandbox.testKey, maxRetries: 0 });
 const charge = (amount: string, customer_email: string, number: string) =>
@@ -39,34 +41,48 @@ await live.verify(open.reference).catch(() => {});
 
 const browser = await launchBrowser();
 try {
-  await takePicture('sandbox-dashboard', '/', { width: 1280, height: 860 }, async (page) => {
+  await takePicture('sandbox-dashboard', '/', 826, async (page) => {
     await page.locator('.rows summary').first().click();
+    await page.locator('.rows').evaluate((rows) => window.scrollTo(0, rows.getBoundingClientRect().top - 12));
   });
-  await takePicture('sandbox-checkout', `/checkout/${started.reference}`, phone);
+  await takePicture('sandbox-checkout', `/checkout/${started.reference}`, 610);
   const [, lost] = sandbox.charges.toReversed();
   if (lost) sandbox.decline(lost.reference);
-  await takePicture('sandbox-phone', '/phone', phone, async (page) => {
+  await takePicture('sandbox-phone', '/phone', 540, async (page) => {
     await page.locator('input[name=pin]').first().pressSequentially('1234');
   });
 } finally {
   await browser.close();
 }
 
+/** Takes a picture of a page, from its top or from where `prepare` has scrolled to. */
 async function takePicture(
   name: string,
   path: string,
-  viewport: { width: number; height: number },
+  height: number,
   prepare?: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const page = await browser.newPage({ viewport, colorScheme: 'light', reducedMotion: 'reduce' });
+  const page = await browser.newPage({ ...options, viewport: { width: WIDTH, height } });
   await page.goto(sandbox.url + path);
   if (path !== `/checkout/${started.reference}`) {
     await page.locator('#connection[data-state=on]').waitFor();
   }
   await prepare?.(page);
   await page.mouse.move(0, 0);
-  const file = `docs/images/${name}.png`;
-  await page.screenshot({ path: file });
+  const screenshot = await page.screenshot();
+  await page.close();
+  await frame(screenshot, `docs/images/${name}.png`);
+}
+
+/** Draws a border around a picture, which a page with a light or a dark background both show. */
+async function frame(screenshot: Buffer, file: string): Promise<void> {
+  const page = await browser.newPage(options);
+  const source = `data:image/png;base64,${screenshot.toString('base64')}`;
+  const style = 'box-sizing: border-box; border: 1px solid #8a8a8a; border-radius: 12px; display: block';
+  await page.setContent(
+    `<body style="margin: 0; background: none"><img src="${source}" width="${WIDTH}" style="${style}">`,
+  );
+  await page.locator('img').screenshot({ path: file, omitBackground: true });
   await page.close();
   execFileSync('pngquant', ['--force', '--strip', '--output', file, '128', file]);
 }
