@@ -18,10 +18,14 @@ test('cites only existing pages and headings', () => {
   const cited = globSync('{src,bench,test/helpers}/**/*.{ts,yaml}', {
     exclude: (path) => path.includes('node_modules'),
   }).flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(CITATION)].map(({ groups }) => ({ file, ...groups })),
+    [...readFileSync(file, 'utf8').matchAll(CITATION)].map(({ groups }) => ({
+      file,
+      page: groups?.page ?? '',
+      heading: groups?.heading,
+    })),
   );
   expect(cited.length).toBeGreaterThan(15);
-  expect(cited.filter(({ page = '', heading }) => !isThere(page, heading))).toEqual([]);
+  expect(cited.filter(({ page, heading }) => !isThere(page, heading))).toEqual([]);
 });
 
 function isThere(page: string, heading: string | undefined): boolean {
