@@ -242,8 +242,16 @@ const FOLLOW_UP_LEVELS = {
   paused: 'error',
 } as const satisfies Record<FollowUpEvent['result'], keyof Logger>;
 
-/** `payments: verify TXN-8f2c61d0, attempt 1: response 200 after 87 ms, request id …` */
+/**
+ * Returns one line. The message of a handler or of a database can have line breaks: what follows one would look like a line
+ * of its own.
+ */
 function formatLine(event: PaymentsEvent): string {
+  return describeLine(event).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+}
+
+/** `payments: verify TXN-8f2c61d0, attempt 1: response 200 after 87 ms, request id …` */
+function describeLine(event: PaymentsEvent): string {
   if (event.type === 'journal_warning') return `payments: ${event.message}`;
   const { reference } = event;
   const action = 'operation' in event ? event.operation : event.type === 'follow_up' ? 'follow-up' : 'wait';

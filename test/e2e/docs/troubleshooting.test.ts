@@ -6,7 +6,7 @@ import { createJournal, memoryJournal } from 'payment-collection-client/journal'
 import { postgresJournal } from 'payment-collection-client/journal/postgres';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { startSandbox } from 'payment-collection-client/sandbox';
-import { createMockPayments, type Fault } from 'payment-collection-client/testing';
+import { createMockPayments, type Faults } from 'payment-collection-client/testing';
 import ts from 'typescript';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createCertificate } from '../../helpers/certificate.ts';
@@ -49,13 +49,13 @@ type Shop = ReturnType<typeof openShop>;
 type Provocation = (shop: Shop) => unknown;
 
 const onCharge =
-  (fault: Fault): Provocation =>
+  (fault: Faults['chargeMobileMoney']): Provocation =>
   ({ mock, payments }) => {
     mock.fault('chargeMobileMoney', fault);
     return payments.chargeMobileMoney(charge, key);
   };
 const onVerify =
-  (fault: Fault): Provocation =>
+  (fault: Faults['verify']): Provocation =>
   async ({ mock, payments }) => {
     const { reference } = await payments.initialize(payment);
     mock.fault('verify', fault);

@@ -43,6 +43,20 @@ test('writes a line for each step, at the level that it needs', async () => {
   ]);
 });
 
+test('writes one line if the message of a handler has several', async () => {
+  const shop = openShop();
+  const { lines, logger } = createLines();
+  shop.service.approve(await finish(shop.charge('order-1')));
+  const onFinal = () => {
+    throw new Error('out of stock\r\npayments: follow-up TXN-000009, delivered (success)\u2028\u001b[2J');
+  };
+  await sweepFor(10 * SECOND, shop.start({ onFinal }, { logger }));
+  expect(lines).toContain(
+    'error payments: follow-up TXN-000001, handler failed, Error: out of stock payments: follow-up TXN-000009, ' +
+      'delivered (success) [2J, key "order-1"',
+  );
+});
+
 test('writes an error when a run pauses', async () => {
   const shop = openShop();
   const { lines, logger } = createLines();
