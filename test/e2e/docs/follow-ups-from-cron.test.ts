@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { postgresJournal } from 'payment-collection-client/journal/postgres';
 import { startSandbox } from 'payment-collection-client/sandbox';
 import { Pool } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { charge } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
 import { pages } from './pages.ts';
@@ -42,12 +42,17 @@ test.runIf(isExhaustive)(
     );
     expect(countGets()).toBe(1);
 
-    sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+    sandbox.fault('chargeMobileMoney', { kind: 'reset' });
     expect((await pay('order-18/1')).out).toContain('Please do not pay again.');
     const { code, err } = await cron();
     expect(code).toBe(0);
     expect(err).toContain('ALERT: the payment order-18/1 is unresolved\n');
     expect(await readOrder('order-18/1')).toEqual({ state: 'in_review', reference: null });
+    expect((await pay('order-18/1')).out).toContain('Please do not pay again.');
+    const note = { by: 'kofi@shop.example', reason: 'no charge in the records' };
+    await postgresJournal(pool).resolve('order-18/1', 'not_charged', note);
+    expect((await pay('order-18/1')).out).toContain('Approve the payment on your phone.');
+    expect(await readOrder('order-18/1')).toEqual({ state: 'pending', reference: null });
 
     await pay('order-19/1');
     await setKey('sk_live_of_another_account');
@@ -98,7 +103,7 @@ async function startShop() {
   };
   const pay = async (key: string) => {
     const code = (files.get('pay.ts') ?? '').replaceAll('order-17/1', key);
-    await write('pay.ts', `const charge = ${JSON.stringify(charge)} as const;\n${code}\nawait pool.end();`);
+    await write('pay.ts', `${code}\nawait pool.end();`);
     return await run('--env-file=.env pay.ts');
   };
   expect(CRONTAB).toBeDefined();
