@@ -34,7 +34,7 @@ export const readme: Stories = {
       },
       printed: [
         expect.stringMatching(/^invalid_request rejected /),
-        "'We cannot take the payment now. Try again later.'",
+        "'We could not start the payment. Try again later.'",
       ],
       charges: 0,
     },
