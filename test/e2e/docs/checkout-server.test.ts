@@ -52,7 +52,7 @@ async function press(checkoutUrl: string, outcome: string): Promise<void> {
   await fetch(checkoutUrl, { method: 'POST', headers, body: new URLSearchParams({ outcome }) });
 }
 
-test('sells by checkout page: a double click, a return, and a customer who does not return', async () => {
+test('sells by checkout page if a customer clicks twice, or does not return', async () => {
   const { url, shop, sandbox } = await startShop();
   const customer = await visit(url);
   const [first, second] = await Promise.all([customer.pay(), customer.pay()]);

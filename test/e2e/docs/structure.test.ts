@@ -30,30 +30,11 @@ function findExample(page: Page): number {
   return before ? page.text.slice(0, before.index).split('\n').length : Number.POSITIVE_INFINITY;
 }
 
-// Pages that are still to be changed.
-const withoutExample = [
-  'explanation/reliability-tests',
-].map((name) => `docs/${name}.md`);
-const withoutEnd = [
-  ...withoutExample,
-  ...[
-    'explanation/idle-connections',
-    'explanation/performance',
-    'explanation/security',
-    'guides/databases',
-    'guides/follow-ups',
-    'guides/job-queues',
-    'guides/wait',
-    'guides/webhooks',
-    'reference/runtimes',
-  ].map((name) => `docs/${name}.md`),
-];
-
-test.each(byPath(docs, withoutExample))('shows code or a table before line 30: %s', (_, page) => {
+test.each(byPath(docs))('shows code or a table before line 30: %s', (_, page) => {
   expect(findExample(page)).toBeLessThan(30);
 });
 
-test.each(byPath(docs, withoutEnd))('ends with what to do next: %s', (_, page) => {
+test.each(byPath(docs))('ends with what to do next: %s', (_, page) => {
   const { heading, text } = listSections(page).at(-1) ?? { heading: '', text: '' };
   expect(heading).toBe('Next');
   expect(text.match(/\]\(/g)?.length ?? 0).toBeGreaterThan(0);
