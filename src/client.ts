@@ -249,7 +249,7 @@ export class PaymentsClient {
    * transaction must not exist.
    *
    * What a person resolved can be resolved again. What the service itself returned cannot be overruled. Each resolution is
-   * kept for ever, with `by` and `reason`. If it rejects, nothing has changed.
+   * kept for ever, with `by` and `reason`. If the journal fails, read the entry: the resolution might have been recorded.
    *
    * @returns the entry of the key as it is then.
    * @throws {JournalError} if the key is not recorded, is in progress (`retryable`), or contradicts the resolution, or if
