@@ -62,7 +62,7 @@ async function injectFault(url: string, fault: { kind: string; status?: number }
   expect(status).toBe(201);
 }
 
-test('sells by checkout page: a double click, a return, and a customer who does not return', async () => {
+test('sells by checkout page if a customer clicks twice, or does not return', async () => {
   const { url, shop, sandbox } = await startShop();
   const customer = await visit(url);
   const [first, second] = await Promise.all([customer.pay(), customer.pay()]);

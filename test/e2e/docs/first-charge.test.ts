@@ -9,7 +9,7 @@ import { start, startSandboxCommand } from './shop-process.ts';
 const readme = pages.filter(({ path }) => path === 'README.md');
 const block = readme.flatMap(blocksOf).find(({ heading }) => heading === 'Quick start');
 
-test('the lines of the README charge against the sandbox as they stand', async () => {
+test('charges the sandbox with the lines of the README as they stand', async () => {
   const [, shown = ''] = /^npx payment-sandbox (.+)$/m.exec(readme[0]?.text ?? '') ?? [];
   const [option = '', state = ''] = shown.split(' ');
   expect(option).toBe('--state');
