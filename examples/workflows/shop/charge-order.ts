@@ -40,7 +40,7 @@ const MESSAGES: Readonly<Record<Order['state'], string>> = {
   released: 'Your order was not paid in time.',
   paid_late: 'We are reviewing your payment, and will write to you. Please do not pay again.',
   in_review: 'We are reviewing your payment, and will write to you. Please do not pay again.',
-  rejected: 'The payment was rejected. Nothing was charged.',
+  rejected: 'The payment was rejected.',
 };
 
 /** Returns the state of an order, from the table of orders: no request is sent to the service. */
@@ -103,7 +103,7 @@ async function handleError(
   return {
     status: 503,
     headers: error.retryable ? { 'retry-after': String(Math.ceil(delay / 1_000)) } : {},
-    body: { state: 'placed', message: 'The payment did not start. Please try again.' },
+    body: { state: 'placed', message: 'Payments are not possible at the moment. Please try again later.' },
   };
 }
 

@@ -96,7 +96,10 @@ const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(
 // Blocks with lines that print in none of their stories.
 const printsElsewhere: Record<string, string> = {
   'docs/guides/checkout.md, Run a complete server (2)': 'checkout-server.test.ts sends it requests',
-  'docs/guides/follow-ups.md, Follow payments up from your database': 'follow-ups-from-cron.test.ts runs it',
+  'docs/guides/follow-ups.md, Follow payments up from your database (2)':
+    'follow-ups-from-cron.test.ts runs it',
+  'docs/guides/follow-ups.md, Follow payments up from your database (3)':
+    'follow-ups-from-cron.test.ts runs it',
   'docs/guides/frameworks.md, Use Next.js (2)': 'the other blocks of the page lose responses',
   'docs/reference/options.md, Log with your own logger': 'the client has nothing to warn of',
   'docs/runbook.md, Get an alert': 'no payment is due',
