@@ -73,11 +73,11 @@ export class PaymentsClient {
   }
 
   /**
-   * Starts a payment by checkout page. Send the customer to `checkout_url`, and keep `reference`. Starting a payment again
-   * charges nobody twice.
+   * Starts a payment by checkout page. Send the customer to `checkout_url`, and keep `reference`. That a payment cannot be
+   * paid without its `checkout_url` is an assumption (docs/reference/service.md, "Start a checkout payment").
    *
    * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
-   * @throws {APIError} if the service refused the request. No payment was started.
+   * @throws {APIError} if the service refused the request.
    * @throws {ConnectionError} if no connection was made. Nothing was sent.
    * @throws {OutcomeUnknownError} if a payment might have been started.
    * @throws {TransactionMismatchError} if the payment has another amount or currency.
@@ -101,7 +101,7 @@ export class PaymentsClient {
    * `processing`: wait for the final status by its `reference`.
    *
    * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
-   * @throws {APIError} if the service refused the charge. No charge exists.
+   * @throws {APIError} if the service refused the charge. That no charge exists then is an assumption.
    * @throws {ConnectionError} if no connection was made. Nothing was sent.
    * @throws {OutcomeUnknownError} if a charge might exist. Do not charge again.
    * @throws {TransactionMismatchError} if another amount or currency was charged. Do not charge again.
@@ -157,16 +157,17 @@ export class PaymentsClient {
    * temporary error does not end the wait: connection, timeout, 408, 425, 429, 5xx, a response that cannot be read. Waits
    * on one reference share their polls. An abort rejects with the signal's own reason.
    *
-   * @throws {WaitTimeoutError} if the deadline passed. The payment did not fail: do not cancel the order.
+   * @throws {WaitTimeoutError} if the deadline passed. It does not mean that the payment failed: do not cancel the order.
    * @throws {TransactionMismatchError} if the final transaction is not as `expect` says. Do not fulfil the order.
    * @throws {APIError} if the service refused the request.
    * @throws {ClosedError} if the client is closed.
    *
    * @example
    * ```ts
-   * const { reference } = await payments.chargeMobileMoney(input);
+   * const startedAt = Date.now();
+   * const { reference } = await payments.chargeMobileMoney(input, { idempotencyKey: 'order-17/1' });
    * const transaction = await payments.waitForFinalStatus(reference, {
-   *   startedAt: Date.now(),
+   *   startedAt,
    *   expect: { amount: '25.50', currency: 'GHS' },
    * });
    * if (transaction.status === 'success') await fulfil(order);
@@ -235,7 +236,7 @@ export class PaymentsClient {
 
   /**
    * Makes a wait on this reference poll now, because a payment might have changed: a webhook arrived, for example. The
-   * notification itself is never believed, so anyone can send one. It causes at most one extra poll per second and
+   * notification itself proves nothing, so anyone can send one. It causes at most one extra poll per second and
    * reference, and none for a reference without a wait. It never throws.
    */
   notify(reference: string): void {
@@ -249,7 +250,7 @@ export class PaymentsClient {
    * transaction must not exist.
    *
    * What a person resolved can be resolved again. What the service itself returned cannot be overruled. Each resolution is
-   * kept for ever, with `by` and `reason`. If it rejects, nothing has changed.
+   * kept for ever, with `by` and `reason`. If the journal fails, read the entry: the resolution might have been recorded.
    *
    * @returns the entry of the key as it is then.
    * @throws {JournalError} if the key is not recorded, is in progress (`retryable`), or contradicts the resolution, or if

@@ -16,8 +16,10 @@ import { isObject } from './untrusted.ts';
 /**
  * What might have happened to the money when a call failed.
  *
- * - `not_sent`: nothing left this process, or no connection was made. No charge exists from this call.
- * - `rejected`: the service refused the request. No charge exists from this call.
+ * - `not_sent`: nothing left this process, or no connection was made. No charge exists from this call. An earlier call
+ *   under the same `idempotencyKey` might have charged.
+ * - `rejected`: the service refused the request. That no charge exists from this call is an assumption
+ *   (docs/reference/service.md, "Errors").
  * - `unknown`: a charge might exist. Do not charge again before you know.
  */
 export type Outcome = 'not_sent' | 'rejected' | 'unknown';
@@ -65,12 +67,13 @@ const brands = new WeakMap<object, symbol>();
  * The class of every error that a call of the client rejects with. An abort is the exception: it rejects with the signal's
  * own reason.
  *
- * No error holds the API key. No error shows a phone number or an email address when it is printed or serialised.
+ * A printed or serialised error shows no API key, and neither phone number nor email address of the call. What is
+ * recognised in a text of the service is in docs/explanation/security.md.
  *
  * @example
  * ```ts
  * try {
- *   await payments.chargeMobileMoney(input);
+ *   await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
  * } catch (error) {
  *   if (error instanceof PaymentsError && error.outcome === 'unknown') await holdForReview(order, error);
  *   else throw error;
@@ -271,9 +274,10 @@ export interface APIErrorFacts extends ErrorFacts {
 }
 
 /**
- * The service responded with an error status, or with `status: false`. If a POST throws it, `outcome` is `rejected`: no
- * charge exists from this call. If a charge might exist, the POST throws an {@link OutcomeUnknownError} with this error as
- * its `cause`. On a read it says nothing about the payment. Each status that has a name has a subclass.
+ * The service responded with an error status, or with `status: false`. If a POST throws it, `outcome` is `rejected`. That
+ * no charge exists from this call is an assumption (docs/reference/service.md, "Errors"). If a charge might exist, the
+ * POST throws an {@link OutcomeUnknownError} with this error as its `cause`. On a read it says nothing about the payment.
+ * Some statuses have a subclass.
  *
  * The service documents no error shape, so everything about the body is best effort
  * (docs/reference/service.md, "Errors").
@@ -607,15 +611,15 @@ export interface WaitFacts {
 }
 
 /**
- * The deadline of a wait passed, and the status is not final. **The payment did not fail**: the customer can still approve
- * it. Do not cancel the order and do not charge again. Check `reference` again later.
+ * The deadline of a wait passed, and no check returned a final status. **It does not mean that the payment failed**: the
+ * customer might still approve it. Do not cancel the order and do not charge again. Check `reference` again later.
  *
  * At least one check was made before it, even if the deadline had passed when the wait started. Only the client's own
  * limits can prevent that check (a full queue, the pause after a 429): `attempts` is 0 then.
  *
  * @example
  * ```ts
- * if (error instanceof WaitTimeoutError) await askAgainLater(error.reference, error.startedAt);
+ * if (error instanceof WaitTimeoutError) await checkLater(error.reference, error.startedAt);
  * ```
  */
 export class WaitTimeoutError extends PaymentsError {

@@ -159,8 +159,8 @@ export interface FollowUpEvent {
 }
 
 /**
- * What `onEvent` gets: enough for logs, metrics or spans. It never holds an API key, or a phone number or an email of a
- * customer.
+ * What `onEvent` gets: enough for logs, metrics or spans. It has no field for an API key, or for a phone number or an email
+ * of a customer. In texts they are redacted (docs/explanation/security.md).
  */
 export type PaymentsEvent =
   | RequestEvent

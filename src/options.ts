@@ -27,8 +27,8 @@ export interface PaymentsClientOptions {
    */
   baseUrl?: string | undefined;
   /**
-   * Guards against the wrong key: `live` refuses a key `sk_test_…`, `test` refuses any other. The call then fails with a
-   * `ConfigurationError`, before anything is sent.
+   * Guards against the wrong key: `live` refuses a key `sk_test_…`, `test` refuses any other. The constructor then throws a
+   * `ConfigurationError`. If `apiKey` is a function, the call rejects with it before anything is sent.
    *
    * @default none: any key is accepted
    * @example mode: 'live'
@@ -41,8 +41,8 @@ export interface PaymentsClientOptions {
    */
   timeout?: number | undefined;
   /**
-   * How many times a call is retried. A read is retried after a temporary error. A POST is retried only if it is proven
-   * that the service did not accept it: no connection was made, or 429.
+   * How many times a call is retried. A read is retried after a temporary error. A POST is retried only if no connection
+   * was made, or after a 429. That a 429 means "not accepted" is an assumption (docs/reference/service.md, "Errors").
    *
    * @default 2
    */
@@ -93,7 +93,8 @@ export interface PaymentsClientOptions {
   polling?: PollingOptions | undefined;
   /**
    * Where charges with an `idempotencyKey` are recorded, so that each is made at most once, even after a crash. Use
-   * `memoryJournal` of `payment-collection-client/journal`, or the journal of `/journal/sqlite`, `/postgres` or `/redis`.
+   * `memoryJournal` of `payment-collection-client/journal`, or the journal of `/journal/sqlite`, `/postgres`, `/mysql` or
+   * `/redis`.
    * Each `chargeMobileMoney` then needs an `idempotencyKey`, or `null` for none on purpose. A journal belongs to the base
    * URL and mode that use it first: a client with another one gets a `ConfigurationError`.
    *

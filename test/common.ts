@@ -10,10 +10,12 @@ export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,packa
 
 /**
  * Run whole by `npm run test:exhaustive` only. Their short form is elsewhere: `http/` is run over fetch, `node/` keeps
- * the tests of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium.
+ * the tests of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium. `npm run check`
+ * validates the comments that the API site is made of.
  */
 export const exhaustiveOnly = [
   'test/e2e/browser/*.test.ts',
+  'test/e2e/docs/api-site.test.ts',
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
 ];

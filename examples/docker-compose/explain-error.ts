@@ -2,6 +2,7 @@ import {
   AuthenticationError,
   IdempotencyConflictError,
   InvalidInputError,
+  NotFoundError,
   type PaymentsError,
   PermissionError,
   TransactionMismatchError,
@@ -15,7 +16,7 @@ export interface Explanation {
   readonly needsReview: boolean;
 }
 
-/** Explains an error of a call that starts a payment. The customer can try again only if no payment can exist. */
+/** Explains an error of a call that starts a payment. If a payment might exist, the customer must not pay again. */
 export function explainError(error: PaymentsError): Explanation {
   // The error is about an earlier call, which had its own response.
   if (error instanceof IdempotencyConflictError) {
@@ -34,15 +35,16 @@ export function explainError(error: PaymentsError): Explanation {
     const message = 'Payments are not possible at the moment. Please try again later.';
     return { status: 503, message, needsReview: false };
   }
-  return { status: 422, message: 'The payment was rejected. Nothing was charged.', needsReview: false };
+  return { status: 422, message: 'The payment was rejected.', needsReview: false };
 }
 
-/** Whether the customer cannot correct it: nothing was sent, a wrong key, or too many requests. */
+/** Whether the customer cannot correct it: nothing was sent, a wrong key or address, or too many requests. */
 function isOurFault(error: PaymentsError): boolean {
   return (
     error.outcome === 'not_sent' ||
     error.retryable ||
     error instanceof AuthenticationError ||
-    error instanceof PermissionError
+    error instanceof PermissionError ||
+    error instanceof NotFoundError
   );
 }

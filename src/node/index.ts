@@ -50,7 +50,7 @@ export interface UndiciTransport extends Transport {
 
 /**
  * Creates a transport that sends requests through undici's dispatcher, for less CPU than `fetch`: for a process that
- * polls a lot. Every promise of the client holds. It is for Node, and tested on Deno 2.9. Bun has no undici.
+ * polls a lot. Outcomes, retries and limits stay those of the client. It is for Node, and tested on Deno 2.9.
  *
  * MSW (so also `payment-collection-client/testing`) and a fake `fetch` do not see these requests. In tests, leave the
  * transport out. OpenTelemetry's instrumentation of undici does see them.

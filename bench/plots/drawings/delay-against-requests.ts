@@ -12,7 +12,7 @@ export interface ScheduleFigures extends Source {
 /** Where the label of a schedule is, and what it says. Others are on the right, under their own name. */
 const labels: readonly [name: RegExp, label: Omit<Partial<Dot>, 'x' | 'y'>][] = [
   [/^ours/, { label: 'ours', side: 'left' }],
-  [/^predecessor/, { label: 'former default', side: 'left', shift: -22 }],
+  [/^predecessor/, { label: 'first 5 s, then √t', side: 'left', shift: -22 }],
   [/^optimum/, { label: 'the optimum', side: 'left', shift: 22 }],
   [/^fixed 1 s/, { label: 'every 1 s', side: 'left' }],
   [/^AWS/, { label: 'AWS waiter as shipped' }],

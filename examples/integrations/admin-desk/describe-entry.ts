@@ -16,7 +16,7 @@ export function describeState(entry: JournalEntry): string {
     case 'not_sent':
       return 'Nothing was sent to the service. No charge exists, and nothing has to be resolved.';
     case 'rejected':
-      return 'The service refused the charge. No charge exists, and nothing has to be resolved.';
+      return 'The service refused the charge. Nothing has to be resolved, if a refusal means that no charge exists.';
   }
 }
 

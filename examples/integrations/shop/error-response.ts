@@ -21,7 +21,7 @@ export interface ErrorResponse {
 
 const plain = { fields: [], headers: {}, review: false };
 
-/** Returns one response for each outcome. It lets the customer try again only if no charge can exist. */
+/** Returns one response for each outcome. If a charge might exist, it says that the customer must not pay again. */
 export function toErrorResponse(error: PaymentsError): ErrorResponse {
   // The error is about an earlier call, which had its own response.
   if (error instanceof IdempotencyConflictError) {
@@ -45,7 +45,7 @@ export function toErrorResponse(error: PaymentsError): ErrorResponse {
     return { ...plain, status: 503, message, headers: error.retryable ? retryAfter(error) : {} };
   }
   const fields = error instanceof APIError ? error.fieldErrors : [];
-  return { ...plain, status: 422, message: 'The payment was rejected. Nothing was charged.', fields };
+  return { ...plain, status: 422, message: 'The payment was rejected.', fields };
 }
 
 /** Whether the customer cannot correct it: nothing was sent, a wrong key or address, or too many requests. */

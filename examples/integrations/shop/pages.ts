@@ -23,7 +23,7 @@ export function orderPage(order: Order): string {
     case 'paid':
       return page('Paid', `<p>Thank you. Your ${escapeHtml(order.item)} is on its way.</p>`);
     case 'not_paid':
-      return page('Not paid', '<p>You were not charged. <a href="/">Order again</a></p>');
+      return page('Not paid', '<p>The payment did not succeed. <a href="/">Order again</a></p>');
     case 'in_review':
       return page(
         'In review',

@@ -38,7 +38,7 @@ const MESSAGES: Readonly<Record<Order['state'], string>> = {
   released: 'Your order was not paid in time.',
   paid_late: 'We are reviewing your payment, and will write to you. Please do not pay again.',
   in_review: 'We are reviewing your payment, and will write to you. Please do not pay again.',
-  rejected: 'The payment was rejected. Nothing was charged.',
+  rejected: 'The payment was rejected.',
 };
 
 /** Returns the state of an order, from the table of orders: no request is sent to the service. */
@@ -97,7 +97,7 @@ async function handleError(
   return {
     status: 503,
     headers: error.retryable ? { 'retry-after': String(Math.ceil(delay / 1_000)) } : {},
-    body: { state: 'placed', message: 'Payments are not possible at the moment. Nothing was charged.' },
+    body: { state: 'placed', message: 'Payments are not possible at the moment. Please try again later.' },
   };
 }
 

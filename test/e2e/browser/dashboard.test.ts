@@ -78,7 +78,7 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     120_000,
   );
 
-  test('the switches are one tap away on a phone', async () => {
+  test('opens each panel by one tap on a phone', async () => {
     const { sandbox, payments } = await startWith(5);
     const { page, problems } = await open(`${sandbox.url}/`, phone);
     sandbox.reset();
@@ -176,7 +176,7 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     expect(await summary.evaluate((element) => getComputedStyle(element).cursor)).toBe('pointer');
   });
 
-  test('an update puts a transaction where it belongs, and respects the search', async () => {
+  test('puts an updated transaction where it belongs, and respects the search', async () => {
     const { sandbox, client, payments } = await startTestSandbox();
     const references: string[] = [];
     for (let count = 0; count < 3; count++) references.push((await payments.initialize(payment)).reference);

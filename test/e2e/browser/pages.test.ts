@@ -22,7 +22,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(problems).toEqual([]);
   });
 
-  test('the phone shows a prompt without a reload, and a PIN approves it', async () => {
+  test('shows a prompt on the phone without a reload, and takes a PIN', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const { page, problems } = await open(`${sandbox.url}/phone`);
     await page.getByText('No open prompt').waitFor();
@@ -39,7 +39,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(problems).toEqual([]);
   });
 
-  test('the phone declines a charge by keyboard, without a PIN', async () => {
+  test('declines a charge on the phone by keyboard, without a PIN', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.chargeMobileMoney(charge);
     const wait = payments.waitForFinalStatus(reference);
@@ -49,7 +49,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     await expect(wait).resolves.toMatchObject({ status: 'failed' });
   });
 
-  test('an update does not interrupt the typing of a PIN', async () => {
+  test('lets the customer type a PIN on during an update', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.chargeMobileMoney(charge);
     const { page } = await open(`${sandbox.url}/phone`);
@@ -66,7 +66,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     await expect(payments.verify(other.reference)).resolves.toMatchObject({ status: 'pending' });
   });
 
-  test('the dashboard shows payments and their changes without a reload', async () => {
+  test('shows payments and their changes without a reload', async () => {
     const { sandbox, payments, press } = await startTestSandbox();
     const { page, problems } = await open(`${sandbox.url}/`);
     await page.evaluate(() => document.body.setAttribute('data-same', 'yes'));
@@ -90,7 +90,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(problems).toEqual([]);
   });
 
-  test('the dashboard reconnects after a restart of the sandbox', async () => {
+  test('reconnects the dashboard after a restart of the sandbox', async () => {
     const first = await startTestSandbox();
     await first.payments.initialize(payment);
     const { page } = await open(`${first.sandbox.url}/`);
@@ -103,7 +103,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(await page.locator('.rows > li').count()).toBe(1);
   });
 
-  test('the dashboard shows the fields of the selected fault, and injects it', async () => {
+  test('shows the fields of the selected fault, and injects it', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const { reference } = await payments.initialize(payment);
     const { page, problems } = await open(`${sandbox.url}/#faults`);
@@ -117,7 +117,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect(problems).toEqual([]);
   });
 
-  test('markup in customer data does nothing, on any page', async () => {
+  test('runs no markup in customer data, on any page', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const pages = [await open(`${sandbox.url}/`), await open(`${sandbox.url}/phone`)];
     const { customer_email, phone } = hostile;
@@ -133,7 +133,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     }
   });
 
-  test('a page of another site cannot pay for the customer', async () => {
+  test('refuses a payment by a page of another site', async () => {
     const { sandbox, payments } = await startTestSandbox();
     const { checkout_url, reference } = await payments.initialize(payment);
     // The same machine on another port: the closest that another origin can be.
@@ -161,27 +161,24 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     ['dark', 1280],
     ['light', 320],
     ['dark', 390],
-  ] as const)(
-    'every page is readable and usable by touch, in %s at %i pixels',
-    async (colorScheme, width) => {
-      const { sandbox, payments } = await startTestSandbox();
-      const long = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`;
-      const started = await payments.initialize({ amount: '70368744177664.00', customer_email: long });
-      sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
-      await payments
-        .chargeMobileMoney({ ...charge, phone: '0'.repeat(60), customer_email: long })
-        .catch(() => {});
-      const paid = await payments.initialize(payment);
-      sandbox.webhooks.deliverTo(`${sandbox.url}/${'long'.repeat(40)}`, { retryDelays: [] });
-      sandbox.approve(paid.reference);
-      await payments.verify('x'.repeat(255)).catch(() => {});
-      await sandbox.webhooks.flush();
-      const { page } = await open(`${sandbox.url}/`, { colorScheme, viewport: { width, height: 800 } });
-      const paths = ['/', '/webhooks', '/phone'].map((path) => sandbox.url + path);
-      for (const address of [...paths, started.checkout_url, paid.checkout_url]) {
-        await page.goto(address);
-        await checkView(page, width);
-      }
-    },
-  );
+  ] as const)('shows readable pages that work by touch, in %s at %i pixels', async (colorScheme, width) => {
+    const { sandbox, payments } = await startTestSandbox();
+    const long = `${'a'.repeat(60)}@${'b'.repeat(60)}.example.com`;
+    const started = await payments.initialize({ amount: '70368744177664.00', customer_email: long });
+    sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+    await payments
+      .chargeMobileMoney({ ...charge, phone: '0'.repeat(60), customer_email: long })
+      .catch(() => {});
+    const paid = await payments.initialize(payment);
+    sandbox.webhooks.deliverTo(`${sandbox.url}/${'long'.repeat(40)}`, { retryDelays: [] });
+    sandbox.approve(paid.reference);
+    await payments.verify('x'.repeat(255)).catch(() => {});
+    await sandbox.webhooks.flush();
+    const { page } = await open(`${sandbox.url}/`, { colorScheme, viewport: { width, height: 800 } });
+    const paths = ['/', '/webhooks', '/phone'].map((path) => sandbox.url + path);
+    for (const address of [...paths, started.checkout_url, paid.checkout_url]) {
+      await page.goto(address);
+      await checkView(page, width);
+    }
+  });
 });

@@ -40,7 +40,7 @@ export default defineConfig(config, ${JSON.stringify(ownConfig)});
 `;
 
 describe.skipIf(isChromiumMissing)("with Playwright's own runner", () => {
-  test('the test of a shop in the docs passes, with its config', async () => {
+  test('passes the test of a shop in the docs, with its config', async () => {
     const project = await createMerchantProject('@playwright', 'playwright', 'playwright-core');
     const [shop, sandbox] = [await findClosedPort(), await findClosedPort()];
     const write = (file: string, text: string) =>

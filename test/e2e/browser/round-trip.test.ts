@@ -29,7 +29,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     },
   );
 
-  test('the checkout page links to the shop, and stays when opened later', async () => {
+  test('links the checkout page to the shop, also when it is opened later', async () => {
     const { page, problems, back, checkout_url } = await openCheckout();
     await page.getByRole('button', { name: 'Pay GHS' }).click();
     await page.getByRole('link', { name: 'Back to the shop' }).click();

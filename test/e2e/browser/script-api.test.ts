@@ -16,7 +16,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     return page;
   }
 
-  test.each(['127.0.0.1', 'localhost'])('a page of another website on %s changes nothing', async (host) => {
+  test.each(['127.0.0.1', 'localhost'])('refuses every write of another website on %s', async (host) => {
     const { sandbox, payments, address, get } = await startTestApi();
     const { reference } = await payments.initialize(payment);
     const page = await openOtherSite(host);
@@ -52,7 +52,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     expect((await get('/requests')).body.requests).toHaveLength(1);
   });
 
-  test('a page of the sandbox itself can use the API', async () => {
+  test('accepts a page of the sandbox itself', async () => {
     const { sandbox, address } = await startTestApi();
     const { page } = await open(`${sandbox.url}/phone`);
     const status = await page.evaluate(async (api) => {

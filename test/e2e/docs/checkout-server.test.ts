@@ -52,7 +52,17 @@ async function press(checkoutUrl: string, outcome: string): Promise<void> {
   await fetch(checkoutUrl, { method: 'POST', headers, body: new URLSearchParams({ outcome }) });
 }
 
-test('sells by checkout page: a double click, a return, and a customer who does not return', async () => {
+/** Makes the sandbox fail at the next payment that is started. */
+async function injectFault(url: string, fault: { kind: string; status?: number }): Promise<void> {
+  const { status } = await fetch(`${url}/sandbox/faults`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ operation: 'initialize', fault }),
+  });
+  expect(status).toBe(201);
+}
+
+test('sells by checkout page if a customer clicks twice, or does not return', async () => {
   const { url, shop, sandbox } = await startShop();
   const customer = await visit(url);
   const [first, second] = await Promise.all([customer.pay(), customer.pay()]);
@@ -65,21 +75,23 @@ test('sells by checkout page: a double click, a return, and a customer who does 
 
   const other = await visit(url);
   await press(await other.pay(), 'fail');
-  expect(await other.readOrder()).toContain('You have not paid');
+  expect(await other.readOrder()).toContain('The payment was not completed');
 
   // The webhook of the sandbox makes the follow-up check at once.
   const absent = await visit(url);
   await press(await absent.pay(), 'pay');
   await find(() => shop.output.text, /(deliver order .*\n.*deliver order )/);
 
+  const refused = await visit(url);
+  await injectFault(sandbox.url, { kind: 'status', status: 422 });
+  const page = await refused.order('POST', '/checkout');
+  expect(page).toContain('We could not start the payment');
+  // Its button pays the same order, and not a new one.
+  expect(page).not.toContain('href="/"');
+  expect(await refused.pay()).toMatch(/\/checkout\/TXN-/);
+
   const doubtful = await visit(url);
-  const fault = { operation: 'initialize', fault: { kind: 'responseLost' } };
-  const init = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(fault),
-  };
-  expect((await fetch(`${sandbox.url}/sandbox/faults`, init)).status).toBe(201);
+  await injectFault(sandbox.url, { kind: 'responseLost' });
   expect(await doubtful.order('POST', '/checkout')).toContain('We are checking your payment');
   expect(await doubtful.readOrder()).toContain('We are checking your payment');
 

@@ -22,7 +22,7 @@ test.each(own.map((page) => [page.path, page.text] as const))(
 );
 
 test.each(own.map((page) => [page.path, page.text] as const))('names only existing tests: %s', (_, text) => {
-  const named = [...text.matchAll(/\bnpm test -- (?<paths>[^`\n]+)/g)];
+  const named = [...text.matchAll(/\bnpm (?:test|run test:exhaustive) -- (?<paths>[^`\n]+)/g)];
   const paths = named.flatMap(({ groups }) => (groups?.paths ?? '').split(' '));
   expect(paths.filter((path) => !existsSync(root + path))).toEqual([]);
 });

@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { postgresJournal } from 'payment-collection-client/journal/postgres';
 import { startSandbox } from 'payment-collection-client/sandbox';
 import { Pool } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { charge } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
 import { pages } from './pages.ts';
@@ -19,12 +19,12 @@ const CRONTAB = /^\* \* \* \* \* cd \/srv\/shop && \/usr\/bin\/node (?<rest>.+)$
 test.runIf(isExhaustive)(
   'follows payments up with the files of the guide, from cron',
   async () => {
-    const { sandbox, pool, pay, cron, setKey } = await startShop();
+    const { sandbox, pool, pay, cron, list, setKey } = await startShop();
     const readOrder = async (key: string) =>
       (await pool.query('SELECT state, reference FROM orders WHERE payment_key = $1', [key])).rows[0];
     const countGets = () => sandbox.requests.filter(({ operation }) => operation === 'verify').length;
 
-    expect((await pay('order-17/1')).out).toContain('Approve the payment on your phone.');
+    expect((await pay(17)).out).toContain('Approve the payment on your phone.');
     const reference = sandbox.charges[0]?.reference ?? '';
     expect(await readOrder('order-17/1')).toEqual({ state: 'pending', reference: null });
     expect(await cron()).toEqual({ code: 0, out: '', err: '' });
@@ -41,15 +41,21 @@ test.runIf(isExhaustive)(
       { timeout: 60_000, interval: 500 },
     );
     expect(countGets()).toBe(1);
+    expect(await list()).toEqual({ code: 0, out: 'No unresolved keys.\n', err: '' });
 
-    sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
-    expect((await pay('order-18/1')).out).toContain('Please do not pay again.');
+    sandbox.fault('chargeMobileMoney', { kind: 'reset' });
+    expect((await pay(18)).out).toContain('Please do not pay again.');
     const { code, err } = await cron();
     expect(code).toBe(0);
     expect(err).toContain('ALERT: the payment order-18/1 is unresolved\n');
     expect(await readOrder('order-18/1')).toEqual({ state: 'in_review', reference: null });
+    expect((await pay(18)).out).toContain('Please do not pay again.');
+    const note = { by: 'kofi@shop.example', reason: 'no charge in the records' };
+    await postgresJournal(pool).resolve('order-18/1', 'not_charged', note);
+    expect((await pay(18)).out).toContain('Approve the payment on your phone.');
+    expect(await readOrder('order-18/1')).toEqual({ state: 'pending', reference: null });
 
-    await pay('order-19/1');
+    await pay(19);
     await setKey('sk_live_of_another_account');
     await vi.waitFor(
       async () =>
@@ -77,9 +83,10 @@ async function startShop() {
   onTestFinished(() => sandbox.close());
   const folder = await createMerchantProject('pg');
   const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  expect(PAGE).toContain('\nnpm init --yes && npm pkg set type=module\n');
   await write('package.json', '{ "type": "module" }');
   const files = new Map(FILES.map(({ groups }) => [groups?.name, groups?.code ?? '']));
-  expect([...files.keys()]).toEqual(['payments.ts', 'sweep.ts', 'pay.ts']);
+  expect([...files.keys()]).toEqual(['sweep.ts', 'payments.ts', 'pay.ts', 'order.ts']);
   for (const [name = '', code] of files) await write(name, code);
   const setKey = (key: string) =>
     write(
@@ -96,11 +103,13 @@ async function startShop() {
     child.stdin.end();
     return await ended;
   };
-  const pay = async (key: string) => {
-    const code = (files.get('pay.ts') ?? '').replaceAll('order-17/1', key);
-    await write('pay.ts', `const charge = ${JSON.stringify(charge)} as const;\n${code}\nawait pool.end();`);
-    return await run('--env-file=.env pay.ts');
-  };
+  expect(PAGE).toContain('\nnode --env-file=.env order.ts 17\n');
+  const pay = (id: number) => run(`--env-file=.env order.ts ${id}`);
   expect(CRONTAB).toBeDefined();
-  return { sandbox, pool, pay, setKey, cron: () => run(CRONTAB ?? '') };
+  /** Lists the unresolved keys with a file of the guide as the config, as the runbook does. */
+  const list = () =>
+    run(
+      '--env-file=.env node_modules/payment-collection-client/dist/payment-journal.js list --config payments.ts',
+    );
+  return { sandbox, pool, pay, list, setKey, cron: () => run(CRONTAB ?? '') };
 }

@@ -36,12 +36,6 @@ export interface Names {
   pool: Pool;
   express: { json(): Handler; text(options: { type: () => boolean; limit: string }): Handler };
   app: { post(path: string, ...handlers: Handler[]): void };
-  fulfil(order: Order): Promise<void>;
-  release(order: Order): Promise<void>;
-  holdForReview(order: Order, error: Error): Promise<void>;
-  showPaymentFailed(order: Order): Promise<void>;
-  retryLater(order: Order): Promise<void>;
-  checkLater(order: Order, reference: string): Promise<void>;
 }
 
 /** Each name once, for the compiler and for the run. */
@@ -56,29 +50,13 @@ export const assumedNames = [
   'pool',
   'express',
   'app',
-  'fulfil',
-  'release',
-  'holdForReview',
-  'showPaymentFailed',
-  'retryLater',
-  'checkLater',
-] as const satisfies (keyof Names)[];
-
-/** Functions of the shop. A block must define or import them, but on pages that are still to be changed. */
-export const shopFunctions = [
-  'fulfil',
-  'release',
-  'holdForReview',
-  'showPaymentFailed',
-  'retryLater',
-  'checkLater',
 ] as const satisfies (keyof Names)[];
 
 /** What a block did, for the test to read. */
 export interface Scene {
   readonly names: Omit<Names, 'pool'>;
   readonly mock: MockPayments;
-  /** The actions of the shop, such as `fulfil order-17`. */
+  /** What the shop responded on its routes, such as `respond 204`. */
   readonly actions: string[];
   /** Is called after each line that the block prints. */
   onPrint(): void;
@@ -89,12 +67,6 @@ export interface Scene {
 /** A shop with one order whose payment is pending for a minute, and the service behind it. */
 export async function setScene(mock: MockPayments): Promise<Scene> {
   const actions: string[] = [];
-  const record =
-    (step: string) =>
-    async ({ id }: Order, more?: Error | string) => {
-      const detail = more instanceof Error ? more.name : more;
-      actions.push([step, `order-${id}`, ...(detail === undefined ? [] : [detail])].join(' '));
-    };
   const routes = new Map<string, Handler[]>();
   const readBody: Handler = (_request, _response, next) => next();
   const customer = { customer_email: 'ama@example.com', phone: '0244123456', network: 'mtn' } as const;
@@ -118,12 +90,6 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     secrets: { get: async () => mock.apiKey },
     express: { json: () => readBody, text: () => readBody },
     app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },
-    fulfil: record('fulfil'),
-    release: record('release'),
-    holdForReview: record('holdForReview'),
-    showPaymentFailed: record('showPaymentFailed'),
-    retryLater: record('retryLater'),
-    checkLater: record('checkLater'),
   };
   return {
     names,

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { blocksOf, fileNameOf } from './blocks.ts';
+import { isReachable } from './packed.ts';
 import { type Page, root } from './pages.ts';
 import { splitCommands } from './split-commands.ts';
 
@@ -19,6 +20,8 @@ interface Place {
   readonly page: Page;
   /** Where the command is run, from the root. It is undefined in a folder of the reader. */
   folder: string | undefined;
+  /** The folders of the package that the block has copied, by their new names. */
+  readonly copies: Map<string, string>;
 }
 
 const SHELL = /^(?<indent> *)```(?<language>sh|bash|shell|zsh|console)\n(?<code>.*?)^ *```$/gms;
@@ -180,26 +183,32 @@ function checkDocker(words: readonly string[], place: Place): string[] {
   ];
 }
 
+const INSTALLED = 'node_modules/payment-collection-client/';
+
+/** A reader copies an example out of the installed package. */
+function copy(words: readonly string[], place: Place): string[] {
+  const paths = words.filter((word) => !isFlag(word));
+  const to = paths.at(-1) ?? '';
+  return paths.slice(0, -1).flatMap((path) => {
+    const ours = path.slice(INSTALLED.length);
+    place.copies.set(posix.join(to, posix.basename(path)), ours);
+    const isThere = path.startsWith(INSTALLED) && existsSync(root + ours) && isReachable(ours);
+    return isThere ? [] : [`the package has no ${path}`];
+  });
+}
+
 function changeFolder([to = '']: readonly string[], place: Place): string[] {
+  const copied = place.copies.get(posix.normalize(to));
+  if (copied !== undefined) {
+    place.folder = copied;
+    return [];
+  }
   const folder = place.folder === undefined ? undefined : posix.join(place.folder, to);
   const isOurs = folder !== undefined && existsSync(root + folder);
   // A folder that the block creates, or the reader has.
-  const isReaders = place.folder === undefined;
-  if (!isOurs && !isReaders && place.page.path.startsWith('examples/')) return [`there is no folder ${to}`];
+  if (!isOurs && place.page.path.startsWith('examples/')) return [`there is no folder ${to}`];
   place.folder = isOurs ? folder : undefined;
   return [];
-}
-
-const INSTALLED = 'node_modules/payment-collection-client/';
-
-/** Checks a copy from the installed package into the reader's project. */
-function checkCopy(words: readonly string[], place: Place): string[] {
-  place.folder = undefined;
-  const copied = words
-    .filter((word) => word.startsWith(INSTALLED))
-    .map((word) => word.replace(INSTALLED, ''));
-  if (copied.length === 0) return ['it copies nothing of the package'];
-  return copied.filter((path) => !existsSync(root + path)).map((path) => `there is no ${path}`);
 }
 
 const FILE = /^(?:\.\/)?(?!\$)[\w./-]+\.(?:[cm]?[jt]s|sh|sql)$/;
@@ -220,7 +229,7 @@ const kinds: Record<string, (words: readonly string[], place: Place) => string[]
   curl: checkCurl,
   docker: checkDocker,
   cd: changeFolder,
-  cp: checkCopy,
+  cp: copy,
   // These neither name a part of this repository, nor change one.
   export: () => [],
   echo: () => [],
@@ -254,7 +263,7 @@ export function findFaults({ page, language, line, code }: ShellBlock): string[]
   const where = `${page.path}:${line}`;
   if (language !== 'sh') return [`${where} is a block of ${language}: write sh`];
   const commands = splitCommands(code);
-  const place: Place = { page, folder: findStart(page, line, commands) };
+  const place: Place = { page, folder: findStart(page, line, commands), copies: new Map() };
   const outside: (string | undefined)[] = [];
   return commands.flatMap((command) => {
     if (command[0] === '(') outside.push(place.folder);

@@ -45,7 +45,7 @@ export async function find(readText: () => string | Promise<string>, pattern: Re
 /** Starts the built command `payment-sandbox`, and finds the addresses and the line that it prints. */
 export async function startSandboxCommand(...args: string[]) {
   const command = packageJson.bin['payment-sandbox'];
-  const { output } = start(process.execPath, [command, '--port', '0', ...args]);
+  const { child, output, ended } = start(process.execPath, [command, '--port', '0', ...args]);
   const readOutput = () => output.text;
   const line = await find(readOutput, /^ *(export PAYMENTS_BASE_URL=\S+ PAYMENTS_API_KEY=\S+)$/m);
   const phone = await find(readOutput, /phone +(\S+)/);
@@ -65,5 +65,10 @@ export async function startSandboxCommand(...args: string[]) {
     },
     /** Whether the phone shows a prompt. */
     hasPrompt: async () => /name="reference"/.test(await readPhone()),
+    /** Ends it, as Ctrl-C does. */
+    async stop(): Promise<void> {
+      child.kill('SIGTERM');
+      await ended;
+    },
   };
 }

@@ -20,6 +20,15 @@ export const agents: Stories = {
       printed: ["'hold the order for manual review'"],
       charges: 1,
     },
+    {
+      where: 'the service reports another amount',
+      arrange({ mock }) {
+        mock.settleAfter('next', 1_000, 'success');
+        mock.fault('verify', { kind: 'wrongAmount', amount: '10.00' });
+      },
+      printed: ["'hold the order for manual review'"],
+      charges: 1,
+    },
     { where: 'the customer does nothing', printed: ["'keep the order open'"], charges: 1 },
   ],
 };

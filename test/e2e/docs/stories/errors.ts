@@ -18,7 +18,7 @@ export const errors: Stories = {
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
       printed: [
         expect.stringMatching(/^rate_limited rejected [\da-f-]{36}$/),
-        "'17: charge again in a minute'",
+        "'17: charge again in a minute, under the same key'",
       ],
       charges: 0,
     },

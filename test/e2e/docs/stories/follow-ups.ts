@@ -2,7 +2,7 @@ import { endsAfterStep, lost, type Stories } from '../story.ts';
 
 // follow-ups-from-cron.test.ts also runs the files of the page as processes.
 export const followUps: Stories = {
-  'docs/guides/follow-ups.md, Follow payments up from your database (3)': [
+  'docs/guides/follow-ups.md, Follow payments up from your database (4)': [
     { where: 'the charge is accepted', charges: 1 },
   ],
   'docs/guides/follow-ups.md, Run in a process': [

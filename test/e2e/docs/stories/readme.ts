@@ -34,7 +34,7 @@ export const readme: Stories = {
       },
       printed: [
         expect.stringMatching(/^invalid_request rejected /),
-        "'The payment did not start. Try again later.'",
+        "'We could not start the payment. Try again later.'",
       ],
       charges: 0,
     },

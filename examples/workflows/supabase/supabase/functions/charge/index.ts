@@ -9,7 +9,7 @@ import { orders, payments } from '../_shared/payments.ts';
 
 /** What a customer reads. No error of the client is shown: it is written for you. */
 const MESSAGES = {
-  new: 'Payments are not possible at the moment. Nothing was charged. Please try again.',
+  new: 'Payments are not possible at the moment. Please try again later.',
   pending: 'Approve the payment on your phone.',
   paid: 'Thank you. Your order is paid and on its way.',
   not_paid: 'Your order was not paid.',
