@@ -75,7 +75,6 @@ test.each([
   ['not_sent', 'The next call under the key can charge.'],
   ['rejected', 'The next call under the key can charge.'],
   ['not_charged', 'Open the order of this key again in your shop.'],
-  ['not_charged', 'The next call under the key can charge.'],
 ] as const)('tells what to do about a key in the state %s', async (state, advice) => {
   const { out } = await show({ ...fullEntry, state });
   expect(out.slice(out.indexOf('What to do next'))).toContain(advice);
