@@ -23,6 +23,15 @@ export const errors: Stories = {
       charges: 0,
     },
     {
+      where: 'the service rejects the key',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', { kind: 'status', status: 401 }),
+      printed: [
+        expect.stringMatching(/^authentication_error rejected [\da-f-]{36}$/),
+        "'17: a developer reads the log'",
+      ],
+      charges: 0,
+    },
+    {
       where: 'the response to the charge is lost',
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
       printed: [
