@@ -54,6 +54,14 @@ export class Orders {
     );
   }
 
+  /** A person has resolved the key of an order in review as not charged: it can be charged again. */
+  async reopen(id: string): Promise<void> {
+    await this.#pool.query(
+      `UPDATE orders SET state = 'placed', note = NULL WHERE id = $1 AND state = 'in_review'`,
+      [id],
+    );
+  }
+
   /** Releases the goods. An approval might still come. */
   async release(id: string): Promise<void> {
     await this.#pool.query(

@@ -6,7 +6,7 @@ import { Orders } from '../shop/orders.ts';
 import { checkSchedule, ordersFile, timeout } from '../shop/settings.ts';
 import { journalFile, lease } from './settings.ts';
 
-const journal = sqliteJournal(new DatabaseSync(journalFile), { lease });
+export const journal = sqliteJournal(new DatabaseSync(journalFile), { lease });
 export const payments = new PaymentsClient({
   journal,
   timeout,

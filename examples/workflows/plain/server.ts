@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createOrderServer } from '../shop/order-server.ts';
-import { followUps, orders, payments } from './payments.ts';
+import { followUps, journal, orders, payments } from './payments.ts';
 import { shopUrl } from './settings.ts';
 
-const server = createOrderServer({ payments, orders, followUps });
+const server = createOrderServer({ payments, journal, orders, followUps });
 const stop = new AbortController();
 const closed = once(server, 'close');
 

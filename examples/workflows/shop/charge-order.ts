@@ -6,6 +6,7 @@ import {
   PaymentsError,
   PermissionError,
 } from 'payment-collection-client';
+import type { Journal } from 'payment-collection-client/journal';
 import type { NewOrder, Order } from './orders.ts';
 
 /** An order, as a charge needs it. */
@@ -17,6 +18,7 @@ export interface ChargeableOrders {
   markCharged(id: string, reference: string, at: number): void | Promise<void>;
   reject(id: string, note: string): void | Promise<void>;
   holdForReview(id: string, note: string): void | Promise<void>;
+  reopen(id: string): void | Promise<void>;
 }
 
 /** A response to the customer's page, as JSON. */
@@ -54,9 +56,12 @@ export async function showOrder(orders: ChargeableOrders, id: string): Promise<S
  * rest: they go on if this process is killed at any step of this function.
  */
 export async function chargeOrder(
-  { payments, orders }: { payments: PaymentsClient; orders: ChargeableOrders },
+  { payments, journal, orders }: { payments: PaymentsClient; journal: Journal; orders: ChargeableOrders },
   id: string,
 ): Promise<ShopResponse> {
+  const { state } = (await orders.find(id)) ?? {};
+  // A person has resolved the key as not charged. No handler is called then, so the button reads the journal.
+  if (state === 'in_review' && (await journal.read(id))?.state === 'not_charged') await orders.reopen(id);
   const order = await orders.find(id);
   if (order?.state !== 'placed') return showOrder(orders, id);
   const { amount, currency, customer_email, phone, network } = order;
@@ -93,6 +98,7 @@ async function handleError(
     await orders.reject(id, 'rejected by the service');
     return { status: 422, body: { state: 'rejected', message: MESSAGES.rejected } };
   }
+  // It does not say "nothing was charged": an earlier call under the key might have charged.
   const delay = (error instanceof APIError && error.retryAfter) || 1_000;
   return {
     status: 503,

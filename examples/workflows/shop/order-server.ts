@@ -1,10 +1,12 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { PaymentsClient } from 'payment-collection-client';
 import type { FollowUps } from 'payment-collection-client/follow-ups';
+import type { Journal } from 'payment-collection-client/journal';
 import { type ChargeableOrders, chargeOrder, type ShopResponse, showOrder } from './charge-order.ts';
 
 export interface OrderShop {
   readonly payments: PaymentsClient;
+  readonly journal: Journal;
   readonly followUps: FollowUps;
   readonly orders: ChargeableOrders;
 }
@@ -28,11 +30,11 @@ export function createOrderServer(shop: OrderShop): Server {
 }
 
 async function route(shop: OrderShop, request: IncomingMessage): Promise<ShopResponse> {
-  const { payments, orders, followUps } = shop;
+  const { payments, journal, orders, followUps } = shop;
   const { pathname } = new URL(request.url ?? '/', 'http://shop.example');
   const [, id, action] = /^\/orders\/([\w-]+)(?:\/(payment))?$/.exec(pathname) ?? [];
   if (id !== undefined && action === 'payment' && request.method === 'POST')
-    return chargeOrder({ payments, orders }, id);
+    return chargeOrder({ payments, journal, orders }, id);
   if (id !== undefined && action === undefined && request.method === 'GET') return showOrder(orders, id);
   if (pathname === '/webhooks/payments' && request.method === 'POST') {
     // Do not trust the caller. A notification only makes the payment due for a check.

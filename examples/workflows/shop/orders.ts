@@ -111,9 +111,14 @@ export class Orders {
     this.#move(id, 'rejected', ['placed'], note);
   }
 
-  /** Sets the order aside for a person. No code changes it afterwards. */
+  /** Sets the order aside for a person. */
   holdForReview(id: string, note: string): void {
     this.#move(id, 'in_review', ['placed', 'waiting', 'released'], note);
+  }
+
+  /** A person has resolved the key of an order in review as not charged: it can be charged again. */
+  reopen(id: string): void {
+    this.#move(id, 'placed', ['in_review']);
   }
 
   /** Releases the goods. The order keeps its reference, because an approval might still come. */

@@ -43,7 +43,7 @@ test.each([
   ],
   [
     'an unreleased changelog',
-    { 'CHANGELOG.md': '## [Unreleased]\n' },
+    { 'CHANGELOG.md': '## [1.2.3] - unreleased\n' },
     'v1.2.3',
     'no heading "## [1.2.3] - <date>"',
   ],

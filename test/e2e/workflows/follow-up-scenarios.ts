@@ -176,6 +176,26 @@ export function describeFollowUps(example: FollowUpExample): void {
       expect(await countParcels(id)).toBe(0);
     });
 
+    test('charges again once a person has found no charge', async () => {
+      await open();
+      sandbox.fault('chargeMobileMoney', { kind: 'reset' });
+      const id = await shop.place();
+      expect((await shop.pay(id)).status).toBe(202);
+      await sweepUntilState(id, states.inReview);
+      expect((await shop.pay(id)).status).toBe(202);
+      await journal.resolve(id, 'not_charged', {
+        by: 'kofi@shop.example',
+        reason: 'no charge in the records',
+      });
+      await shop.sweep();
+      expect(await stateOf(id)).toBe(states.inReview);
+      expect((await shop.pay(id)).status).toBeLessThan(400);
+      expect(await stateOf(id)).toBe(states.waiting);
+      sandbox.approve(referenceOf());
+      await sweepUntilState(id, states.paid);
+      await expectOneParcel(id);
+    });
+
     test('ends an order after a kill between the charge and its response', async () => {
       await open();
       sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 5 });

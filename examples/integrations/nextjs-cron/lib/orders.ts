@@ -72,6 +72,14 @@ export class Orders {
     );
   }
 
+  /** A person has resolved the key of an order in review as not charged: it can be charged again. */
+  async reopen(id: string): Promise<void> {
+    await this.#pool.query(
+      `UPDATE orders SET state = 'new', note = NULL WHERE id = $1 AND state = 'in_review'`,
+      [id],
+    );
+  }
+
   /** Ends an order as its payment ended. The parcel is part of the same statement, so of the same transaction. */
   async settle(id: string, reference: string, { status }: Transaction): Promise<void> {
     await this.#pool.query(

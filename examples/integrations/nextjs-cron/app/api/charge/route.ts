@@ -11,9 +11,13 @@ import { getShop } from '../../../lib/shop.ts';
  * response: cron follows the payment, also if this function is killed at any step.
  */
 export async function POST(request: NextRequest): Promise<NextResponse> {
-  const { payments, orders } = getShop();
+  const { payments, journal, orders } = getShop();
   const form = await request.formData();
-  const order = await orders.find(String(form.get('order')));
+  const found = await orders.find(String(form.get('order')));
+  // A person has resolved the key as not charged. No handler is called then, so the button reads the journal.
+  if (found?.state === 'in_review' && (await journal.read(found.id))?.state === 'not_charged')
+    await orders.reopen(found.id);
+  const order = found && (await orders.find(found.id));
   if (!order) return NextResponse.redirect(new URL('/', request.url), 303);
   if (order.state === 'in_review') return html(MESSAGES.in_review, 202);
   if (order.state !== 'new') return showStatus(request, order);
