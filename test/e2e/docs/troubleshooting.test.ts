@@ -138,6 +138,16 @@ const provocations: Record<string, readonly Provocation[]> = {
     },
   ],
   '`idempotency_conflict`': [
+    async ({ payments }) => {
+      await payments.chargeMobileMoney(charge, key);
+      return payments.chargeMobileMoney({ ...charge, phone: '0201234567' }, key);
+    },
+    async ({ mock, payments }) => {
+      mock.fault('chargeMobileMoney', { kind: 'hang' });
+      catchError(payments.chargeMobileMoney(charge, key));
+      await vi.waitFor(() => expect(mock.requests).toHaveLength(1));
+      return payments.chargeMobileMoney({ ...charge, phone: '0201234567' }, key);
+    },
     async (shop) => {
       await catchError(Promise.resolve(loseCharge(shop)));
       return shop.payments.chargeMobileMoney({ ...charge, phone: '0201234567' }, key);
