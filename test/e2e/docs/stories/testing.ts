@@ -7,9 +7,9 @@ export const testing: Stories = {
     {
       where: 'the customer has paid',
       arrange: ({ mock }) => mock.settleAfter('next', 0, 'success'),
-      printed: ["'order-17/1 success'", '1'],
+      printed: ['order-17/1 success', '1'],
       charges: 1,
     },
-    { where: 'the customer has not approved', printed: ["'order-17/1 overdue'", '1'], charges: 1 },
+    { where: 'the customer has not approved', printed: ['order-17/1 overdue', '1'], charges: 1 },
   ],
 };
