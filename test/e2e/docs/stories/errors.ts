@@ -14,6 +14,15 @@ export const errors: Stories = {
       charges: 0,
     },
     {
+      where: 'the API key is wrong',
+      arrange: ({ mock }) => mock.fault('chargeMobileMoney', { kind: 'status', status: 401 }),
+      printed: [
+        expect.stringMatching(/^authentication_error rejected [\da-f-]{36}$/),
+        "'17: a developer reads the log'",
+      ],
+      charges: 0,
+    },
+    {
       where: 'the service is busy for a minute',
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
       printed: [
