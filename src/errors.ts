@@ -528,14 +528,15 @@ export function describeResolution(
   idempotencyKey: string,
   reference: string | undefined,
 ): string {
-  const find = reference ? `Verify ${reference}` : 'Look it up';
+  const find = reference ? `Verify ${reference}` : 'Find it';
   const found = operation === 'initialize' ? '{ reference, checkout_url }' : '{ reference }';
   return `${find}, then payments.resolve(${quoteKey(idempotencyKey)}, ${found} or 'not_charged', …).`;
 }
 
-const MAX_QUOTED_KEY_CHARS = 40;
+/** A key with a UUID in it is shown whole: people copy it, and search for it. */
+const MAX_QUOTED_KEY_CHARS = 80;
 
-/** Returns a key as a message shows it: a long one would leave no room for what to do. */
+/** Returns a key as a message shows it. A longer one would leave no room for what to do. */
 export function quoteKey(idempotencyKey: string): string {
   const characters = [...idempotencyKey];
   if (characters.length <= MAX_QUOTED_KEY_CHARS) return JSON.stringify(idempotencyKey);

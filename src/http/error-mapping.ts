@@ -58,7 +58,7 @@ export function incompleteResponseError(
   const { operation, outcome, redact, requestId } = context;
   const retryable = isRead(context);
   if (thrown instanceof DeadlineExceeded) {
-    const message = `${operation}: no complete response arrived within ${context.timeout} ms.`;
+    const message = `${operation}: no complete response within ${context.timeout} ms.`;
     const error = new RequestTimeoutError(message, { operation, outcome, retryable, requestId });
     return unknownUnlessRead(context, error);
   }

@@ -122,7 +122,15 @@ const claimResultSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('in_progress'), version: z.string() }),
   z.object({ state: z.literal('completed'), result: z.object({ reference }) }),
   z.object({ state: z.literal('unknown'), reference: z.optional(reference) }),
-  z.object({ state: z.literal('conflict') }),
+  z.object({
+    state: z.literal('conflict'),
+    found: z.optional(
+      z.discriminatedUnion('state', [
+        z.object({ state: z.literal('completed'), reference }),
+        z.object({ state: z.enum(['in_progress', 'unknown']), reference: z.optional(reference) }),
+      ]),
+    ),
+  }),
   z.object({ state: z.literal('other_service'), service: z.string() }),
 ]);
 

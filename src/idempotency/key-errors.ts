@@ -8,6 +8,7 @@ import {
   OutcomeUnknownError,
   quoteKey,
 } from '../errors.ts';
+import type { ClaimResult } from '../journal/journal.ts';
 import type { Mode } from '../options.ts';
 import { createRedact } from '../redact.ts';
 import type { CreateRequest, KeyedCall } from './keyed-call.ts';
@@ -38,12 +39,12 @@ export function createKeyContext<Input, Request extends CreateRequest, Result ex
 
 /** The record of the key leaves the outcome unknown. */
 export function unresolvedKeyError(
-  { operation, redactedKey, quotedKey, redactId }: KeyContext,
+  { operation, redactedKey, redactId }: KeyContext,
   reference?: string,
 ): OutcomeUnknownError {
   const shown = reference && redactId(reference);
   return new OutcomeUnknownError(
-    `${operation}: an earlier call under idempotencyKey ${quotedKey} ${mightHave(operation)}. Nothing was sent. ` +
+    `${operation}: an earlier call ${mightHave(operation)}. Nothing was sent. ` +
       describeResolution(operation, redactedKey, shown),
     { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
   );
@@ -73,8 +74,8 @@ export function unreadableResultError(
 ): OutcomeUnknownError {
   const shown = redactId(reference);
   return new OutcomeUnknownError(
-    `${operation}: the journal holds ${shown} for idempotencyKey ${quotedKey}, but the rest of its record cannot be ` +
-      `read. Nothing was sent now. Do not charge again: verify ${shown}.`,
+    `${operation}: the journal holds ${shown} for key ${quotedKey}, but the rest of its record cannot be read. ` +
+      'Nothing was sent now. Do not charge again: verify it.',
     { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
   );
 }
@@ -86,19 +87,49 @@ export function resolvedMeanwhileError(
 ): OutcomeUnknownError {
   const shown = redactId(reference);
   return new OutcomeUnknownError(
-    `${operation}: the service made ${shown}, but idempotencyKey ${quotedKey} was resolved otherwise meanwhile. Two ` +
-      `charges might exist: verify ${shown}, and compare it with journal.read.`,
+    `${operation}: the service made ${shown}, but key ${quotedKey} was resolved otherwise meanwhile. Two charges ` +
+      'might exist: verify it, and compare it with journal.read.',
     { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
   );
 }
 
+/** What the journal says of a key that was used with other input. */
+type UsedKey = Extract<ClaimResult, { state: 'conflict' }>['found'];
+
 /** The key was used with other input, and a charge of that call might exist. */
-export function conflictError({ operation, redactedKey, quotedKey }: KeyContext): IdempotencyConflictError {
-  return new IdempotencyConflictError(
-    `${operation}: key ${quotedKey} had other input and might have charged. Nothing was sent. One key per ` +
-      `charge. ${describeResolution(operation, redactedKey, undefined)}`,
-    { operation, idempotencyKey: redactedKey },
-  );
+export function conflictError(context: KeyContext, found: UsedKey): IdempotencyConflictError {
+  const { operation, redactedKey } = context;
+  return new IdempotencyConflictError(`${operation}: ${describeConflict(context, found)}`, {
+    operation,
+    idempotencyKey: redactedKey,
+  });
+}
+
+/** Only an unresolved key can be resolved. The result of another one is known, or will be. */
+function describeConflict(
+  { operation, redactedKey, quotedKey, redactId }: KeyContext,
+  found: UsedKey,
+): string {
+  const what = operation === 'initialize' ? 'payment' : 'charge';
+  const advice = `Another ${what} needs another key.`;
+  const reference = found?.reference === undefined ? undefined : redactId(found.reference);
+  switch (found?.state) {
+    case 'completed':
+      return `key ${quotedKey} had other input, and its ${what} is ${reference}. Nothing was sent. Verify it. ${advice}`;
+    case 'in_progress':
+      return `a call with other input holds key ${quotedKey} now. Nothing was sent. Wait until it has ended. ${advice}`;
+    case 'unknown':
+      return (
+        // With a UUID in the key, there is no room for more.
+        `${operation === 'initialize' ? '' : 'a call with '}other input ${mightHave(operation)}. Nothing was sent. ` +
+        describeResolution(operation, redactedKey, reference)
+      );
+    case undefined:
+      return (
+        `key ${quotedKey} had other input and ${mightHave(operation)}. Nothing was sent. Read its state with ` +
+        `journal.read. ${advice}`
+      );
+  }
 }
 
 /** The journal belongs to another base URL or mode: `isOtherMode` if only the mode differs. */
@@ -120,7 +151,7 @@ export function otherServiceError(
 /** A charge of one mode must not be recorded in the journal of the other. */
 export function modeChangedError({ operation, quotedKey }: KeyContext): ConfigurationError {
   return new ConfigurationError(
-    `${operation}: apiKey gave a key of another mode (test or not) than when idempotencyKey ${quotedKey} was claimed. ` +
+    `${operation}: apiKey gave a key of another mode (test or not) than when ${quotedKey} was claimed. ` +
       'Nothing was sent. Use one client and one journal for each mode.',
     { operation },
   );

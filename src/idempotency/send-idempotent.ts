@@ -95,7 +95,7 @@ async function sendIdempotent<Input, Request extends CreateRequest, Result exten
       emit('unresolved');
       throw unreadableRecordError(context, outcome.why, outcome.cause);
     case 'conflict':
-      throw conflictError(context);
+      throw conflictError(context, outcome.found);
     case 'other_service': {
       const otherMode = mode === 'test' ? 'unknown' : 'test';
       const isOtherMode = outcome.service === (await digestService(call.baseUrl, otherMode));

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import type { JournalState } from '../journal/journal.ts';
 import { findNearestName } from '../unknown-option.ts';
 import { CommandError } from './command-error.ts';
+import { COMMAND } from './command-line.ts';
 
 const COMMANDS = ['list', 'show', 'resolve', 'count'] as const;
 export type CommandName = (typeof COMMANDS)[number];
@@ -171,5 +172,5 @@ function unknownCommandError(given: string): CommandError {
 
 function usageError(message: string, about?: CommandName): CommandError {
   const command = about === undefined ? '' : ` ${about}`;
-  return new CommandError(message, `payment-journal${command} --help shows what it takes.`);
+  return new CommandError(message, `${COMMAND}${command} --help shows what it takes.`);
 }

@@ -7,7 +7,8 @@ import { runJournalCommand } from './run.ts';
 
 const { stdin, stdout, stderr, env, argv } = process;
 const folder = process.cwd();
-const redact = createOutputRedaction(env, folder);
+const args = argv.slice(2);
+const redact = createOutputRedaction(env, folder, args);
 
 // A reader that has seen enough, such as head, closes the pipe. A write then reports that to its caller.
 for (const stream of [stdout, stderr]) stream.on('error', () => {});
@@ -26,7 +27,14 @@ function noteOnce(text: string): void {
 function noteConsole(...values: unknown[]): void {
   for (const line of format(...values).split('\n')) if (!/^\s+at /.test(line)) noteOnce(line);
 }
-for (const method of ['log', 'info', 'debug', 'warn', 'error'] as const) console[method] = noteConsole;
+for (const method of ['log', 'warn', 'error'] as const) console[method] = noteConsole;
+
+/** With `logger: console` the client logs each request that succeeds. The operator did not ask for that. */
+function noteUnlessOrdinary(...values: unknown[]): void {
+  const [first] = values;
+  if (typeof first !== 'string' || !first.startsWith('payments: ')) noteConsole(...values);
+}
+for (const method of ['debug', 'info'] as const) console[method] = noteUnlessOrdinary;
 
 // Node prints its warnings by a listener. Those about SQLite and TypeScript would be in each mail of a cron job.
 process.removeAllListeners('warning');
@@ -40,6 +48,6 @@ process.on('warning', (warning) => {
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, (error: unknown) => noteOnce(describeForeignError(error, redact)));
 
-const code = await runJournalCommand(argv.slice(2), { stdin, stdout, stderr, env, folder });
+const code = await runJournalCommand(args, { stdin, stdout, stderr, env, folder });
 // An open connection would keep the process alive.
 process.exit(code);

@@ -1,5 +1,6 @@
 import type { Journal, JournalState } from '../journal/journal.ts';
 import { type CountCommand, STATES } from './arguments.ts';
+import { COMMAND, nameConfig } from './command-line.ts';
 import { limitJournal } from './limit-time.ts';
 import { NO_KEYS } from './list.ts';
 import { padTo, toJsonLine } from './printable-text.ts';
@@ -9,7 +10,11 @@ import type { Screen } from './screen.ts';
 const COUNT_TIMEOUT = 5 * 60_000;
 
 /** Counts the keys in each state. Returns whether one of them is unresolved. */
-export async function countKeys(journal: Journal, { json }: CountCommand, screen: Screen): Promise<boolean> {
+export async function countKeys(
+  journal: Journal,
+  { json, config }: CountCommand,
+  screen: Screen,
+): Promise<boolean> {
   // Any read shows soon whether the database is up.
   await limitJournal(() => journal.read('payment-journal'));
   const counts = await limitJournal(() => journal.count(), COUNT_TIMEOUT);
@@ -29,13 +34,14 @@ export async function countKeys(journal: Journal, { json }: CountCommand, screen
       return `${isAlarm ? bold(yellow(line)) : line}  ${dim(MEANINGS[state])}`;
     }),
     '',
-    describeTotal(counts),
+    describeTotal(counts, config),
   );
   return unknown > 0;
 }
 
-function describeTotal(counts: Readonly<Record<JournalState, number>>): string {
-  if (counts.unknown > 0) return 'Unresolved keys: see payment-journal list.';
+function describeTotal(counts: Readonly<Record<JournalState, number>>, config: string | undefined): string {
+  if (counts.unknown > 0)
+    return `List the unresolved keys: ${[COMMAND, 'list', ...nameConfig(config)].join(' ')}`;
   return STATES.every((state) => counts[state] === 0) ? NO_KEYS : 'No unresolved keys.';
 }
 

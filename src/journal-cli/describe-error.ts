@@ -1,6 +1,7 @@
 import { PaymentsError } from '../errors.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import { CommandError } from './command-error.ts';
+import { COMMAND } from './command-line.ts';
 import { escapeUnprintable } from './printable-text.ts';
 import type { OutputRedaction } from './redact-output.ts';
 
@@ -72,6 +73,6 @@ function adviseAbout(error: PaymentsError, isResolving: boolean): string | undef
 function adviseAboutJournal({ retryable }: PaymentsError, isResolving: boolean): string | undefined {
   if (!retryable) return undefined;
   return isResolving
-    ? 'Run payment-journal show with this key to see what is recorded. Then run the command again.'
+    ? `Run ${COMMAND} show with this key to see what is recorded. Then run the command again.`
     : 'Check that the database of the journal is up. Then run the command again.';
 }

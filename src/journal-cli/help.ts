@@ -16,7 +16,7 @@ Commands
   count          count the keys in each state
 
 ${COMMON}  --version        show the version
-  A command has its own options: payment-journal resolve --help
+  A command has its own options: npx payment-journal resolve --help
 
 Exit codes
   0  done: no key is unresolved (list, count), the entry was shown, or resolved
@@ -24,9 +24,9 @@ Exit codes
   1  an error: arguments, config, journal or service
 
 Examples
-  payment-journal count --config src/payments.ts
-  payment-journal show order-17/1
-  payment-journal resolve order-17/1 --reference TXN-8F2K1 \\
+  npx payment-journal count --config src/payments.ts
+  npx payment-journal show order-17/1
+  npx payment-journal resolve order-17/1 --reference TXN-8F2K1 \\
       --by kofi@shop.example --reason "found by its request id"
 `;
 
@@ -51,9 +51,9 @@ Exit codes
   1  an error: arguments, config or journal
 
 Examples
-  payment-journal list
-  payment-journal list --state all --limit 20
-  payment-journal list --json | jq -r .key
+  npx payment-journal list
+  npx payment-journal list --state all --limit 20
+  npx payment-journal list --json | jq -r .key
 `;
 
 const SHOW = `payment-journal show: show what is recorded of a key, and what to do next.
@@ -69,8 +69,8 @@ Exit codes
   1  there is no such key, or an error: arguments, config or journal
 
 Examples
-  payment-journal show order-17/1
-  payment-journal show order-17/1 --json
+  npx payment-journal show order-17/1
+  npx payment-journal show order-17/1 --json
 `;
 
 const RESOLVE = `payment-journal resolve: record whether the charge of a key exists.
@@ -78,7 +78,8 @@ const RESOLVE = `payment-journal resolve: record whether the charge of a key exi
   payment-journal resolve KEY --reference TXN-… --by <who> --reason <why>
   payment-journal resolve KEY --not-charged --by <who> --reason <why>
 
-  Find the charge in the records of the service first: payment-journal show KEY.
+  Find the charge in the records of the service first. What is recorded of it:
+  npx payment-journal show KEY
 
 Options of resolve
   --reference <TXN-…>   the charge exists. The service is asked first: it must
@@ -96,9 +97,9 @@ Exit codes
   1  nothing was changed, unless the message says otherwise
 
 Examples
-  payment-journal resolve order-17/1 --reference TXN-8F2K1 \\
+  npx payment-journal resolve order-17/1 --reference TXN-8F2K1 \\
       --by kofi@shop.example --reason "found by its request id"
-  payment-journal resolve order-18/1 --not-charged \\
+  npx payment-journal resolve order-18/1 --not-charged \\
       --by kofi@shop.example --reason "the service has none: ticket 4711"
 `;
 
@@ -113,8 +114,8 @@ Exit codes
   1  an error: arguments, config or journal
 
 Examples
-  payment-journal count
-  payment-journal count --json | jq .unknown
+  npx payment-journal count
+  npx payment-journal count --json | jq .unknown
 `;
 
 const TEXTS: Readonly<Record<CommandName, string>> = {

@@ -1,5 +1,6 @@
 import type { Journal, JournalEntry, JournalState } from '../journal/journal.ts';
 import type { ListCommand } from './arguments.ts';
+import { COMMAND, nameConfig } from './command-line.ts';
 import { limitJournal } from './limit-time.ts';
 import { toJsonLine } from './printable-text.ts';
 import type { Screen } from './screen.ts';
@@ -11,7 +12,7 @@ const ROWS_OF_PAGE = 100;
 
 /** Lists keys. Returns whether one of them is unresolved. */
 export async function listKeys(journal: Journal, command: ListCommand, screen: Screen): Promise<boolean> {
-  const { state, limit = Number.POSITIVE_INFINITY, json } = command;
+  const { state, limit = Number.POSITIVE_INFINITY, json, config } = command;
   const printer = json ? createJsonPrinter(screen) : createTablePrinter(state, screen);
   let listed = 0;
   let unresolved = 0;
@@ -34,7 +35,7 @@ export async function listKeys(journal: Journal, command: ListCommand, screen: S
   }
   const more = hasMore ? [`There are more keys than --limit ${limit}.`] : [];
   const isEmpty = listed === 0 && (state === 'all' || !(await hasKeys(journal)));
-  await printer.end([isEmpty ? NO_KEYS : describeEnd(listed, unresolved, state), ...more]);
+  await printer.end([isEmpty ? NO_KEYS : describeEnd(listed, unresolved, { state, config }), ...more]);
   return unresolved > 0;
 }
 
@@ -91,12 +92,17 @@ function createTablePrinter(state: JournalState | 'all', screen: Screen): Printe
   };
 }
 
-function describeEnd(listed: number, unresolved: number, state: JournalState | 'all'): string {
+function describeEnd(
+  listed: number,
+  unresolved: number,
+  { state, config }: Pick<ListCommand, 'state' | 'config'>,
+): string {
   if (listed === 0) return state === 'unknown' ? 'No unresolved keys.' : `No keys in the state ${state}.`;
   const keys = `${listed} ${listed === 1 ? 'key' : 'keys'}`;
   if (unresolved === 0) return `${keys}, none unresolved.`;
   if (unresolved < listed) return `${keys}, ${unresolved} unresolved.`;
-  return `${unresolved} unresolved ${unresolved === 1 ? 'key' : 'keys'}. What to do: payment-journal show KEY.`;
+  const show = [COMMAND, 'show', 'KEY', ...nameConfig(config)].join(' ');
+  return `${unresolved} unresolved ${unresolved === 1 ? 'key' : 'keys'}. What to do: ${show}`;
 }
 
 function pickColumns(

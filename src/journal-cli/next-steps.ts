@@ -1,10 +1,14 @@
 import type { JournalEntry } from '../journal/journal.ts';
 import type { CommonOptions } from './arguments.ts';
+import { COMMAND, nameConfig } from './command-line.ts';
 import { quoteForShell, wrapText } from './printable-text.ts';
 import type { Screen } from './screen.ts';
 import { formatTime } from './time.ts';
 
 const WIDTH = 80;
+
+/** No follow-up reports what a person resolved as not charged. */
+export const AFTER_NOT_CHARGED = 'Nothing tells the shop of it. The next call under the key can charge.';
 
 /** Returns what an operator does about a key now, with the commands filled in. */
 export function describeNextSteps(entry: JournalEntry, options: CommonOptions, screen: Screen): string[] {
@@ -19,15 +23,16 @@ export function describeNextSteps(entry: JournalEntry, options: CommonOptions, s
       return wrap(
         `  Nothing. The same key again returns ${screen.show(reference ?? '')} and sends nothing.${again}`,
       );
+    case 'not_charged':
+      return wrap(`  Open the order of this key again in your shop. ${AFTER_NOT_CHARGED}${again}`);
     case 'not_sent':
     case 'rejected':
-    case 'not_charged':
       return wrap(`  Nothing. The next call under the key can charge.${again}`);
   }
 }
 
 function describeUnresolved(entry: JournalEntry, options: CommonOptions, screen: Screen): string[] {
-  const { operation, amount, currency, network, createdAt, reference, requestIds } = entry;
+  const { operation, amount, currency, network, createdAt, reference, requestIds, error } = entry;
   const { show } = screen;
   const isCharge = operation === 'chargeMobileMoney';
   const subject = isCharge ? 'charge' : 'payment';
@@ -43,14 +48,18 @@ function describeUnresolved(entry: JournalEntry, options: CommonOptions, screen:
       : `The service named ${show(reference)} for this key. Check that this is the ${subject}: ${show(facts.join(', '))}.`;
   const found = ['--reference', reference === undefined ? 'TXN-…' : quoteRecorded(reference, screen)];
   if (!isCharge) found.push('--checkout-url', '<url>');
+  // Without an error and a reference, nothing shows that the process of the call has come to an end: it might be frozen.
+  const confirm =
+    error === undefined && reference === undefined
+      ? ' Confirm that the process that sent the request has ended, and cannot send it later.'
+      : '';
   return [
-    ...step(1, 'Confirm that the process that sent the request has ended, and cannot send it now.'),
-    ...step(2, find),
-    ...step(3, `If the ${subject} exists, record its reference. The service is asked first:`),
+    ...step(1, find),
+    ...step(2, `If the ${subject} exists, record its reference. The service is asked first:`),
     ...formatCommand(entry, found, options, screen),
     ...step(
-      4,
-      `If it does not exist, search again an hour later. Only then free the key. The next call under it can ${isCharge ? 'charge' : 'start a payment'}:`,
+      3,
+      `If it does not exist, search again an hour later.${confirm} Only then resolve the key as not charged. The next call under it can ${isCharge ? 'charge' : 'start a payment'}:`,
     ),
     ...formatCommand(entry, ['--not-charged'], options, screen),
   ];
@@ -64,9 +73,8 @@ function formatCommand(
   screen: Screen,
 ): string[] {
   const quoted = quoteRecorded(key, screen);
-  const named = config === undefined ? [] : ['--config', quoteForShell(config)];
   const [first, last] = key.startsWith('-') ? [[], ['--', quoted]] : [[quoted], []];
-  const words = ['payment-journal', 'resolve', ...first, ...resolution, ...named];
+  const words = [COMMAND, 'resolve', ...first, ...resolution, ...nameConfig(config)];
   return [`     ${words.join(' ')} \\`, `       ${['--by <who> --reason <why>', ...last].join(' ')}`];
 }
 

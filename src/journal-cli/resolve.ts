@@ -2,9 +2,11 @@ import { isSameAmount } from '../api/money.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { ResolveCommand } from './arguments.ts';
 import { CommandError } from './command-error.ts';
+import { COMMAND } from './command-line.ts';
 import type { Config } from './config.ts';
 import { formatFacts } from './entry.ts';
 import { limitTime } from './limit-time.ts';
+import { AFTER_NOT_CHARGED } from './next-steps.ts';
 import { toJsonLine } from './printable-text.ts';
 import type { Screen } from './screen.ts';
 import { readEntry } from './show.ts';
@@ -26,7 +28,7 @@ export async function resolveKey(
   if (resolution === 'not_charged' && !command.yes && !screen.canAsk) {
     throw new CommandError(
       '--not-charged has to be confirmed, and there is no terminal to ask at. Nothing was changed.',
-      'Look at the entry with payment-journal show, then add --yes.',
+      `Read the entry with ${COMMAND} show, then add --yes.`,
     );
   }
   const before = await readEntry(journal, key);
@@ -35,7 +37,7 @@ export async function resolveKey(
   const note = { by, reason, resolutionsSeen: before.resolutions.length };
   const entry = await limitTime('The resolution', () => payments.resolve(key, resolution, note), {
     timeout: RESOLVE_TIMEOUT,
-    advice: 'It might have been recorded. Run payment-journal show with this key.',
+    advice: `It might have been recorded. Run ${COMMAND} show with this key.`,
   });
   const isNew = entry.resolutions.length > before.resolutions.length;
   if (command.json) await screen.print(toJsonLine(entry, screen.redact.recorded));
@@ -65,7 +67,7 @@ function describeResolved(entry: JournalEntry, isNew: boolean, { show, style }: 
   if (!isNew) return [`${show(key)} is resolved so already. Nothing was changed.`];
   const done = style.green('Resolved:');
   if (state === 'not_charged')
-    return [`${done} ${show(key)} was not charged. The next call under the key can charge.`];
+    return [`${done} ${show(key)} was not charged. Open its order again in your shop.`, AFTER_NOT_CHARGED];
   return [
     `${done} ${show(key)} is ${show(`${reference ?? ''}, ${amount} ${currency}`)}.`,
     'To learn whether it is paid, verify the reference, or let a follow-up do it.',

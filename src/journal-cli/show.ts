@@ -1,6 +1,7 @@
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import type { ShowCommand } from './arguments.ts';
 import { CommandError } from './command-error.ts';
+import { COMMAND } from './command-line.ts';
 import { formatEntry } from './entry.ts';
 import { limitJournal } from './limit-time.ts';
 import { toJsonLine } from './printable-text.ts';
@@ -19,6 +20,6 @@ export async function readEntry(journal: Journal, key: string): Promise<JournalE
   if (entry) return entry;
   throw new CommandError(
     `The journal has no record of the key "${key}".`,
-    'A key is exact, also upper and lower case. payment-journal list --state all shows the keys.',
+    `A key is exact, also upper and lower case. ${COMMAND} list --state all shows the keys.`,
   );
 }

@@ -189,14 +189,19 @@ function claimResultFor(
   intent: ChargeIntent,
   isInProgress: boolean,
 ): ClaimResult | undefined {
-  const isFree = ['not_sent', 'rejected', 'not_charged'].includes(record.state);
-  if (!isFree && record.fingerprint !== intent.fingerprint) return { state: 'conflict' };
+  const isOtherInput = record.fingerprint !== intent.fingerprint;
   switch (record.state) {
     case 'completed':
+      if (isOtherInput)
+        return { state: 'conflict', found: { state: 'completed', reference: record.result.reference } };
       return { state: 'completed', result: record.result };
     case 'unknown':
+      if (isOtherInput)
+        return { state: 'conflict', found: { state: 'unknown', reference: record.reference } };
       return { state: 'unknown', reference: record.reference };
     case 'begun':
+      if (isOtherInput)
+        return { state: 'conflict', found: { state: isInProgress ? 'in_progress' : 'unknown' } };
       return isInProgress ? { state: 'in_progress', version } : { state: 'unknown', reference: undefined };
     case 'not_sent':
     case 'rejected':

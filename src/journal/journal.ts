@@ -84,8 +84,17 @@ export type ClaimResult =
   | { readonly state: 'completed'; readonly result: { readonly reference: string } }
   /** A charge might exist: nothing is sent until the key is resolved. */
   | { readonly state: 'unknown'; readonly reference: string | undefined }
-  /** The key was used with other input, and a charge of that input might exist. */
-  | { readonly state: 'conflict' }
+  /**
+   * The key was used with other input, and a charge of that input might exist. `found` says what is recorded of it, for
+   * the message of the error. A journal of your own can leave it out.
+   */
+  | {
+      readonly state: 'conflict';
+      readonly found?:
+        | { readonly state: 'completed'; readonly reference: string }
+        | { readonly state: 'in_progress' | 'unknown'; readonly reference?: string | undefined }
+        | undefined;
+    }
   /** The journal belongs to another service or mode than `intent.service`, and recorded nothing. */
   | { readonly state: 'other_service'; readonly service: string };
 

@@ -19,6 +19,11 @@ export const API_PATH = '/api/v1';
 const MAX_API_BODY_BYTES = 2 ** 20;
 const MAX_FORM_BYTES = 16_384;
 
+const FOREIGN_FORM =
+  "This form takes requests of the sandbox's own pages only. Nothing was changed.\n" +
+  `In a script use the JSON API, such as POST ${SCRIPT_API_PATH}/transactions/:reference {"status":"success"}.\n` +
+  'It is described in docs/reference/sandbox-api.md.\n';
+
 export interface AppContext extends PageContext {
   /** The address of the sandbox. */
   readonly url: string;
@@ -33,6 +38,8 @@ export function createApp(context: AppContext): Hono<Env> {
   const app = new Hono<Env>();
   app.onError((error, c) => {
     if (error instanceof HTTPException) {
+      // Only `csrf` throws it. A script reads this text, and does not guess at a header.
+      if (error.status === 403) return c.text(FOREIGN_FORM, 403);
       const response = error.getResponse();
       return c.newResponse(response.body, response);
     }

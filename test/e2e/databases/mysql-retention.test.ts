@@ -98,7 +98,7 @@ describe.skipIf(database.missing)('retention in MySQL', () => {
     const later = (milliseconds: number) =>
       server.run(`UPDATE ${table} SET kept_until = kept_until - ${milliseconds} WHERE \`key\` = 'order-17'`);
     await later(8 * DAY - 60_000);
-    expect(await journal.claim('order-17', other)).toEqual({ state: 'conflict' });
+    expect(await journal.claim('order-17', other)).toMatchObject({ state: 'conflict' });
     await later(60_000);
     const claims = await Promise.all(Array.from({ length: 10 }, () => journal.claim('order-17', other)));
     expect(claims.filter(({ state }) => state === 'claimed')).toHaveLength(1);

@@ -44,7 +44,7 @@ export interface Names extends Exported {
   show(status: string): void;
   fulfil(order: Order | string): Promise<void>;
   holdForReview(order: Order, error: Error): Promise<void>;
-  askAgainLater(reference: string, startedAt: number): Promise<void>;
+  checkLater(reference: string, startedAt: number): Promise<void>;
   secrets: { get(name: string): Promise<string> };
   undici: { fetch: typeof fetch };
   proxy: Dispatcher;
@@ -102,7 +102,7 @@ export const freeNames = [
   'show',
   'fulfil',
   'holdForReview',
-  'askAgainLater',
+  'checkLater',
   'secrets',
   'undici',
   'proxy',

@@ -20,11 +20,14 @@ export const payments = new PaymentsClient({ journal });
 
 const PAGE = pages.find(({ path }) => path === 'docs/runbook.md')?.text ?? '';
 const BLOCKS = [...PAGE.matchAll(/^```sh\n(?<code>.*?)^```$/gms)].map(({ groups }) => groups?.code ?? '');
+/** How the page loads the environment variables of the shop. */
+const LOAD = 'set -a; . /etc/shop/payments.env; set +a';
 
 test('runs the commands of the runbook, from the list to resolved keys', async () => {
   const { sandbox, journal, run } = await startNight();
-  const [look, search, resolve, verify, free, ...others] = BLOCKS;
+  const [look, search, resolve, , verify, free, ...others] = BLOCKS;
   expect(others).toEqual([]);
+  expect(look?.split('\n')[0]).toContain(LOAD);
 
   const looked = await run(look);
   expect(looked.out).toContain('2 unresolved keys.');
@@ -48,6 +51,37 @@ test('runs the commands of the runbook, from the list to resolved keys', async (
   expect(await run(free?.replace('--not-charged', '--not-charged --yes'))).toMatchObject({ code: 0 });
   expect(await journal.read('order-18/1')).toMatchObject({ state: 'not_charged' });
   expect((await run('npx payment-journal count --config payments.ts')).code).toBe(0);
+}, 120_000);
+
+test('resolves the keys of checkout pages as the runbook does', async () => {
+  const { sandbox, payments, run } = await startNight();
+  const [, , resolve = '', resolvePage = '', , free = ''] = BLOCKS;
+  const input = { amount: '40.00', customer_email: 'ama@example.com' };
+  const start = (key: string) => payments.initialize(input, { idempotencyKey: key });
+  const lose = async (key: string) => {
+    sandbox.fault('initialize', { kind: 'responseLost' });
+    await expect(start(key)).rejects.toMatchObject({ outcome: 'unknown' });
+    const { reference = '' } = sandbox.transactions.at(-1) ?? {};
+    return { reference, checkout_url: `${sandbox.url}/checkout/${reference}` };
+  };
+
+  // The customer has the page.
+  const page = await lose('order-19/1');
+  const named = (block: string) => block.replaceAll(/TXN-\w+/g, page.reference);
+  const { err } = await run(named(resolve).replace('order-17/1', 'order-19/1'));
+  expect(err).toContain('give its checkout_url too');
+  const shown = `https://pay.example/checkout/${page.reference}`;
+  expect(named(resolvePage)).toContain(shown);
+  expect(await run(named(resolvePage).replace(shown, page.checkout_url))).toMatchObject({ code: 0 });
+  expect(await start('order-19/1')).toMatchObject({ ...page, replayed: true });
+
+  // Nobody has the page.
+  const lost = await lose('order-20/1');
+  const freed = free.replace('order-18/1', 'order-20/1').replace('--not-charged', '--not-charged --yes');
+  expect(await run(freed)).toMatchObject({ code: 0 });
+  const { reference, replayed } = await start('order-20/1');
+  expect(replayed).toBe(false);
+  expect(reference).not.toBe(lost.reference);
 }, 120_000);
 
 /** A shop's server at night: order-17/1 was charged and paid, order-18/1 was not charged, and the responses to both are lost. */
@@ -82,17 +116,19 @@ async function startNight() {
 
   const env = {
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
-    PAYMENTS_BASE_URL: sandbox.baseUrl,
-    PAYMENTS_API_KEY: sandbox.liveKey,
     npm_config_update_notifier: 'false',
     npm_config_loglevel: 'error',
   };
-  /** Runs a block of the page with the reference of this night, as an operator would. */
+  const file = join(folder, 'shop.env');
+  await writeFile(file, `PAYMENTS_BASE_URL=${sandbox.baseUrl}\nPAYMENTS_API_KEY=${sandbox.liveKey}\n`);
+  /** Runs a block of the page with the reference of this night, as an operator does in a terminal that has loaded the variables. */
   const run = (block = '') => {
-    const script = block.replaceAll('TXN-8F2K1', found.reference);
+    const script = `${LOAD}\n${block}`
+      .replaceAll('/etc/shop/payments.env', file)
+      .replaceAll('TXN-8F2K1', found.reference);
     const { child, ended } = startProcess('sh', ['-c', script], folder, env);
     child.stdin.end();
     return ended;
   };
-  return { sandbox, journal, run };
+  return { sandbox, journal, payments, run };
 }

@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:https';
 import { DatabaseSync } from 'node:sqlite';
 import { setupServer } from 'msw/node';
 import { type ChargeMobileMoneyInput, PaymentsClient, PaymentsError } from 'payment-collection-client';
+import { createFollowUps } from 'payment-collection-client/follow-ups';
 import { createJournal, memoryJournal } from 'payment-collection-client/journal';
 import { postgresJournal } from 'payment-collection-client/journal/postgres';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
@@ -12,6 +14,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createCertificate } from '../../helpers/certificate.ts';
 import { findClosedPort, listenForTest } from '../../helpers/listen.ts';
 import { catchError } from '../../helpers/service.ts';
+import { runCommand } from '../../unit/journal-cli/run-command.ts';
 import { root } from './pages.ts';
 import { entryPoints, listExports, publicTypes } from './public-types.ts';
 import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
@@ -135,6 +138,16 @@ const provocations: Record<string, readonly Provocation[]> = {
     },
   ],
   '`idempotency_conflict`': [
+    async ({ payments }) => {
+      await payments.chargeMobileMoney(charge, key);
+      return payments.chargeMobileMoney({ ...charge, phone: '0201234567' }, key);
+    },
+    async ({ mock, payments }) => {
+      mock.fault('chargeMobileMoney', { kind: 'hang' });
+      catchError(payments.chargeMobileMoney(charge, key));
+      await vi.waitFor(() => expect(mock.requests).toHaveLength(1));
+      return payments.chargeMobileMoney({ ...charge, phone: '0201234567' }, key);
+    },
     async (shop) => {
       await catchError(Promise.resolve(loseCharge(shop)));
       return shop.payments.chargeMobileMoney({ ...charge, phone: '0201234567' }, key);
@@ -197,6 +210,43 @@ const provocations: Record<string, readonly Provocation[]> = {
       const journal = sqliteJournal(database);
       database.exec('BEGIN');
       return open({ journal }).chargeMobileMoney(charge, key);
+    },
+  ],
+  'A follow-up reports handler failed': [
+    async ({ mock, open }) => {
+      const error = vi.fn<(line: string) => void>();
+      const logger = { debug() {}, info() {}, warn() {}, error };
+      const journal = memoryJournal();
+      const payments = open({ journal, logger, polling: { initialDelay: 0, timeout: 1 } });
+      const followUps = createFollowUps({
+        payments,
+        journal,
+        onFinal() {
+          throw new Error('there is no order of this key');
+        },
+        onAttention() {},
+      });
+      const { reference } = await payments.chargeMobileMoney(charge, key);
+      mock.approve(reference);
+      await followUps.sweep();
+      throw new Error(error.mock.calls[0]?.[0]);
+    },
+  ],
+  'payment-journal: command not found': [
+    () => {
+      const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
+      const { stderr } = spawnSync('bash', ['-c', 'payment-journal list'], { env, encoding: 'utf8' });
+      throw new Error(stderr.trim().replace('line 1: ', ''));
+    },
+  ],
+  'payment-journal finds no config, or no journal in it': [
+    async () => {
+      const { err } = await runCommand(['list']);
+      throw new Error(err.split('\n')[0]);
+    },
+    async ({ payments }) => {
+      const { err } = await runCommand(['list'], { exports: { payments } });
+      throw new Error(err.split('\n')[0]?.replace('payments.mjs', 'payments.ts'));
     },
   ],
   'Port 4010 is in use': [

@@ -7,7 +7,7 @@ import { run } from './run.ts';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-// The limits here and in .size-limit.json are a tenth above the measured sizes, to detect a jump.
+// The limits here and in .size-limit.json are at most a tenth above the measured sizes, to detect a jump.
 test('adds no more to a bundle than its limits, minified and compressed', async () => {
   const printed = await run(process.execPath, [tool('size-limit/bin.js'), '--json'], here);
   const sizes: { name: string; passed: boolean; size: number }[] = JSON.parse(printed);
@@ -16,7 +16,7 @@ test('adds no more to a bundle than its limits, minified and compressed', async 
   for (const size of sizes) expect(size).toMatchObject({ passed: true });
 });
 
-test('unpacks to less than 1,480 kB of code, and 2,300 kB in all', async () => {
+test('unpacks to less than 1,480 kB of code, and 2,400 kB in all', async () => {
   const installed = join(inject('bare'), 'node_modules/payment-collection-client');
   const found = await readdir(installed, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile());
@@ -30,5 +30,5 @@ test('unpacks to less than 1,480 kB of code, and 2,300 kB in all', async () => {
   const code = sizes.filter(({ isCode }) => isCode);
   console.log(`${sum(code)} bytes in ${code.length} files of code, ${sum(sizes)} in all ${sizes.length}`);
   expect(sum(code)).toBeLessThan(1_480_000);
-  expect(sum(sizes)).toBeLessThan(2_300_000);
+  expect(sum(sizes)).toBeLessThan(2_400_000);
 });

@@ -12,7 +12,7 @@ const timeout = 60;
 
 async function expectTimeout(client: PaymentsClient) {
   const onVerify = await expectUnknownOutcome(client, 'RequestTimeoutError');
-  expect(onVerify).toHaveProperty('message', 'verify: no complete response arrived within 60 ms.');
+  expect(onVerify).toHaveProperty('message', 'verify: no complete response within 60 ms.');
 }
 
 /**
@@ -104,7 +104,7 @@ test('shows a 401 whose body hangs, and does not report rejected', async () => {
 test("replaces the client's timeout with the call's", async () => {
   const service = await startRawService(() => {});
   const failure = await catchError(service.client({ timeout: 60_000 }).verify(REFERENCE, { timeout: 30 }));
-  expect(failure).toMatchObject({ message: 'verify: no complete response arrived within 30 ms.' });
+  expect(failure).toMatchObject({ message: 'verify: no complete response within 30 ms.' });
 });
 
 test('gives each attempt the whole timeout', async () => {
@@ -128,7 +128,7 @@ test('times out after 30 seconds by default, under fake timers', async () => {
   await vi.advanceTimersByTimeAsync(29_999);
   expect(ended).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1);
-  expect(await call).toMatchObject({ message: 'verify: no complete response arrived within 30000 ms.' });
+  expect(await call).toMatchObject({ message: 'verify: no complete response within 30000 ms.' });
 });
 
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(

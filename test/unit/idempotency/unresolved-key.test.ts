@@ -155,7 +155,6 @@ describe('the errors and events of an unresolved key', () => {
   test('name the key, the reference to verify, and how to resolve it', async () => {
     const { failure } = await reportUnresolved('chargeMobileMoney', 'TXN-seen');
     for (const part of [
-      'idempotencyKey "order-17"',
       'might have charged',
       'Nothing was sent',
       'Verify TXN-seen',
@@ -201,7 +200,7 @@ describe('the errors and events of an unresolved key', () => {
 
   test('ask for the checkout_url of a checkout payment', async () => {
     const { failure } = await reportUnresolved('initialize');
-    for (const part of ['Look it up, then', '{ reference, checkout_url }'])
+    for (const part of ['Find it, then', '{ reference, checkout_url }'])
       expect(failure).toHaveProperty('message', expect.stringContaining(part));
   });
 

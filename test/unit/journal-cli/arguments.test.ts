@@ -38,7 +38,7 @@ test.each([
   const { code, out, err } = await runCommand(args);
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain(`payment-journal: ${message}`);
-  expect(err).toMatch(/\npayment-journal( \w+)? --help shows what it takes\.\n$/);
+  expect(err).toMatch(/\nnpx payment-journal( \w+)? --help shows what it takes\.\n$/);
 });
 
 test('shows what was typed without its control characters', async () => {
@@ -83,12 +83,12 @@ test('runs every example of its help, as far as the config', async () => {
       .slice(out.indexOf('\nExamples\n'))
       .replace(/ \\\n +/g, ' ')
       .split('\n')
-      .filter((line) => line.startsWith('  payment-journal ')),
+      .filter((line) => line.startsWith('  npx payment-journal ')),
   );
   expect(examples.length).toBeGreaterThan(9);
   for (const example of examples) {
-    const [, , ...words] = example.replace(/ \|.*/, '').match(/"[^"]*"|\S+/g) ?? [];
-    const command = example.trim().split(' ')[1] ?? '';
+    const [, , , ...words] = example.replace(/ \|.*/, '').match(/"[^"]*"|\S+/g) ?? [];
+    const command = example.trim().split(' ')[2] ?? '';
     const { err } = await runCommand([command, ...words.map((word) => word.replaceAll('"', ''))]);
     expect([example, err]).toEqual([example, expect.stringContaining('There is no config')]);
   }

@@ -16,7 +16,7 @@ test('counts the keys in each state, and exits with 3 if one is unresolved', asy
     'rejected        0  the service refused it: no charge exists',
     'not_charged     1  a person resolved it: no charge exists',
     '',
-    'Unresolved keys: see payment-journal list.',
+    'List the unresolved keys: npx payment-journal list',
   ]);
   expect(code).toBe(3);
 });

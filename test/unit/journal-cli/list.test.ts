@@ -37,7 +37,7 @@ test('lists the unresolved keys, oldest first, and exits with 3', async () => {
     'order-17/1    25.50 GHS  0 s ago',
     'order-18/1  1200.00 GHS  0 s ago',
     '',
-    '2 unresolved keys. What to do: payment-journal show KEY.',
+    '2 unresolved keys. What to do: npx payment-journal show KEY',
   ]);
   expect(code).toBe(3);
 });

@@ -133,6 +133,35 @@ describe('the process', () => {
     expect(err).toContain('config: DeprecationWarning: old\n');
   });
 
+  test('leaves out what the client logs of each request, and shows its warnings', async () => {
+    const project = await createProjectWithKeys(`
+      const key = 'order-39d3d254-f345-43e1-93cd-0b22c3c14b6e/1';
+      console.debug('payments: verify TXN-1, attempt 1: sending, request id 5f0c2b77-0000');
+      console.info('payments: resolved as charged by kofi@shop.example, key ' + JSON.stringify(key));
+      console.warn('payments: journal: unresolved, key ' + JSON.stringify(key) + ', seen by kofi@shop.example');
+      console.error('payments: another key 9fKq27LmXz4vK9qLm2Xw of ama@shop.example');`);
+    const key = 'order-39d3d254-f345-43e1-93cd-0b22c3c14b6e/1';
+    const note = ['--by=kofi@shop.example', '--reason', 'found'];
+    const { err } = await project.run(['resolve', key, '--reference', 'TXN-1', ...note]);
+    const logged = err.split('\n').filter((line) => line.startsWith('config: '));
+    expect(logged).toEqual([
+      `config: payments: journal: unresolved, key "${key}", seen by kofi@shop.example`,
+      'config: payments: another key [REDACTED] of [REDACTED]',
+    ]);
+  });
+
+  test('prints no log line of a resolution with the logger console', async () => {
+    const project = await createProject(type);
+    const database = new DatabaseSync(join(project.folder, 'journal.db'));
+    const { service, leaveUnresolved } = await startShop(sqliteJournal(database));
+    await leaveUnresolved('order-1');
+    database.close();
+    const config = sqliteConfig({ baseUrl: service.baseUrl });
+    await project.write('payments.ts', config.replace('maxRetries: 0', 'maxRetries: 0, logger: console'));
+    const args = ['resolve', 'order-1', '--reference', 'TXN-8f2c61d0', '--by', 'ama', '--reason', 'found'];
+    expect(await project.run(args)).toMatchObject({ code: 0, err: '' });
+  });
+
   test('goes on if close fails', async () => {
     const project = await createProjectWithKeys(`
       export const close = () => { throw new Error('not connected') };`);
@@ -241,7 +270,7 @@ describe('a step that hangs ends the command', () => {
     expect([code, err]).toEqual([
       1,
       'payment-journal: The resolution did not respond within 180 s.\n' +
-        'It might have been recorded. Run payment-journal show with this key.\n',
+        'It might have been recorded. Run npx payment-journal show with this key.\n',
     ]);
   });
 

@@ -88,6 +88,14 @@ describe('changes nothing', () => {
     );
   });
 
+  test('and names the other key whole, if its order has a UUID', async () => {
+    const other = 'order-39d3d254-f345-43e1-93cd-0b22c3c14b6e/1';
+    const shop = await startUnresolved('order-17/1');
+    await shop.leaveUnresolved(other);
+    await runCommand(found(other), shop);
+    await expectUnchanged(shop, found('order-17/1'), `is recorded under the key "${other}"`);
+  });
+
   test('if the service is down', async () => {
     const shop = await startUnresolved('order-17/1');
     shop.service.server.close();
@@ -175,7 +183,8 @@ describe('--not-charged', () => {
     expect(err).toMatch(/To confirm that no charge exists, type its amount \(25\.50 GHS\): $/);
     expect([code, out]).toEqual([
       0,
-      'Resolved: order-17/1 was not charged. The next call under the key can charge.\n',
+      'Resolved: order-17/1 was not charged. Open its order again in your shop.\n' +
+        'Nothing tells the shop of it. The next call under the key can charge.\n',
     ]);
     expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'not_charged' });
   });
@@ -201,7 +210,7 @@ describe('--not-charged', () => {
     expect([code, err]).toEqual([
       1,
       'payment-journal: --not-charged has to be confirmed, and there is no terminal to ask at. Nothing was changed.\n' +
-        'Look at the entry with payment-journal show, then add --yes.\n',
+        'Read the entry with npx payment-journal show, then add --yes.\n',
     ]);
     expect(await shop.journal.read('order-17/1')).toMatchObject({ state: 'unknown' });
   });

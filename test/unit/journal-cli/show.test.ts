@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { JournalEntry } from '../../../src/journal/index.ts';
-import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
+import { createConfigFolder, fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 
 async function show(entry: JournalEntry, args: readonly string[] = []) {
   const { payments, journal } = await startShop();
@@ -72,34 +74,65 @@ test.each([
   ['completed', 'returns TXN-8f2c61d0 and sends nothing.'],
   ['not_sent', 'The next call under the key can charge.'],
   ['rejected', 'The next call under the key can charge.'],
-  ['not_charged', 'The next call under the key can charge.'],
+  ['not_charged', 'Open the order of this key again in your shop.'],
 ] as const)('tells what to do about a key in the state %s', async (state, advice) => {
   const { out } = await show({ ...fullEntry, state });
   expect(out.slice(out.indexOf('What to do next'))).toContain(advice);
+  expect(out.includes('Nothing.')).toBe(['completed', 'not_sent', 'rejected'].includes(state));
   expect(out).not.toContain('payment-journal resolve');
 });
 
 test('tells what to do about an unresolved key, with the commands', async () => {
   const { out } = await show({ ...fullEntry, reference: undefined, error: undefined });
   const steps = out.slice(out.indexOf('What to do next'));
-  expect(steps).toContain('  1. Confirm that the process that sent the request has ended');
   expect(steps.replace(/\n {5}/g, ' ')).toMatch(
-    /2\. Find the charge in the records of the service: 25\.50 GHS, mtn, about 2026-\S+, request id pcc-77ab01\./,
+    /next\n {2}1\. Find the charge in the records of the service: 25\.50 GHS, mtn, about 2026-\S+, request id pcc-77ab01\./,
   );
   expect(steps).toContain(
-    '     payment-journal resolve order-17/1 --reference TXN-… \\\n       --by <who> --reason <why>\n',
+    '     npx payment-journal resolve order-17/1 --reference TXN-… \\\n       --by <who> --reason <why>\n',
   );
   expect(steps).toContain(
-    '     payment-journal resolve order-17/1 --not-charged \\\n       --by <who> --reason <why>\n',
+    '     npx payment-journal resolve order-17/1 --not-charged \\\n       --by <who> --reason <why>\n',
   );
   expect(out).toContain('Error        none recorded: its process might have ended');
+});
+
+test.each([
+  ['no error and no reference', { error: undefined, reference: undefined }, true],
+  ['an error', { reference: undefined }, false],
+  ['a reference', { error: undefined }, false],
+] as const)('asks whether the process has ended only before not_charged: %s', async (_what, facts, asks) => {
+  const { out } = await show({ ...fullEntry, ...facts });
+  const confirm = 'Confirm that the process that sent the request has ended';
+  const [others = '', last = ''] = out.replace(/\n {5}/g, ' ').split('  3. If it does not exist, ');
+  expect(others).not.toContain('Confirm');
+  expect(last.includes(confirm)).toBe(asks);
+  expect(last).toContain('search again an hour later.');
+});
+
+test('names the config in each command, quoted for the shell', async () => {
+  const folder = createConfigFolder();
+  const file = join(folder, "night's payments.mjs");
+  const { exports } = await startShop();
+  await writeFile(file, await readFile(join(createConfigFolder(exports), 'payments.mjs'), 'utf8'));
+  const config = ['--config', file];
+  const { leaveUnresolved } = await startShop(exports.journal);
+  await leaveUnresolved('order-17/1');
+  const named = `--config '${file.replace("'", "'\\''")}'`;
+  const shown = await runCommand(['show', 'order-17/1', ...config]);
+  expect(shown.out.split(`npx payment-journal resolve order-17/1 `)).toHaveLength(3);
+  expect(shown.out.split(named)).toHaveLength(3);
+  const listed = await runCommand(['list', ...config]);
+  expect(listed.lines.at(-1)).toBe(`1 unresolved key. What to do: npx payment-journal show KEY ${named}`);
+  const counted = await runCommand(['count', ...config]);
+  expect(counted.lines.at(-1)).toBe(`List the unresolved keys: npx payment-journal list ${named}`);
 });
 
 test('fills in the reference, the checkout page and the config', async () => {
   const entry = { ...fullEntry, operation: 'initialize', network: undefined } as const;
   const { out } = await show(entry, ['--config', './payments.mjs']);
   expect(out).toContain(
-    'payment-journal resolve order-17/1 --reference TXN-8f2c61d0 --checkout-url <url> --config ./payments.mjs \\\n',
+    'npx payment-journal resolve order-17/1 --reference TXN-8f2c61d0 --checkout-url <url> --config ./payments.mjs \\\n',
   );
   expect(out).toContain('The service named TXN-8f2c61d0 for this key.');
   expect(out).not.toContain('Network');
@@ -116,11 +149,11 @@ test.each([
 ])('fills in a key that a shell reads back exactly: %j', async (key) => {
   const { out } = await show({ ...fullEntry, key, reference: undefined });
   expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}|\p{Cf}/u);
-  const commands = out.match(/payment-journal resolve .* \\\n.*/g) ?? [];
+  const commands = out.match(/npx payment-journal resolve .* \\\n.*/g) ?? [];
   expect(commands).toHaveLength(2);
   for (const command of commands) {
     const filledIn = command.replace('<who>', 'ama').replace('<why>', 'found');
-    const run = `payment-journal() { printf '%s\\0' "$@"; }\n${filledIn}`;
+    const run = `npx() { printf '%s\\0' "$@"; }\n${filledIn}`;
     const { stdout, stderr } = spawnSync('bash', ['-c', run], {
       encoding: 'utf8',
       env: { ...process.env, LC_ALL: 'C.UTF-8' },
@@ -128,7 +161,7 @@ test.each([
     expect(stderr).toBe('');
     expect(stdout.split('\0')).toContain(key);
     // As it stands, the command cannot be run: who and why are missing.
-    expect(spawnSync('bash', ['-c', `payment-journal() { echo run; }\n${command}`]).status).not.toBe(0);
+    expect(spawnSync('bash', ['-c', `npx() { echo run; }\n${command}`]).status).not.toBe(0);
   }
 });
 
@@ -166,6 +199,6 @@ test('exits with 1 if there is no such key', async () => {
     out: '',
     err:
       'payment-journal: The journal has no record of the key "order-\\u001b[31m17".\n' +
-      'A key is exact, also upper and lower case. payment-journal list --state all shows the keys.\n',
+      'A key is exact, also upper and lower case. npx payment-journal list --state all shows the keys.\n',
   });
 });

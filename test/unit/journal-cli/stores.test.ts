@@ -131,7 +131,7 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
 
     const shown = await run('show', 'order-17/1');
     expect([shown.code, shown.err]).toEqual([0, '']);
-    expect(shown.out).toContain('payment-journal resolve order-17/1 --not-charged');
+    expect(shown.out).toContain('npx payment-journal resolve order-17/1 --not-charged');
     const [requestId] = entries.find(({ key }) => key === 'order-17/1').requestIds;
     expect(shown.out).toContain(`Request ids  ${requestId}\n`);
     expect(service.requests.map(({ headers }) => headers['x-request-id'])).toContain(requestId);

@@ -9,6 +9,7 @@ import {
   caseNamed,
   DIES,
   deciding,
+  FIRST_CHECK,
   LATE,
   MANY,
   pause,
@@ -54,6 +55,14 @@ describe('a store of which each step takes another time', () => {
   test.concurrent.each(races)('without list: %s (%d)', (name) =>
     caseNamed(name, slow('list'), { without: ['list'] }),
   );
+
+  test('counts the first check from the claim', () => {
+    const open = shared((records) => {
+      const store = createFaultyStore(records);
+      return { ...store, write: (key, change) => store.write(key, change).finally(() => pause(500)) };
+    });
+    return caseNamed(FIRST_CHECK, open);
+  });
 
   // Another caller claims the record again and returns first.
   const openLate = () =>

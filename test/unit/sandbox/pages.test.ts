@@ -98,6 +98,13 @@ test.each(origins)('responds with 403 to every form of the origin %s', async (or
     await press('/time', { minutes: '60' }, origin),
   ];
   expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(403));
+  for (const response of responses) {
+    const text = await response.text();
+    expect(text).toContain("This form takes requests of the sandbox's own pages only. Nothing was changed.");
+    expect(text).toContain('POST /sandbox/transactions/:reference');
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+  }
   expect(sandbox.transactions.map(({ status }) => status)).toEqual(['pending', 'pending']);
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
 });
