@@ -235,7 +235,10 @@ const provocations: Record<string, readonly Provocation[]> = {
   'payment-journal: command not found': [
     () => {
       const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C' };
-      const { stderr } = spawnSync('bash', ['--norc', '-c', 'payment-journal list'], { env, encoding: 'utf8' });
+      const { stderr } = spawnSync('bash', ['--norc', '-c', 'payment-journal list'], {
+        env,
+        encoding: 'utf8',
+      });
       throw new Error(stderr.trim().replace('line 1: ', ''));
     },
   ],
