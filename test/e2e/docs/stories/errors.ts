@@ -14,7 +14,7 @@ export const errors: Stories = {
       charges: 0,
     },
     {
-      where: 'the service refuses the API key',
+      where: 'the API key is wrong',
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', { kind: 'status', status: 401 }),
       printed: [
         expect.stringMatching(/^authentication_error rejected [\da-f-]{36}$/),

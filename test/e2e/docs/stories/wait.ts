@@ -62,7 +62,7 @@ export const wait: Stories = {
     },
   ],
   'docs/guides/wait.md, Watch, check and notify': [
-    { ...approved, printed: ["'tell the customer: pending'", "'tell the customer: success'"] },
+    { ...approved, printed: ["'show the customer: pending'", "'show the customer: success'"] },
   ],
   'docs/guides/wait.md, Decide whether `abandoned` is final': [abandoned],
 };
