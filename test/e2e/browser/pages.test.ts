@@ -151,7 +151,7 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
       `<form method="post" action="${checkout_url}"><button name="outcome" value="pay">Win</button></form>`,
     );
     await other.page.getByRole('button').click();
-    await other.page.getByText('Forbidden').waitFor();
+    await other.page.getByText('own pages only').waitFor();
     await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
     expect(sandbox.transactions).toHaveLength(1);
   });
