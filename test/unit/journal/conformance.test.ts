@@ -6,6 +6,7 @@ import { wrongJournals } from './broken-journals.ts';
 import { brokenLists } from './broken-lists.ts';
 import { wrongStores } from './broken-stores.ts';
 import {
+  COUNTED,
   caseNamed,
   DIES,
   deciding,
@@ -62,6 +63,22 @@ describe('a store of which each step takes another time', () => {
       return { ...store, write: (key, change) => store.write(key, change).finally(() => pause(500)) };
     });
     return caseNamed(FIRST_CHECK, open);
+  });
+
+  test('counts a key that is in a state for a moment', () => {
+    let counts = 0;
+    const open = shared((records) => {
+      const store = createFaultyStore(records);
+      const countOne = (count: Record<string, number>) => ({
+        ...count,
+        not_charged: (count.not_charged ?? 0) + 1,
+      });
+      return {
+        ...store,
+        count: () => store.count().then((count) => (counts++ < 3 ? countOne(count) : count)),
+      };
+    });
+    return caseNamed(COUNTED, open);
   });
 
   // Another caller claims the record again and returns first.
