@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { defineConfig, type Options } from 'tsup';
 
 type EsbuildPlugin = NonNullable<Options['esbuildPlugins']>[number];
@@ -10,6 +11,7 @@ const sandbox = { entry: { sandbox: 'src/sandbox/index.ts' } };
 const others = {
   entry: {
     index: 'src/index.ts',
+    orders: 'src/orders/index.ts',
     'follow-ups': 'src/follow-ups/index.ts',
     journal: 'src/journal/index.ts',
     'journal-sqlite': 'src/journal/sqlite.ts',
@@ -54,6 +56,21 @@ const requireMsw: EsbuildPlugin = {
   },
 };
 
+/** Puts the texts of the sandbox's styles and script into the build, because no file beside it has them. */
+const inlineTexts: EsbuildPlugin = {
+  name: 'inline-texts',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]sandbox[\\/]assets[\\/]texts\.ts$/ }, async ({ path }) => {
+      const { texts } = await import(pathToFileURL(path).href);
+      const quote = (text: string) => `\`${text.replace(/[\\`]|\$\{/g, '\\$&')}\``;
+      const entries = Object.entries<string>(texts).map(
+        ([name, text]) => `${JSON.stringify(name)}: ${quote(text)},`,
+      );
+      return { contents: `export const texts = {\n${entries.join('\n')}\n};` };
+    });
+  },
+};
+
 /** Both module systems load the one file. */
 async function finishSandbox(): Promise<void> {
   await writeFile('dist/sandbox.js', "export { SandboxError, startSandbox } from './sandbox.cjs';\n");
@@ -67,7 +84,14 @@ async function shareTypes(): Promise<void> {
 
 /** What is bundled is given away with its licence. */
 async function writeLicenses(): Promise<void> {
-  const files = ['ky/license', 'hono/LICENSE', '@hono/node-server/LICENSE'];
+  const files = [
+    'ky/license',
+    'hono/LICENSE',
+    '@hono/node-server/LICENSE',
+    ...['string-width', 'wrap-ansi', 'ansi-styles', 'ansi-regex', 'strip-ansi', 'get-east-asian-width'].map(
+      (name) => `${name}/license`,
+    ),
+  ];
   const texts = files.map(
     async (file) => `${dirname(file)}\n\n${await readFile(`node_modules/${file}`, 'utf8')}`,
   );
@@ -92,7 +116,7 @@ export default defineConfig([
     format: 'cjs',
     splitting: true,
     noExternal: ['ky'],
-    esbuildPlugins: [beside(/^ky$/, './ky.cjs'), requireMsw],
+    esbuildPlugins: [beside(/^ky$/, './ky.cjs'), requireMsw, inlineTexts],
     // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {
       banner: '/// <reference lib="esnext.disposable" />',

@@ -1,42 +1,53 @@
+import { findReferences } from './api/find-references.ts';
 import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './api/input.ts';
-import type { CreateOperation } from './api/operations.ts';
+import type { CreateOperation, OperationName } from './api/operations.ts';
 import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
+import { CLIENT_ACCESS, createClientAccess, type PaymentOptions } from './client-access.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
 import { type CallResult, resolveApiKey } from './http/attempt.ts';
 import { prepareCall } from './http/call.ts';
-import { REQUEST_ID, RequestIds } from './http/request-id.ts';
+import { RequestIds } from './http/request-id.ts';
 import { createSend, type Send } from './http/send.ts';
-import type { CreateRequest } from './idempotency/keyed-call.ts';
+import type { CreateRequest } from './idempotency/fingerprint.ts';
+import { resolveKeyAtService } from './idempotency/resolve-at-service.ts';
+import {
+  type KeyedResult,
+  type KeyedSender,
+  sendAtMostOnce,
+  sendForOwner,
+} from './idempotency/send-idempotent.ts';
+import { getJournalCore } from './journal/core.ts';
 import type { JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
+import {
+  createOptionsSchema,
+  normalizeOptions,
+  normalizeRequestOptions,
+  readIdempotencyKey,
+  requestOptionsSchema,
+  resolveOptionsSchema,
+  verifyOptionsSchema,
+} from './normalize-options.ts';
 import type {
   CreateOptions,
   KeyedOptions,
+  NormalizedOptions,
   PaymentsClientOptions,
   ReconcileItem,
   ReconcileOptions,
   RequestOptions,
-  ResolvedOptions,
   ResolveOptions,
   UnkeyedOptions,
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
+import { parseOptions } from './parse-options.ts';
 import { type CheckResult, toCheckResult } from './polling/check.ts';
-import { createFollowUpAccess, FOLLOW_UP_ACCESS } from './polling/follow-up-access.ts';
+import { normalizeWait } from './polling/normalize-wait.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
-import { resolveWait } from './polling/resolve-wait.ts';
 import { watch } from './polling/watch.ts';
-import {
-  asRead,
-  resolveIdempotencyKey,
-  resolveOptions,
-  resolveRequestOptions,
-  validateCallOptions,
-} from './resolve-options.ts';
-import { nextDelay } from './schedule.ts';
 
 /**
  * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
@@ -53,18 +64,24 @@ import { nextDelay } from './schedule.ts';
  * ```
  */
 export class PaymentsClient {
-  readonly #options: ResolvedOptions;
+  readonly #options: NormalizedOptions;
   readonly #send: Send;
   readonly #poller: Poller;
   readonly #requestIds = new RequestIds();
   readonly #closing = new AbortController();
 
   constructor(options: PaymentsClientOptions = {}) {
-    this.#options = resolveOptions(options);
+    this.#options = normalizeOptions(options);
     this.#send = createSend(this.#options, this.#requestIds, this.#closing.signal, (retryAfter, reference) =>
       this.#poller.onRateLimited(retryAfter, reference),
     );
     this.#poller = new Poller(this.#options, this.#send, this.#closing.signal);
+    // By a symbol that is not part of the types: it is for `./follow-ups` and `./orders` alone. A static block would do it
+    // once, but would keep the class in every bundle.
+    Object.defineProperties(this, {
+      [Symbol.for('nodejs.util.inspect.custom')]: { value: () => `PaymentsClient ${JSON.stringify(this)}` },
+      [CLIENT_ACCESS]: { get: () => this.#createAccess() },
+    });
   }
 
   /** `test` for a key `sk_test_…`. Any other key is `unknown`, because the shape of a live key is not documented. */
@@ -148,8 +165,8 @@ export class PaymentsClient {
    * ```
    */
   async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
-    const { expect, ...rest } = asRead(() => validateCallOptions(options));
-    return (await this.#read({ reference, expect }, rest)).result;
+    const { expect, ...request } = parseOptions(verifyOptionsSchema, options, { operation: 'verify' });
+    return (await this.#read({ reference, expect }, request)).result;
   }
 
   /**
@@ -175,7 +192,7 @@ export class PaymentsClient {
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
     return new Promise((resolve) => {
-      this.#poller.add(resolveWait(reference, options, this.#options.polling.rules), resolve);
+      this.#poller.add(normalizeWait(reference, options, this.#options.polling.rules), resolve);
     });
   }
 
@@ -189,7 +206,7 @@ export class PaymentsClient {
    * ```
    */
   watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
-    return watch(this.#poller, resolveWait(reference, options, this.#options.polling.rules));
+    return watch(this.#poller, normalizeWait(reference, options, this.#options.polling.rules));
   }
 
   /**
@@ -215,7 +232,7 @@ export class PaymentsClient {
     options: ReconcileOptions = {},
   ): AsyncGenerator<ReconcileResult, void, void> {
     const { rules } = this.#options.polling;
-    return asRead(() => reconcile(this.#poller, references, options, rules, this.#closing.signal));
+    return reconcile(this.#poller, references, options, rules, this.#closing.signal);
   }
 
   /**
@@ -230,17 +247,19 @@ export class PaymentsClient {
    * ```
    */
   async check(reference: string, options: RequestOptions = {}): Promise<CheckResult> {
-    const once = { ...asRead(() => validateCallOptions(options)), maxRetries: 0 };
-    return toCheckResult(await this.#read({ reference }, once), this.#options.polling.rules);
+    const request = parseOptions(requestOptionsSchema, options, { operation: 'verify' });
+    const result = await this.#read({ reference }, { ...request, maxRetries: 0 });
+    return toCheckResult(result, this.#options.polling.rules);
   }
 
   /**
-   * Makes a wait on this reference poll now, because a payment might have changed: a webhook arrived, for example. The
-   * notification itself proves nothing, so anyone can send one. It causes at most one extra poll per second and
-   * reference, and none for a reference without a wait. It never throws.
+   * Makes a wait on this reference poll now, because a payment might have changed. It also takes a webhook's parsed body,
+   * of any form: the text values in it that are references count, the first ten, at any depth. The notification itself
+   * proves nothing, so anyone can send one. It causes at most one extra poll per second and reference, and none for a
+   * reference without a wait. It never throws.
    */
-  notify(reference: string): void {
-    this.#poller.notify(reference);
+  notify(referenceOrBody: unknown): void {
+    for (const reference of findReferences(referenceOrBody)) this.#poller.notify(reference);
   }
 
   /**
@@ -275,9 +294,10 @@ export class PaymentsClient {
     const { journal, baseUrl, report, redactReference } = this.#options;
     if (!journal)
       throw new ConfigurationError('resolve needs a journal: give the client one.', { operation: 'verify' });
-    const { by, reason, resolutionsSeen, ...request } = asRead(() => validateCallOptions(options));
-    const { signal, timeout } = resolveRequestOptions(request, this.#options, 'verify');
-    return await journal.protocol.resolve(journal, {
+    const request = parseOptions(resolveOptionsSchema, options, { operation: 'verify' });
+    const { by, reason, resolutionsSeen } = options;
+    const { signal, timeout } = normalizeRequestOptions(request, this.#options);
+    return await resolveKeyAtService(journal, {
       idempotencyKey,
       resolution,
       note: { by, reason, resolutionsSeen },
@@ -304,18 +324,13 @@ export class PaymentsClient {
     return { mode: this.mode, baseUrl: this.#options.baseUrl };
   }
 
-  static {
-    const inspect = function (this: PaymentsClient) {
-      return `PaymentsClient ${JSON.stringify(this)}`;
-    };
-    const getAccess = function (this: PaymentsClient) {
-      return createFollowUpAccess(this.#options, this.#poller, this.#closing.signal);
-    };
-    // By a symbol that is not part of the types: it is for `./follow-ups` alone.
-    Object.defineProperties(this.prototype, {
-      [Symbol.for('nodejs.util.inspect.custom')]: { value: inspect },
-      [FOLLOW_UP_ACCESS]: { get: getAccess },
-    });
+  #createAccess(): ReturnType<typeof createClientAccess> {
+    return createClientAccess(
+      this.#options,
+      this.#poller,
+      this.#closing.signal,
+      (operation, input, options) => this.#createPayment(operation, input, options),
+    );
   }
 
   async #create<Input, Request extends CreateRequest, Result extends AnyTransaction>(
@@ -324,29 +339,40 @@ export class PaymentsClient {
     options: CreateOptions,
   ): Promise<Result> {
     if (this.#closing.signal.aborted) throw new ClosedError(operation.name);
-    const { idempotencyKey: _, ...rest } = validateCallOptions(options);
-    const { journal, baseUrl, report, redactReference } = this.#options;
-    const idempotencyKey = resolveIdempotencyKey(options, operation.name, journal !== undefined);
+    const { idempotencyKey: _, ...rest } = parseOptions(createOptionsSchema, options, {
+      operation: operation.name,
+    });
+    const hasJournal = this.#options.journal !== undefined;
+    const idempotencyKey = readIdempotencyKey(options, operation.name, hasJournal);
     const call = prepareCall(this.#options, operation, input, rest);
     if (idempotencyKey === null) return (await this.#send(call)).result;
-    if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation: operation.name });
-    const { request, body, signal, timeout } = call;
-    // The journal brings the protocol along, so that a client without a journal does not load it.
-    return await journal.protocol.send(journal, {
-      idempotencyKey,
-      operation,
-      request,
-      body,
-      signal,
+    const keyed = { idempotencyKey, order: undefined, operation, call };
+    return await sendAtMostOnce(this.#getKeyedSender(operation.name), keyed);
+  }
+
+  /** Charges for an order, for `./orders`. */
+  async #createPayment<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+    operation: CreateOperation<Input, Request, Result>,
+    input: Input,
+    { idempotencyKey, order, confirm, ...options }: PaymentOptions,
+  ): Promise<KeyedResult<Result>> {
+    if (this.#closing.signal.aborted) throw new ClosedError(operation.name);
+    const checked = parseOptions(createOptionsSchema, options, { operation: operation.name });
+    const call = prepareCall(this.#options, operation, input, checked);
+    const keyed = { idempotencyKey, order, confirm, operation, call };
+    return await sendForOwner(this.#getKeyedSender(operation.name), keyed);
+  }
+
+  #getKeyedSender(operation: OperationName): KeyedSender {
+    const { journal } = this.#options;
+    if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation });
+    return {
+      client: this.#options,
+      journal: getJournalCore(journal),
+      send: this.#send,
+      requestIds: this.#requestIds,
       closing: this.#closing.signal,
-      baseUrl,
-      report,
-      redactId: redactReference,
-      resolveApiKey: (ending) => resolveApiKey(this.#options, operation.name, { signal: ending, timeout }),
-      createRequestId: () => call.headers[REQUEST_ID] ?? this.#requestIds.create(),
-      firstCheckIn: nextDelay({ ...this.#options.polling.rules, elapsed: 0 }) ?? 0,
-      send: (given) => this.#send({ ...call, ...given }),
-    });
+    };
   }
 
   async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {

@@ -21,9 +21,38 @@ export function decodeLevels(text: string): DecodedText[] {
   return levels;
 }
 
-/** Returns the text after the last level of decoding. */
+/** Returns the text after the last level of decoding, without positions: a body can be long. */
 export function decodeFully(text: string): string {
-  return decodeLevels(text).at(-1)?.text ?? text;
+  let decoded = text;
+  for (let level = 0; level < MAX_LEVELS; level++) {
+    const next = decoded.replace(ESCAPE, (...groups: string[]) =>
+      decodeEscape(groups)
+        .map(([character]) => character)
+        .join(''),
+    );
+    if (next === decoded) break;
+    decoded = next;
+  }
+  return decoded;
+}
+
+/**
+ * Returns the text with every decimal digit of Unicode as an ASCII digit: full-width and Arabic-Indic ones, for example. It
+ * keeps the length: a digit of two units is followed by a zero-width space.
+ */
+export function foldDigits(text: string): string {
+  return text.replace(
+    /(?![0-9])\p{Nd}/gu,
+    (digit) => toAsciiDigit(digit) + '\u200b'.repeat(digit.length - 1),
+  );
+}
+
+/** The digits of a script stand in a row from 0 to 9, and such rows can follow each other. */
+function toAsciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let first = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--;
+  return String((code - first) % 10);
 }
 
 /** JSON in an address in HTML is three levels. Many more would let a hostile text take long. */
@@ -63,8 +92,8 @@ const ESCAPE =
   /\\+(?:u([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([nrt]))?|((?:%[\da-f]{2})+)|&#x0{0,16}([\da-f]{1,6});?|&#0{0,16}(\d{1,7});?|&([a-z]{2,8});/gi;
 
 /** Returns the characters that an escape stands for, each with the length of its source. */
-function decodeEscape(match: RegExpExecArray): [decoded: string, length: number][] {
-  const [whole, unicode, codePoint, byte, space, percents, hexadecimal, decimal, name] = match;
+function decodeEscape(match: readonly (string | undefined)[]): [decoded: string, length: number][] {
+  const [whole = '', unicode, codePoint, byte, space, percents, hexadecimal, decimal, name] = match;
   if (percents !== undefined) return [...decodePercents(percents)];
   if (space !== undefined) return [[' ', whole.length]];
   if (name !== undefined) return [[NAMES.get(name.toLowerCase()) ?? whole, whole.length]];
@@ -97,53 +126,54 @@ function decodeBytes(percents: string): [decoded: string, length: number] | unde
 }
 
 /** The HTML names of the characters that can be in keys, email addresses and phone numbers. */
-const NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    amp: '&',
-    apos: "'",
-    ast: '*',
-    bsol: '\\',
-    colon: ':',
-    comma: ',',
-    commat: '@',
-    dash: '-',
-    dollar: '$',
-    emsp: ' ',
-    ensp: ' ',
-    equals: '=',
-    excl: '!',
-    grave: '`',
-    gt: '>',
-    hat: '^',
-    hyphen: '-',
-    lbrace: '{',
-    lbrack: '[',
-    lcub: '{',
-    lowbar: '_',
-    lpar: '(',
-    lsqb: '[',
-    lt: '<',
-    mdash: '-',
-    minus: '-',
-    nbsp: ' ',
-    ndash: '-',
-    newline: '\n',
-    num: '#',
-    percnt: '%',
-    period: '.',
-    plus: '+',
-    quest: '?',
-    quot: '"',
-    rbrace: '}',
-    rbrack: ']',
-    rcub: '}',
-    rpar: ')',
-    rsqb: ']',
-    semi: ';',
-    shy: '-',
-    sol: '/',
-    tab: '\t',
-    thinsp: ' ',
-    verbar: '|',
-  }),
-);
+const NAMES: ReadonlyMap<string, string> = /* @__PURE__ */ (() =>
+  new Map(
+    Object.entries({
+      amp: '&',
+      apos: "'",
+      ast: '*',
+      bsol: '\\',
+      colon: ':',
+      comma: ',',
+      commat: '@',
+      dash: '-',
+      dollar: '$',
+      emsp: ' ',
+      ensp: ' ',
+      equals: '=',
+      excl: '!',
+      grave: '`',
+      gt: '>',
+      hat: '^',
+      hyphen: '-',
+      lbrace: '{',
+      lbrack: '[',
+      lcub: '{',
+      lowbar: '_',
+      lpar: '(',
+      lsqb: '[',
+      lt: '<',
+      mdash: '-',
+      minus: '-',
+      nbsp: ' ',
+      ndash: '-',
+      newline: '\n',
+      num: '#',
+      percnt: '%',
+      period: '.',
+      plus: '+',
+      quest: '?',
+      quot: '"',
+      rbrace: '}',
+      rbrack: ']',
+      rcub: '}',
+      rpar: ')',
+      rsqb: ']',
+      semi: ';',
+      shy: '-',
+      sol: '/',
+      tab: '\t',
+      thinsp: ' ',
+      verbar: '|',
+    }),
+  ))();

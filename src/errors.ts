@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from './api/transaction.ts';
 import { redactFieldName, redactReference } from './redact.ts';
-import { isObject } from './untrusted.ts';
+import { isObject, parseJson } from './untrusted.ts';
 
 /**
  * What might have happened to the money when a call failed.
@@ -46,6 +46,16 @@ export type PaymentsErrorCode =
   | 'unexpected_response'
   | 'wait_timeout';
 
+/**
+ * What to do after an error: the one thing to switch on.
+ *
+ * - `retry`: the same call with the same key can succeed, now or after `retryAfter`. No charge exists from this call.
+ * - `correct`: the input or a setting must change first. No charge exists from this call.
+ * - `review`: a charge might exist, or is not as it must be. Do not charge again and do not fulfil: a person decides.
+ * - `check`: the error says nothing about the payment. Leave the order as it is, and check the payment later.
+ */
+export type NextStep = 'retry' | 'correct' | 'review' | 'check';
+
 /** What the constructors of the error classes take after the message. */
 export interface ErrorFacts {
   /** The method that failed. */
@@ -60,8 +70,28 @@ export interface ErrorFacts {
   requestId?: string | undefined;
 }
 
-/** By class, because one application can load a class twice: the brand is the same in the ES module and in CommonJS. */
-const brands = new WeakMap<object, symbol>();
+/** As literals, because a minifier renames the classes. */
+const CLASS_NAMES: Readonly<Record<PaymentsErrorCode, string>> = {
+  api_error: 'APIError',
+  authentication_error: 'AuthenticationError',
+  closed: 'ClosedError',
+  configuration_error: 'ConfigurationError',
+  conflict: 'ConflictError',
+  connection_error: 'ConnectionError',
+  idempotency_conflict: 'IdempotencyConflictError',
+  invalid_input: 'InvalidInputError',
+  invalid_request: 'InvalidRequestError',
+  journal_error: 'JournalError',
+  not_found: 'NotFoundError',
+  outcome_unknown: 'OutcomeUnknownError',
+  permission_denied: 'PermissionError',
+  rate_limited: 'RateLimitError',
+  request_timeout: 'RequestTimeoutError',
+  server_error: 'ServerError',
+  transaction_mismatch: 'TransactionMismatchError',
+  unexpected_response: 'UnexpectedResponseError',
+  wait_timeout: 'WaitTimeoutError',
+};
 
 /**
  * The class of every error that a call of the client rejects with. An abort is the exception: it rejects with the signal's
@@ -75,7 +105,7 @@ const brands = new WeakMap<object, symbol>();
  * try {
  *   await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
  * } catch (error) {
- *   if (error instanceof PaymentsError && error.outcome === 'unknown') await holdForReview(order, error);
+ *   if (isPaymentsError(error) && error.nextStep === 'review') await holdForReview(order, error);
  *   else throw error;
  * }
  * ```
@@ -83,6 +113,8 @@ const brands = new WeakMap<object, symbol>();
 export abstract class PaymentsError extends Error {
   /** One for each class. It is the first own property, so that an uncaught error and a structured log show it. */
   readonly code: PaymentsErrorCode;
+  /** What to do. It follows from `code`, `outcome` and `retryable`. */
+  readonly nextStep: NextStep;
   /** The method that failed, if one was called. */
   readonly operation: OperationName | undefined;
   /**
@@ -100,55 +132,110 @@ export abstract class PaymentsError extends Error {
 
   constructor(message: string, facts: ErrorFacts = {}) {
     const { operation, outcome = null, retryable = false, cause, requestId } = facts;
+    // Before the error is made, because its stack begins with the name.
+    brandPrototypes(new.target);
     super(message, cause === undefined ? undefined : { cause });
-    this.code = new.target.prototype.code;
+    this.code = new.target.code;
+    this.nextStep = pickNextStep(this.code, outcome, retryable);
     this.operation = operation;
     this.outcome = outcome;
     this.retryable = retryable;
     if (requestId !== undefined) this.requestId = requestId;
   }
 
-  static {
-    brand(this, 'PaymentsError');
-  }
+  /** The `code` of the errors of this class. */
+  declare static readonly code: PaymentsErrorCode;
 
   /** Also holds for the same class of the other module system. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    const symbol = brands.get(this);
-    if (!symbol) return Function.prototype[Symbol.hasInstance].call(this, value);
-    return isObject(value) && symbol in value;
+    const name = nameOf(this);
+    if (name === undefined) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return isObject(value) && brandOf(name) in value;
   }
 
-  /** What `JSON.stringify` and a structured log show. */
+  /** Returns the error and its causes as plain JSON: what `JSON.stringify` and a structured log show. */
   toJSON(): Record<string, unknown> {
     const { name, code, message, cause } = this;
-    return { name, code, message, ...Object.fromEntries(Object.entries(this)), cause: causeToJSON(cause) };
+    const own = Object.entries(this).filter(([, value]) => value !== undefined);
+    const inner = cause === undefined ? {} : { cause: causeToJSON(cause) };
+    return { name, code, message, ...Object.fromEntries(own), ...inner };
   }
 }
 
-/** Sets name, code and brand on the prototype of a class. */
-function brand(errorClass: { prototype: PaymentsError }, name: string, code?: PaymentsErrorCode) {
-  const symbol = Symbol.for(`payment-collection-client/${name}`);
-  brands.set(errorClass, symbol);
-  Object.defineProperties(errorClass.prototype, {
-    name: { value: name, configurable: true, writable: true },
-    code: { value: code, configurable: true, writable: true },
-    [symbol]: { value: true },
-  });
+/**
+ * Whether a caught value is an error of this package, also of the other module system. It narrows by `code`, `outcome` and
+ * `nextStep`: with the code `rate_limited` there is `retryAfter`.
+ *
+ * @example
+ * ```ts
+ * if (isPaymentsError(error) && error.code === 'rate_limited') console.log(error.retryAfter);
+ * ```
+ */
+export function isPaymentsError(error: unknown): error is AnyPaymentsError {
+  return error instanceof PaymentsError;
+}
+
+function pickNextStep(code: PaymentsErrorCode, outcome: Outcome | null, retryable: boolean): NextStep {
+  // An earlier call under the key decides: it might have been paid.
+  if (code === 'idempotency_conflict') return 'check';
+  if (code === 'transaction_mismatch' || outcome === 'unknown') return 'review';
+  if (outcome !== null) return retryable || code === 'closed' ? 'retry' : 'correct';
+  return !retryable && CORRECTABLE_READS.has(code) ? 'correct' : 'check';
+}
+
+const CORRECTABLE_READS: ReadonlySet<PaymentsErrorCode> = new Set([
+  'authentication_error',
+  'configuration_error',
+  'invalid_input',
+  'invalid_request',
+  'not_found',
+  'permission_denied',
+]);
+
+/** One application can load a class twice: the brand is the same in the ES module and in CommonJS. */
+const brandOf = (className: string) => Symbol.for(`payment-collection-client/${className}`);
+
+/** Returns the name of a class of this package. A merchant's subclass has none. */
+function nameOf(errorClass: object): string | undefined {
+  if (errorClass === PaymentsError) return 'PaymentsError';
+  const code: unknown = Object.hasOwn(errorClass, 'code') && Reflect.get(errorClass, 'code');
+  return typeof code === 'string' && isErrorCode(code) ? CLASS_NAMES[code] : undefined;
+}
+
+const isErrorCode = (code: string): code is PaymentsErrorCode => Object.hasOwn(CLASS_NAMES, code);
+
+/**
+ * Sets name and brand on the prototypes of a class and its parents, before the first error of it is made. At load, it
+ * would keep every class in a bundle that uses none.
+ */
+function brandPrototypes(errorClass: typeof PaymentsError): void {
+  let current: typeof PaymentsError = errorClass;
+  while (current.prototype instanceof Error) {
+    const name = nameOf(current);
+    if (name !== undefined) {
+      const brand = brandOf(name);
+      if (Object.hasOwn(current.prototype, brand)) return;
+      Object.defineProperties(current.prototype, {
+        name: { value: name, configurable: true, writable: true },
+        [brand]: { value: true },
+      });
+    }
+    current = Object.getPrototypeOf(current);
+  }
 }
 
 const MAX_CAUSES = 8;
 
 /** The reason of an abort can be any value, even one that JSON cannot write. */
 function causeToJSON(cause: unknown, depth = 0): unknown {
-  if (cause instanceof PaymentsError) return cause;
+  if (cause instanceof PaymentsError) return cause.toJSON();
   if (cause instanceof Error) {
-    const inner = depth < MAX_CAUSES ? { cause: causeToJSON(cause.cause, depth + 1) } : {};
+    const hasCause = cause.cause !== undefined && depth < MAX_CAUSES;
+    const inner = hasCause ? { cause: causeToJSON(cause.cause, depth + 1) } : {};
     return { name: cause.name, message: cause.message, ...inner };
   }
   try {
-    JSON.stringify(cause);
-    return cause;
+    return parseJson(JSON.stringify(cause));
   } catch {
     return Object.prototype.toString.call(cause);
   }
@@ -168,13 +255,12 @@ function outcomeIfNotSent(operation: OperationName | undefined): 'not_sent' | nu
 export class ConfigurationError extends PaymentsError {
   declare readonly name: 'ConfigurationError';
   declare readonly code: 'configuration_error';
+  static override readonly code: PaymentsErrorCode = 'configuration_error';
+  declare readonly outcome: 'not_sent' | null;
+  declare readonly nextStep: 'retry' | 'correct' | 'check';
 
   constructor(message: string, facts: Omit<ErrorFacts, 'outcome'> = {}) {
     super(message, { ...facts, outcome: outcomeIfNotSent(facts.operation) });
-  }
-
-  static {
-    brand(this, 'ConfigurationError', 'configuration_error');
   }
 }
 
@@ -192,6 +278,9 @@ export interface InputIssue {
 export class InvalidInputError extends PaymentsError {
   declare readonly name: 'InvalidInputError';
   declare readonly code: 'invalid_input';
+  static override readonly code: PaymentsErrorCode = 'invalid_input';
+  declare readonly outcome: 'not_sent' | null;
+  declare readonly nextStep: 'correct';
   readonly issues: readonly InputIssue[];
 
   constructor(issues: readonly InputIssue[], operation?: OperationName) {
@@ -200,10 +289,6 @@ export class InvalidInputError extends PaymentsError {
       .join('; ');
     super(`Invalid input, nothing was sent: ${list}.`, { operation, outcome: outcomeIfNotSent(operation) });
     this.issues = issues;
-  }
-
-  static {
-    brand(this, 'InvalidInputError', 'invalid_input');
   }
 }
 
@@ -214,13 +299,12 @@ export class InvalidInputError extends PaymentsError {
 export class ClosedError extends PaymentsError {
   declare readonly name: 'ClosedError';
   declare readonly code: 'closed';
+  static override readonly code: PaymentsErrorCode = 'closed';
+  declare readonly outcome: 'not_sent' | null;
+  declare readonly nextStep: 'retry' | 'check';
 
   constructor(operation?: OperationName) {
     super('The client is closed.', { operation, outcome: outcomeIfNotSent(operation) });
-  }
-
-  static {
-    brand(this, 'ClosedError', 'closed');
   }
 }
 
@@ -234,10 +318,7 @@ export class ClosedError extends PaymentsError {
 export class ConnectionError extends PaymentsError {
   declare readonly name: 'ConnectionError';
   declare readonly code: 'connection_error';
-
-  static {
-    brand(this, 'ConnectionError', 'connection_error');
-  }
+  static override readonly code: PaymentsErrorCode = 'connection_error';
 }
 
 /**
@@ -247,10 +328,9 @@ export class ConnectionError extends PaymentsError {
 export class RequestTimeoutError extends PaymentsError {
   declare readonly name: 'RequestTimeoutError';
   declare readonly code: 'request_timeout';
-
-  static {
-    brand(this, 'RequestTimeoutError', 'request_timeout');
-  }
+  static override readonly code: PaymentsErrorCode = 'request_timeout';
+  declare readonly outcome: 'unknown' | null;
+  declare readonly nextStep: 'review' | 'check';
 }
 
 // The service responded with an error.
@@ -284,11 +364,12 @@ export interface APIErrorFacts extends ErrorFacts {
  */
 export class APIError extends PaymentsError {
   declare readonly name: string;
+  static override readonly code: PaymentsErrorCode = 'api_error';
   /** The HTTP status code. */
   readonly status: number;
   /**
-   * The body, parsed if it is JSON, else text. It is shortened, and API key, phone numbers and emails are redacted. If it
-   * is long, only its start is printed.
+   * The body, parsed if it is JSON, else text. It is shortened, and API key, phone numbers and emails are redacted. A long
+   * one is not printed with the error. `toJSON` has it.
    */
   readonly body: unknown;
   /** The message of the service, if it gave one. */
@@ -307,9 +388,8 @@ export class APIError extends PaymentsError {
     this.retryAfter = facts.retryAfter;
   }
 
-  static {
-    brand(this, 'APIError', 'api_error');
-    truncateBodyOnInspect(this);
+  override toJSON(): Record<string, unknown> {
+    return { ...super.toJSON(), body: this.body };
   }
 }
 
@@ -317,60 +397,42 @@ export class APIError extends PaymentsError {
 export class InvalidRequestError extends APIError {
   declare readonly name: 'InvalidRequestError';
   declare readonly code: 'invalid_request';
-
-  static {
-    brand(this, 'InvalidRequestError', 'invalid_request');
-  }
+  static override readonly code: PaymentsErrorCode = 'invalid_request';
 }
 
 /** 401: the API key is missing, wrong or revoked. Check the key. */
 export class AuthenticationError extends APIError {
   declare readonly name: 'AuthenticationError';
   declare readonly code: 'authentication_error';
-
-  static {
-    brand(this, 'AuthenticationError', 'authentication_error');
-  }
+  static override readonly code: PaymentsErrorCode = 'authentication_error';
 }
 
 /** 403: the API key does not allow this. Check its mode: charging Mobile Money needs a live key. */
 export class PermissionError extends APIError {
   declare readonly name: 'PermissionError';
   declare readonly code: 'permission_denied';
-
-  static {
-    brand(this, 'PermissionError', 'permission_denied');
-  }
+  static override readonly code: PaymentsErrorCode = 'permission_denied';
 }
 
 /** 404: there is no such transaction, or no such address. Check the reference and `baseUrl`. */
 export class NotFoundError extends APIError {
   declare readonly name: 'NotFoundError';
   declare readonly code: 'not_found';
-
-  static {
-    brand(this, 'NotFoundError', 'not_found');
-  }
+  static override readonly code: PaymentsErrorCode = 'not_found';
 }
 
 /** 409: the request contradicts what the service holds. Read `serviceMessage` before you call again. */
 export class ConflictError extends APIError {
   declare readonly name: 'ConflictError';
   declare readonly code: 'conflict';
-
-  static {
-    brand(this, 'ConflictError', 'conflict');
-  }
+  static override readonly code: PaymentsErrorCode = 'conflict';
 }
 
 /** 429: too many requests. Call again after `retryAfter` milliseconds, if the service gave it. */
 export class RateLimitError extends APIError {
   declare readonly name: 'RateLimitError';
   declare readonly code: 'rate_limited';
-
-  static {
-    brand(this, 'RateLimitError', 'rate_limited');
-  }
+  static override readonly code: PaymentsErrorCode = 'rate_limited';
 }
 
 /**
@@ -380,10 +442,9 @@ export class RateLimitError extends APIError {
 export class ServerError extends APIError {
   declare readonly name: 'ServerError';
   declare readonly code: 'server_error';
-
-  static {
-    brand(this, 'ServerError', 'server_error');
-  }
+  static override readonly code: PaymentsErrorCode = 'server_error';
+  declare readonly outcome: 'unknown' | null;
+  declare readonly nextStep: 'review' | 'check';
 }
 
 /** Returns the class for an HTTP status code. */
@@ -416,11 +477,14 @@ export function pickErrorClass(status: number): typeof APIError {
 export class UnexpectedResponseError extends PaymentsError {
   declare readonly name: 'UnexpectedResponseError';
   declare readonly code: 'unexpected_response';
+  static override readonly code: PaymentsErrorCode = 'unexpected_response';
+  declare readonly outcome: 'unknown' | null;
+  declare readonly nextStep: 'review' | 'check';
   /** The HTTP status code. */
   readonly status: number;
   /**
-   * The body, parsed if it is JSON, else text. It is shortened, and API key, phone numbers and emails are redacted. If it
-   * is long, only its start is printed.
+   * The body, parsed if it is JSON, else text. It is shortened, and API key, phone numbers and emails are redacted. A long
+   * one is not printed with the error. `toJSON` has it.
    */
   readonly body: unknown;
 
@@ -430,53 +494,24 @@ export class UnexpectedResponseError extends PaymentsError {
     defineBody(this, facts.body);
   }
 
-  static {
-    brand(this, 'UnexpectedResponseError', 'unexpected_response');
-    truncateBodyOnInspect(this);
+  override toJSON(): Record<string, unknown> {
+    return { ...super.toJSON(), body: this.body };
   }
 }
 
 const MAX_PRINTED_BODY_CHARS = 500;
 
 /**
- * Sets `body`. A long body is behind a getter, so that Node prints `body: [Getter]` for an uncaught error and the rest of
- * the error stays readable. The property, `toJSON` and structured logs still give the whole body.
+ * Sets `body`. A long one is not enumerable, so that a printed error stays readable: its message quotes the service's own.
+ * The property and `toJSON` give the whole body.
  */
 function defineBody(error: object, body: unknown): void {
-  const shared = { enumerable: true, configurable: true };
-  Object.defineProperty(
-    error,
-    'body',
-    isLong(body) ? { ...shared, get: () => body } : { ...shared, value: body },
-  );
-}
-
-/** Makes `console.log` and `util.inspect` show the start of a long body only. */
-function truncateBodyOnInspect(errorClass: { prototype: PaymentsError & { readonly body: unknown } }): void {
-  const inspect = function (this: PaymentsError & { readonly body: unknown }) {
-    const { body, stack } = this;
-    // Node inspects the returned object with the options that it was given.
-    if (!isLong(body)) return this;
-    const text = bodyToText(body);
-    return Object.create(Object.getPrototypeOf(this), {
-      ...Object.getOwnPropertyDescriptors(this),
-      // Some runtimes give the stack to the error itself only.
-      stack: { value: stack, configurable: true, writable: true },
-      body: {
-        value: `${text.slice(0, MAX_PRINTED_BODY_CHARS - 50)}… (${text.length} characters)`,
-        enumerable: true,
-      },
-    });
-  };
-  Object.defineProperty(errorClass.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: inspect });
-}
-
-function isLong(body: unknown): boolean {
-  return bodyToText(body).length > MAX_PRINTED_BODY_CHARS;
-}
-
-function bodyToText(body: unknown): string {
-  return typeof body === 'string' ? body : (JSON.stringify(body) ?? '');
+  const text = typeof body === 'string' ? body : (JSON.stringify(body) ?? '');
+  Object.defineProperty(error, 'body', {
+    value: body,
+    enumerable: text.length <= MAX_PRINTED_BODY_CHARS,
+    configurable: true,
+  });
 }
 
 // A transaction might exist, or is another one than expected.
@@ -490,6 +525,9 @@ function bodyToText(body: unknown): string {
 export class OutcomeUnknownError extends PaymentsError {
   declare readonly name: 'OutcomeUnknownError';
   declare readonly code: 'outcome_unknown';
+  static override readonly code: PaymentsErrorCode = 'outcome_unknown';
+  declare readonly outcome: 'unknown';
+  declare readonly nextStep: 'review';
   readonly #reference: string | undefined;
   /** The key of the call, if it had one: resolve it. As it was given, with phone numbers and emails redacted. */
   readonly idempotencyKey: string | undefined;
@@ -516,10 +554,6 @@ export class OutcomeUnknownError extends PaymentsError {
   get reference(): string | undefined {
     return this.#reference;
   }
-
-  static {
-    brand(this, 'OutcomeUnknownError', 'outcome_unknown');
-  }
 }
 
 /** Returns what to do about an unresolved key. */
@@ -543,6 +577,9 @@ export function quoteKey(idempotencyKey: string): string {
   return JSON.stringify(`${characters.slice(0, MAX_QUOTED_KEY_CHARS - 1).join('')}…`);
 }
 
+/** More than any reference that the client accepts. */
+const MAX_SHOWN_CHARS = 255;
+
 /** Any result that names a transaction. */
 export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharge;
 
@@ -553,6 +590,8 @@ export type AnyTransaction = Transaction | InitializedPayment | MobileMoneyCharg
 export class TransactionMismatchError extends PaymentsError {
   declare readonly name: 'TransactionMismatchError';
   declare readonly code: 'transaction_mismatch';
+  static override readonly code: PaymentsErrorCode = 'transaction_mismatch';
+  declare readonly nextStep: 'review';
   /** What differs. A secret in a reference is redacted. */
   readonly mismatches: readonly Mismatch[];
   readonly #transaction: AnyTransaction;
@@ -568,13 +607,15 @@ export class TransactionMismatchError extends PaymentsError {
   ) {
     const redactId = facts.redact?.id ?? redactReference;
     const shown = redactId(transaction.reference);
-    const shownMismatches = mismatches.map((mismatch) =>
-      mismatch.field === 'reference'
-        ? { ...mismatch, expected: redactId(mismatch.expected), actual: redactId(mismatch.actual) }
-        : mismatch,
-    );
-    const list = shownMismatches.map(
-      ({ field, expected, actual }) => `${field} is ${actual}, not ${expected}`,
+    const shownMismatches = mismatches.map(({ field, expected, actual }) => ({
+      field,
+      expected: redactId(expected),
+      actual: redactId(actual).slice(0, MAX_SHOWN_CHARS),
+    }));
+    const list = shownMismatches.map(({ field, expected, actual }) =>
+      field === 'checkout_url'
+        ? `checkout_url leads to ${actual || 'no transaction'}, not to ${expected}`
+        : `${field} is ${actual}, not ${expected}`,
     );
     super(`Transaction ${shown}: ${list.join('; ')}. Do not fulfil the order on it.`, facts);
     this.mismatches = shownMismatches;
@@ -590,10 +631,6 @@ export class TransactionMismatchError extends PaymentsError {
   /** The transaction that was returned. It is not printed with the error. */
   get transaction(): AnyTransaction {
     return this.#transaction;
-  }
-
-  static {
-    brand(this, 'TransactionMismatchError', 'transaction_mismatch');
   }
 }
 
@@ -625,6 +662,9 @@ export interface WaitFacts {
 export class WaitTimeoutError extends PaymentsError {
   declare readonly name: 'WaitTimeoutError';
   declare readonly code: 'wait_timeout';
+  static override readonly code: PaymentsErrorCode = 'wait_timeout';
+  declare readonly outcome: null;
+  declare readonly nextStep: 'check';
   /** The last status, as the service wrote it if that is a plain word. `undefined` if no check returned one. */
   readonly lastStatus: string | undefined;
   /** How many checks were made. */
@@ -671,10 +711,6 @@ export class WaitTimeoutError extends PaymentsError {
   get lastError(): PaymentsError | undefined {
     return this.#lastError;
   }
-
-  static {
-    brand(this, 'WaitTimeoutError', 'wait_timeout');
-  }
 }
 
 function describeChecks(status: string | undefined, attempts: number): string {
@@ -706,6 +742,9 @@ function defineReference(
 export class IdempotencyConflictError extends PaymentsError {
   declare readonly name: 'IdempotencyConflictError';
   declare readonly code: 'idempotency_conflict';
+  static override readonly code: PaymentsErrorCode = 'idempotency_conflict';
+  declare readonly outcome: 'unknown';
+  declare readonly nextStep: 'check';
 
   /** The key of the call, as it was given, with phone numbers and emails redacted. */
   readonly idempotencyKey: string;
@@ -713,10 +752,6 @@ export class IdempotencyConflictError extends PaymentsError {
   constructor(message: string, facts: { operation: OperationName; idempotencyKey: string }) {
     super(message, { operation: facts.operation, outcome: 'unknown' });
     this.idempotencyKey = facts.idempotencyKey;
-  }
-
-  static {
-    brand(this, 'IdempotencyConflictError', 'idempotency_conflict');
   }
 }
 
@@ -729,6 +764,9 @@ export class IdempotencyConflictError extends PaymentsError {
 export class JournalError extends PaymentsError {
   declare readonly name: 'JournalError';
   declare readonly code: 'journal_error';
+  static override readonly code: PaymentsErrorCode = 'journal_error';
+  declare readonly outcome: 'not_sent' | 'unknown';
+  declare readonly nextStep: 'retry' | 'correct' | 'review';
 
   constructor(
     message: string,
@@ -736,8 +774,27 @@ export class JournalError extends PaymentsError {
   ) {
     super(message, { ...facts, outcome: facts.outcome ?? 'not_sent' });
   }
-
-  static {
-    brand(this, 'JournalError', 'journal_error');
-  }
 }
+
+/** Every error that a call of the client can reject with, told apart by `code`. {@link isPaymentsError} narrows to it. */
+export type AnyPaymentsError =
+  // The class of its subclasses too: only by its own code is it told apart from theirs.
+  | (APIError & { readonly code: 'api_error' })
+  | AuthenticationError
+  | ClosedError
+  | ConfigurationError
+  | ConflictError
+  | ConnectionError
+  | IdempotencyConflictError
+  | InvalidInputError
+  | InvalidRequestError
+  | JournalError
+  | NotFoundError
+  | OutcomeUnknownError
+  | PermissionError
+  | RateLimitError
+  | RequestTimeoutError
+  | ServerError
+  | TransactionMismatchError
+  | UnexpectedResponseError
+  | WaitTimeoutError;

@@ -1,7 +1,11 @@
 /** What the client reports to `onEvent` and to the logger, and how each event reads as a log line. */
 
+import type { TracingChannel } from 'node:diagnostics_channel';
 import type { OperationName } from './api/operations.ts';
-import type { PaymentsErrorCode } from './errors.ts';
+import { type Outcome, PaymentsError, type PaymentsErrorCode } from './errors.ts';
+import { redactUnknownSecrets } from './redact.ts';
+import { sanitizeError } from './sanitize-error.ts';
+import { orUndefined } from './untrusted.ts';
 
 /** A request is about to be sent. */
 export interface RequestEvent {
@@ -99,7 +103,7 @@ export interface ResolvedEvent {
   /** As it was given, with emails and API keys redacted. */
   idempotencyKey: string;
   /** Whether the charge exists. */
-  result: 'charged' | 'not_charged';
+  result: 'charged' | 'not_charged' | 'closed';
   /** The transaction, if the charge exists. */
   reference?: string;
   /** The person. */
@@ -120,7 +124,14 @@ export interface JournalWarningEvent {
 }
 
 /** Why a payment needs a person: see `onAttention` of `payment-collection-client/follow-ups`. */
-export type AttentionReason = 'unresolved' | 'overdue' | 'mismatch' | 'gone';
+export type AttentionReason =
+  | 'unresolved'
+  | 'overdue'
+  | 'mismatch'
+  | 'gone'
+  | 'shared_reference'
+  | 'paid_twice'
+  | 'price_changed';
 
 /** A step of the follow-up of a payment, by `payment-collection-client/follow-ups`. */
 export interface FollowUpEvent {
@@ -130,7 +141,9 @@ export interface FollowUpEvent {
    * - `delivered`: `onFinal` succeeded, and that is recorded.
    * - `attention`: a person is needed, and `onAttention` is about to be called.
    * - `handler_failed`: `onFinal` or `onAttention` threw `error`. It is called again.
-   * - `given_up`: nothing was final for 7 days after the deadline. There are no more checks.
+   * - `handler_slow`: `onFinal` or `onAttention` has not settled for a minute. Its payment is held until it does.
+   * - `given_up`: nothing was final for 7 days after the deadline. There are no more checks, unless a
+   *   notification comes.
    * - `failed`: a step failed with `error`. It is tried again.
    * - `unreadable`: the record of the key cannot be read. A newer version of this package might have written it.
    * - `paused`: `run` failed with `error`, and goes on after `delay`.
@@ -140,6 +153,7 @@ export interface FollowUpEvent {
     | 'delivered'
     | 'attention'
     | 'handler_failed'
+    | 'handler_slow'
     | 'given_up'
     | 'failed'
     | 'unreadable'
@@ -173,6 +187,28 @@ export type PaymentsEvent =
   | FollowUpEvent
   | JournalWarningEvent;
 
+/**
+ * What subscribers of the tracing channel `payment-collection-client:<operation>` (`node:diagnostics_channel`) get about
+ * each request, the same object at its start and at its end. It is as safe as an event: it never has the result.
+ */
+export interface RequestTrace {
+  operation: OperationName;
+  /** 1 for the first attempt of a call. */
+  attempt: number;
+  /** The `X-Request-Id` that is sent. Absent at the start. */
+  requestId?: string;
+  /** The transaction: of a charge, once the response names it. */
+  reference?: string;
+  /** As it was given, with phone numbers and emails redacted. */
+  idempotencyKey?: string;
+  /** The HTTP status code, or `null` if no response came. Absent at the start. */
+  status?: number | null;
+  /** What might have happened to the money, if the request failed. `null` for a read. */
+  outcome?: Outcome | null;
+  /** A copy of the error, redacted, if the request failed. */
+  error?: Error;
+}
+
 /** Where log lines go: `console` or a pino logger, for example. Each line is one string. */
 export interface Logger {
   /** Takes requests, responses and polls without an error. */
@@ -198,13 +234,81 @@ export function createReporter(
   logger: Logger | undefined,
   redactReference: (reference: string) => string,
 ): Report {
-  if (!onEvent && !logger) return () => {};
   return (given) => {
+    // Without a logger, what nobody would notice is written all the same.
+    const isLoud = !logger && given.type === 'follow_up' && pickLevel(given) === 'error';
+    if (!onEvent && !logger && !isLoud) return;
     const reference = 'reference' in given ? given.reference : undefined;
     const event = reference === undefined ? given : { ...given, reference: redactReference(reference) };
     if (onEvent) ignoreErrors(() => onEvent(event));
     if (logger) ignoreErrors(() => logger[pickLevel(event)](formatLine(event)));
+    // biome-ignore lint/suspicious/noConsole: a handler that throws for days must not go unnoticed
+    if (isLoud) ignoreErrors(() => console.error(formatLine(event)));
   };
+}
+
+/**
+ * Runs one request as a span of `node:diagnostics_channel`: what it starts, such as the HTTP request, is below the span.
+ * `tracePromise` would do it, but it puts the result into the context, and the result holds the customer's email.
+ *
+ * @param run sets what it knows on the trace.
+ * @param readReference reads the redacted reference of a result. It is called only for a subscriber.
+ */
+export function traceRequest<T>(
+  trace: RequestTrace,
+  run: () => Promise<T>,
+  readReference: (result: T) => string,
+): Promise<T> {
+  const channel = findChannel(trace.operation);
+  if (!channel) return run();
+  const { start, end, asyncStart, asyncEnd, error } = channel;
+  return start.runStores(trace, async () => {
+    const running = run();
+    end.publish(trace);
+    try {
+      const result = await running;
+      trace.reference = readReference(result);
+      return result;
+    } catch (thrown) {
+      trace.outcome = thrown instanceof PaymentsError ? thrown.outcome : null;
+      trace.error = copyError(thrown);
+      error.publish(trace);
+      throw thrown;
+    } finally {
+      asyncStart.publish(trace);
+      asyncEnd.publish(trace);
+    }
+  });
+}
+
+/** Without the causes: the first can be anything that the caller aborted with. */
+function copyError(thrown: unknown): Error {
+  if (!(thrown instanceof PaymentsError)) return sanitizeError(thrown, redactUnknownSecrets);
+  const { name, message, code, stack = '' } = thrown;
+  return Object.assign(new Error(message), { name, code, stack });
+}
+
+/** Kept, because a channel that nothing holds is collected. */
+const channels = new Map<OperationName, TracingChannel<unknown, RequestTrace> | undefined>();
+
+/** Returns the channel of an operation, if the runtime has one and anything subscribes to it. */
+function findChannel(operation: OperationName): TracingChannel<unknown, RequestTrace> | undefined {
+  if (!channels.has(operation))
+    channels.set(
+      operation,
+      // Never imported: a browser and a bundler have no such module.
+      orUndefined(() =>
+        globalThis.process
+          .getBuiltinModule('node:diagnostics_channel')
+          .tracingChannel<unknown, RequestTrace>(`payment-collection-client:${operation}`),
+      ),
+    );
+  const channel = channels.get(operation);
+  if (!channel) return undefined;
+  const { start, end, asyncStart, asyncEnd, error } = channel;
+  return [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers)
+    ? channel
+    : undefined;
 }
 
 /** Calls a function of the caller. An error that it throws, or rejects with, goes no further. */
@@ -236,6 +340,7 @@ const FOLLOW_UP_LEVELS = {
   delivered: 'info',
   attention: 'warn',
   handler_failed: 'error',
+  handler_slow: 'error',
   given_up: 'warn',
   failed: 'warn',
   unreadable: 'warn',

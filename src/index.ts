@@ -36,6 +36,7 @@ export {
 } from './api/transaction.ts';
 export { PaymentsClient } from './client.ts';
 export {
+  type AnyPaymentsError,
   type AnyTransaction,
   APIError,
   AuthenticationError,
@@ -49,7 +50,9 @@ export {
   type InputIssue,
   InvalidInputError,
   InvalidRequestError,
+  isPaymentsError,
   JournalError,
+  type NextStep,
   NotFoundError,
   type Outcome,
   OutcomeUnknownError,
@@ -72,6 +75,7 @@ export type {
   PaymentsEvent,
   PollEvent,
   RequestEvent,
+  RequestTrace,
   ResolvedEvent,
   ResponseEvent,
   RetryEvent,

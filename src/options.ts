@@ -1,4 +1,4 @@
-/** Every option that a caller can set, and what the client makes of them. `resolve-options.ts` checks them. */
+/** Every option that a caller can set, and what the client makes of them. `normalize-options.ts` checks them. */
 
 import type { Expectation } from './api/input.ts';
 import type { KnownStatus, Transaction } from './api/transaction.ts';
@@ -351,7 +351,7 @@ export interface PollingOptions extends Schedule {
 }
 
 /** The client's options, checked, with every default filled in. */
-export interface ResolvedOptions {
+export interface NormalizedOptions {
   readonly apiKey: string | (() => string | Promise<string>);
   readonly mode: Mode;
   readonly keyRules: KeyRules;
@@ -361,7 +361,7 @@ export interface ResolvedOptions {
   readonly fetch: Fetch | undefined;
   readonly transport: Transport | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  readonly polling: ResolvedPolling;
+  readonly polling: NormalizedPolling;
   readonly report: Report;
   /** Returns a reference as it can be printed. */
   readonly redactReference: (reference: string) => string;
@@ -379,7 +379,7 @@ export interface KeyRules {
 export type Mode = 'test' | 'unknown';
 
 /** A call's options, checked, with the client's own filled in. */
-export interface ResolvedRequestOptions {
+export interface NormalizedRequestOptions {
   readonly signal: AbortSignal | undefined;
   readonly timeout: number;
   readonly maxRetries: number;
@@ -387,7 +387,7 @@ export interface ResolvedRequestOptions {
 }
 
 /** The client's polling options, checked, with every default filled in. */
-export interface ResolvedPolling {
+export interface NormalizedPolling {
   rules: PollingRules;
   maxConcurrency: number;
   maxRequestsPerSecond: number;

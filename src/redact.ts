@@ -3,7 +3,7 @@
  * found as it is and in any encoding that `decoded-text.ts` reads.
  */
 
-import { type DecodedText, decodeFully, decodeLevels } from './decoded-text.ts';
+import { type DecodedText, decodeFully, decodeLevels, foldDigits } from './decoded-text.ts';
 import { isObject } from './untrusted.ts';
 
 /** Redacts what must never be printed: the keys, and the customer's phone number and email. */
@@ -88,7 +88,7 @@ function redactJson(
 function redactLeaf(value: unknown, redact: (text: string) => string, isPersonal: boolean): unknown {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   const text = String(value);
-  const redacted = isPersonal && PERSONAL_VALUE.test(text) ? REDACTED : redact(text);
+  const redacted = isPersonal && PERSONAL_VALUE.test(foldDigits(text)) ? REDACTED : redact(text);
   return redacted === text ? value : redacted;
 }
 
@@ -137,8 +137,9 @@ function hide(source: string, finds: readonly Find[]): string {
 }
 
 function findSpans({ text, startOf, endOf }: DecodedText, finds: readonly Find[]): Span[] {
+  const folded = foldDigits(text);
   return finds.flatMap((find) =>
-    Array.from(find(text), ([start, end]): Span => [startOf(start), endOf(end - 1)]),
+    Array.from(find(folded), ([start, end]): Span => [startOf(start), endOf(end - 1)]),
   );
 }
 
@@ -150,8 +151,8 @@ function findPattern(pattern: RegExp): Find {
 /** Finds a secret as it is given, and with what looks like escapes in it decoded, since those in a text are decoded. */
 function findSecret(secret: string, minChars = 1): Find[] {
   if (secret.length < minChars) return [];
-  const whole = toLowerCase(secret);
-  const decoded = toLowerCase(decodeFully(secret));
+  const whole = toLowerCase(foldDigits(secret));
+  const decoded = toLowerCase(foldDigits(decodeFully(secret)));
   const needles = new Set([whole, decoded.length < minChars ? whole : decoded]);
   return [...needles].map((needle) => (text) => findText(needle, toLowerCase(text)));
 }
@@ -170,7 +171,7 @@ function toLowerCase(text: string): string {
 
 /** Finds a phone number in another form, `024 412 3456` as `+233244123456`, by its last nine digits. */
 function findNumber(phone: string): Find[] {
-  const digits = phone.match(/\p{Nd}/gu) ?? [];
+  const digits = foldDigits(phone).match(/\d/g) ?? [];
   if (digits.length < MIN_PERSONAL_CHARS) return [];
   const number = digits.slice(-9).join(`${BETWEEN}*`);
   return [findPattern(new RegExp(`(?:\\+?\\d{1,4}${BETWEEN}{0,3})?${number}`, 'g'))];
@@ -199,17 +200,18 @@ const YEAR = '(?:19|20)\\d\\d';
  * counts: `0241-20-31-56` is a phone number. An IPv4 address that begins as a phone number does, such as `0.241.123.156`,
  * cannot be told from one.
  */
-const NO_PHONE =
+const NO_PHONE = /* @__PURE__ */ (() =>
   '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}|TXN-[^\\s"\'<>,;]{1,251}|' +
-  `${YEAR}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])(?!-?\\d)|${DAY}([-\\/.])${DAY}\\1${YEAR}(?!\\d|\\1\\d)`;
+  `${YEAR}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])(?!-?\\d)|${DAY}([-\\/.])${DAY}\\1${YEAR}(?!\\d|\\1\\d)`)();
 /** +233 24 412 3456, 00233 24 412 3456, 024 412 3456 and 233244123456, and any number after a word such as `phone`. */
-const PHONE_FORMS = [
+const PHONE_FORMS = /* @__PURE__ */ (() => [
   `\\+ ?[1-9](?:${GAP}\\d){7,14}`,
   `(?<![\\w-]|\\d\\.)(?:\\(0|00(?=[1-9])|0(?!0|\\.\\d+(?!\\.?\\d)))(?:${GAP}\\d){8,13}`,
   `(?<![\\w-]|\\d\\.)\\(?233${GAP}(?:\\(?0\\)?${GAP})?[235](?:${GAP}\\d){8}`,
   `(?<=\\b(?:phone|mobile|msisdn|momo|telephone|tel\\.?|subscriber|payer|wallet|number|sms|whatsapp)(?:[ _-]?(?:number|no\\.?))?["']?\\s{0,3}[:=#]?\\s{0,3}["'(]?)\\d(?:${GAP}\\d){6,14}`,
-];
-const PHONE_LIKE = new RegExp(`${NO_PHONE}|(?<phone>${PHONE_FORMS.join('|')})(?![\\da-z_]|[.,]\\d)`, 'gi');
+])();
+const PHONE_LIKE = /* @__PURE__ */ (() =>
+  new RegExp(`${NO_PHONE}|(?<phone>${PHONE_FORMS.join('|')})(?![\\da-z_]|[.,]\\d)`, 'gi'))();
 
 /** For texts that belong to no call. It stands last because it uses everything above. */
-const redactWithoutCall = createRedact([]);
+const redactWithoutCall = /* @__PURE__ */ createRedact([]);

@@ -10,7 +10,8 @@ import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 /** How a wait spaces its polls. All durations are in milliseconds. */
 export interface Schedule {
   /**
-   * When the first check is due after the charge. Hardly any customer has typed a PIN sooner.
+   * When the first check is due after the charge, even if that is sooner than `minDelay`. Hardly any customer has typed a
+   * PIN sooner than the default.
    *
    * @default 8_000
    */
@@ -64,8 +65,9 @@ const GROWTH = 900;
  * Returns the delay before the next check, or `null` after the deadline. It is in whole milliseconds, and any timer can
  * hold it.
  *
- * After the first check the delay is 0.9·√t seconds, where t is the seconds since the charge. `random` changes it by up
- * to 10 %. It stays between `minDelay` and `maxDelay`. It grows because a customer who has not typed a PIN for long is
+ * Until `initialDelay` has passed since the charge, it returns what is left of it. After that the delay is 0.9·√t
+ * seconds, where t is the seconds since the charge. `random` changes it by up to 10 %. It stays between `minDelay` and
+ * `maxDelay`. It grows because a customer who has not typed a PIN for long is
  * less likely to do so in the next second. The last check is due at the deadline. Only that check can come sooner than
  * `minDelay`, if less time is left.
  *
@@ -96,13 +98,16 @@ export function nextDelay(input: NextDelayInput): number | null {
   const remaining = Math.floor(timeout - since);
   const spread = 0.9 + 0.2 * random;
   const paced = Math.min(maxDelay, GROWTH * Math.sqrt(since / 1000) * spread);
-  const wanted = since < initialDelay ? initialDelay - since : paced;
-  const delay = Math.min(MAX_TIMEOUT_MS, Math.ceil(Math.max(minDelay, wanted, retryAfter)));
+  const isFirst = since < initialDelay;
+  const wanted = isFirst ? initialDelay - since : paced;
+  // An `initialDelay` below `minDelay` is meant: no check came before it.
+  const least = isFirst && initialDelay < minDelay ? 0 : minDelay;
+  const delay = Math.min(MAX_TIMEOUT_MS, Math.ceil(Math.max(least, wanted, retryAfter)));
   if (Number.isNaN(remaining + delay)) throw notANumber();
 
   if (remaining <= 0) return null;
   if (delay >= remaining) return remaining;
-  if (delay === MAX_TIMEOUT_MS || remaining - delay >= minDelay) return delay;
+  if (delay === MAX_TIMEOUT_MS || remaining - delay >= least) return delay;
   // Too little would remain for another delay: split the rest in two, so that the last check is due at the deadline.
   const half = Math.ceil(remaining / 2);
   return remaining > maxDelay && half >= Math.max(minDelay, retryAfter) ? half : remaining;

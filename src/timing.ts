@@ -11,6 +11,12 @@ export function elapsedSince({ monotonic, wall }: Timestamp): number {
   return Math.max(performance.now() - monotonic, Date.now() - wall);
 }
 
+/** A notification brings the check of one reference forward at most this often, in milliseconds. */
+export const NOTIFY_INTERVAL = 1_000;
+
+/** A replica of the service can lag behind: a 404 is permanent once it has lasted this long, in milliseconds. */
+export const NOT_FOUND_GRACE = 10_000;
+
 /** A time limit has passed. */
 export class DeadlineExceeded extends Error {}
 

@@ -2,26 +2,28 @@ import { ConfigurationError } from './errors.ts';
 
 /**
  * Refuses an option that does not exist, and names the nearest one that does. `others` is what is left of the options
- * after the known ones were taken. The name is shown only if it is a plain name: a caller can have put a key or a phone
- * number in its place.
+ * after the known ones were taken.
  *
  * @throws {ConfigurationError} if `others` has an option.
  */
-export function refuseUnknownOption(
-  others: object,
-  known: Readonly<Record<string, true>>,
-  prefix = '',
-): void {
+export function refuseUnknownOption(others: object, known: Readonly<Record<string, true>>): void {
   const [given] = Object.keys(others);
-  if (given === undefined) return;
-  const names = Object.keys(known).filter((name) => name !== given);
+  if (given !== undefined) throw new ConfigurationError(describeUnknownOption(given, Object.keys(known)));
+}
+
+/**
+ * Describes an option that does not exist, and names the nearest one that does. The name is shown only if it is a plain
+ * name: a caller can have put a key or a phone number in its place.
+ */
+export function describeUnknownOption(given: string, known: readonly string[], prefix = ''): string {
+  const names = known.filter((name) => name !== given);
   const nearest = findNearestName(given, names);
   const named =
     nearest !== undefined || isPlainName(given) ? ` "${prefix}${given}"` : ', whose name is not shown';
   const all = names.join(', ');
   const list = all.length > MAX_LIST_CHARS ? `${all.slice(0, all.lastIndexOf(',', MAX_LIST_CHARS))} …` : all;
   const advice = nearest === undefined ? `There are: ${list}.` : `Did you mean ${prefix}${nearest}?`;
-  throw new ConfigurationError(`Unknown option${named}. ${advice}`);
+  return `Unknown option${named}. ${advice}`;
 }
 
 const MAX_LIST_CHARS = 120;

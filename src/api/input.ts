@@ -8,51 +8,54 @@ import { type AmountIssue, findAmountIssue, MAX_AMOUNT, MIN_AMOUNT } from './mon
  * A transaction's reference: `TXN-` and a generated suffix. It becomes a part of the path, so nothing that could change
  * the path is allowed: printable ASCII only, at most 255 characters, no separator, no white space, no `%`, `?` or `#`.
  */
-export const referenceSchema = z
-  .string({ error: 'must be a string: the reference that initialize or chargeMobileMoney returned' })
-  .check(
+export const referenceSchema = /* @__PURE__ */ (() =>
+  z.string({ error: 'must be a string: the reference that initialize or chargeMobileMoney returned' }).check(
     z.regex(/^TXN-[!"$&-.0->@-[\]-~]{1,251}$/, {
       error:
         'must be TXN- and a suffix, at most 255 printable ASCII characters, without / \\ % ? # or spaces',
     }),
-  );
+  ))();
 
-const amountMessages: Record<AmountIssue, string> = {
+const amountMessages = /* @__PURE__ */ ((): Record<AmountIssue, string> => ({
   not_a_decimal: 'must be a plain decimal such as 25.5 or "25.50": no sign, exponent, comma or space',
   too_many_decimals:
     'must have at most two decimals; it is never rounded. Pass text such as "3.30" for a computed sum',
   too_small: `must be at least ${MIN_AMOUNT}`,
   too_large: `must be at most ${MAX_AMOUNT}: above that, not every amount can be sent exactly`,
-};
+}))();
 
-const amountInput = z.pipe(
+const amountInput = /* @__PURE__ */ (() =>
+  z.pipe(
+    z
+      .union([z.number(), z.string()], { error: 'must be a number, or decimal text such as "25.50"' })
+      .check(({ value, issues }) => {
+        const code = findAmountIssue(value);
+        if (code)
+          issues.push({ code: 'custom', input: value, message: amountMessages[code], params: { code } });
+      }),
+    z.transform(Number),
+  ))();
+
+const currencyInput = /* @__PURE__ */ (() =>
+  z.pipe(
+    z
+      .string({ error: 'must be a string of three letters' })
+      .check(z.regex(/^[A-Za-z]{3}$/, { error: 'must be three letters, such as GHS' })),
+    z.transform((code: string) => code.toUpperCase()),
+  ))();
+
+const customerEmail = /* @__PURE__ */ (() =>
   z
-    .union([z.number(), z.string()], { error: 'must be a number, or decimal text such as "25.50"' })
-    .check(({ value, issues }) => {
-      const code = findAmountIssue(value);
-      if (code)
-        issues.push({ code: 'custom', input: value, message: amountMessages[code], params: { code } });
-    }),
-  z.transform(Number),
-);
+    .string({ error: "must be a string: the customer's email address" })
+    .check(z.regex(/^[^\s@"\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,255}$/u, { error: 'must be an email address' })))();
 
-const currencyInput = z.pipe(
+const phone = /* @__PURE__ */ (() =>
   z
-    .string({ error: 'must be a string of three letters' })
-    .check(z.regex(/^[A-Za-z]{3}$/, { error: 'must be three letters, such as GHS' })),
-  z.transform((code: string) => code.toUpperCase()),
-);
-
-const customerEmail = z
-  .string({ error: "must be a string: the customer's email address" })
-  .check(z.regex(/^[^\s@"\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,255}$/u, { error: 'must be an email address' }));
-
-const phone = z
-  .string({ error: "must be a string: the customer's Mobile Money number" })
-  .check(
-    z.regex(/\p{Nd}/u, { error: 'must have digits in it' }),
-    z.regex(/^\P{Cc}*$/u, { error: 'must have no line breaks or other control characters' }),
-  );
+    .string({ error: "must be a string: the customer's Mobile Money number" })
+    .check(
+      z.regex(/\p{Nd}/u, { error: 'must have digits in it' }),
+      z.regex(/^\P{Cc}*$/u, { error: 'must have no line breaks or other control characters' }),
+    ))();
 
 /** The Mobile Money networks of the service. */
 export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
@@ -60,16 +63,16 @@ export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
 /** A Mobile Money network: `mtn`, `telecel` or `airteltigo`. */
 export type Network = (typeof networks)[number];
 
-const paymentFields = {
+const paymentFields = /* @__PURE__ */ (() => ({
   /** A number, or decimal text such as `'25.50'`: at least 1, at most two decimals. Never rounded. */
   amount: amountInput,
   customer_email: customerEmail,
   /** Three letters. @default the service's own: GHS */
   currency: z.optional(currencyInput),
-};
+}))();
 
 /** The input of `initialize`. You can also use it in your own forms and routes. */
-export const initializeInputSchema = strictShape(paymentFields);
+export const initializeInputSchema = /* @__PURE__ */ (() => strictShape(paymentFields))();
 
 /**
  * A payment by checkout page: `amount` (a number or decimal text, at least 1, at most two decimals),
@@ -80,12 +83,13 @@ export const initializeInputSchema = strictShape(paymentFields);
 export type InitializeInput = z.input<typeof initializeInputSchema>;
 
 /** The input of `chargeMobileMoney`. You can also use it in your own forms and routes. */
-export const chargeMobileMoneyInputSchema = strictShape({
-  ...paymentFields,
-  /** Sent as given: the service documents no format. */
-  phone,
-  network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
-});
+export const chargeMobileMoneyInputSchema = /* @__PURE__ */ (() =>
+  strictShape({
+    ...paymentFields,
+    /** Sent as given: the service documents no format. */
+    phone,
+    network: z.enum(networks, { error: `must be one of ${networks.join(', ')}` }),
+  }))();
 
 /**
  * A Mobile Money charge: `amount` (a number or decimal text, at least 1, at most two decimals), `customer_email`,
@@ -96,12 +100,13 @@ export const chargeMobileMoneyInputSchema = strictShape({
 export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema>;
 
 /** What a paid transaction must show. Amounts are compared exactly, as decimals. */
-export const expectationSchema = strictShape({
-  /** A number, or decimal text such as `'25.50'`. */
-  amount: amountInput,
-  /** Three letters. @default none: any currency */
-  currency: z.optional(currencyInput),
-});
+export const expectationSchema = /* @__PURE__ */ (() =>
+  strictShape({
+    /** A number, or decimal text such as `'25.50'`. */
+    amount: amountInput,
+    /** Three letters. @default none: any currency */
+    currency: z.optional(currencyInput),
+  }))();
 
 /**
  * The amount that a transaction must have, and the currency if it is given.
@@ -112,18 +117,19 @@ export const expectationSchema = strictShape({
 export type Expectation = z.input<typeof expectationSchema>;
 
 /** The input of `verify`, `check` and the waits. */
-export const verifyInputSchema = strictShape({
-  reference: referenceSchema,
-  expect: z.optional(
-    z.pipe(
-      z.custom<Expectation>(isPlainObject, {
-        error: 'must be a plain object with an amount, such as { amount: "25.50", currency: "GHS" }',
-        params: { code: 'invalid_type' },
-      }),
-      expectationSchema,
+export const verifyInputSchema = /* @__PURE__ */ (() =>
+  strictShape({
+    reference: referenceSchema,
+    expect: z.optional(
+      z.pipe(
+        z.custom<Expectation>(isPlainObject, {
+          error: 'must be a plain object with an amount, such as { amount: "25.50", currency: "GHS" }',
+          params: { code: 'invalid_type' },
+        }),
+        expectationSchema,
+      ),
     ),
-  ),
-});
+  }))();
 
 /** A reference to read, and what its transaction is compared with. */
 export type VerifyInput = z.input<typeof verifyInputSchema>;
@@ -132,16 +138,17 @@ export type VerifyInput = z.input<typeof verifyInputSchema>;
 export const MIN_EPOCH_MS = 1e12;
 
 /** An item of `reconcile` that is more than a reference. */
-export const reconcileItemSchema = strictShape({
-  ...verifyInputSchema.shape,
-  startedAt: z.optional(
-    z
-      .number({ error: 'must be a number: milliseconds since 1970' })
-      .check(
-        z.gte(MIN_EPOCH_MS, { error: 'must be milliseconds since 1970, as Date.now() gives: not seconds' }),
-      ),
-  ),
-});
+export const reconcileItemSchema = /* @__PURE__ */ (() =>
+  strictShape({
+    ...verifyInputSchema.shape,
+    startedAt: z.optional(
+      z
+        .number({ error: 'must be a number: milliseconds since 1970' })
+        .check(
+          z.gte(MIN_EPOCH_MS, { error: 'must be milliseconds since 1970, as Date.now() gives: not seconds' }),
+        ),
+    ),
+  }))();
 
 /** Refuses misspelt fields. The type keeps the comments on the fields for editors, which zod's own drops. */
 function strictShape<Shape extends z.core.$ZodLooseShape>(

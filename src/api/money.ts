@@ -30,14 +30,13 @@ export function isSameAmount(one: number | string, other: number | string): bool
   return trimZeros(String(one)) === trimZeros(String(other));
 }
 
-/** By index instead of by pattern, because the exhaustive test compares a hundred million amounts. */
 function trimZeros(decimal: string): string {
-  let start = 0;
-  let end = decimal.length;
-  while (start < end - 1 && decimal[start] === '0' && decimal[start + 1] !== '.') start++;
-  if (decimal.includes('.')) {
-    while (decimal[end - 1] === '0') end--;
-    if (decimal[end - 1] === '.') end--;
-  }
-  return decimal.slice(start, end);
+  const [whole = '', fraction = ''] = decimal.split('.');
+  return `${whole.replace(/^0+(?=\d)/, '')}.${fraction.replace(/0+$/, '')}`;
+}
+
+/** Returns an amount of the service with two decimals, or `undefined` if it is no amount or would lose a digit. */
+export function normalizeAmount(decimal: string): string | undefined {
+  const [, whole, fraction = ''] = /^0*(\d{1,30})(?:\.(\d{1,2})0*)?$/.exec(decimal) ?? [];
+  return whole === undefined ? undefined : `${whole}.${fraction.padEnd(2, '0')}`;
 }

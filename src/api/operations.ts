@@ -8,6 +8,7 @@ import { chargeMobileMoneyInputSchema, initializeInputSchema, verifyInputSchema 
 import { isSameAmount } from './money.ts';
 import {
   chargeMobileMoneyOutputSchema,
+  type InitializedPayment,
   initializeOutputSchema,
   storedChargeSchema,
   storedPaymentSchema,
@@ -40,7 +41,8 @@ export interface CreateOperation<Input, Request extends object, Result>
 
 /** A field of a result that is not what was requested. */
 export interface Mismatch {
-  field: 'reference' | 'amount' | 'currency';
+  /** Of `checkout_url` it is the last part of the path, which names the transaction. */
+  field: 'reference' | 'amount' | 'currency' | 'checkout_url';
   expected: string;
   actual: string;
 }
@@ -56,8 +58,10 @@ export const initialize = defineCreateOperation({
   input: initializeInputSchema,
   output: initializeOutputSchema,
   storedOutput: storedPaymentSchema,
-  findMismatches: (payment, { amount, currency = DEFAULT_CURRENCY }) =>
-    findMoneyMismatches(payment, { amount, currency }),
+  findMismatches: (payment, { amount, currency = DEFAULT_CURRENCY }) => [
+    ...findMoneyMismatches(payment, { amount, currency }),
+    ...findPageMismatches(payment),
+  ],
 });
 
 /** docs/reference/service.md, "Charge a Mobile Money number". */
@@ -97,6 +101,16 @@ function defineCreateOperation<Input, Request extends object, Result>(
   operation: CreateOperation<Input, Request, Result>,
 ) {
   return operation;
+}
+
+/** A customer who is sent to the page of another transaction would pay for that one. */
+function findPageMismatches({
+  reference,
+  checkout_url,
+}: Pick<InitializedPayment, 'reference' | 'checkout_url'>): Mismatch[] {
+  const [, path = ''] = /^https?:\/\/[^/?#\\]+([^?#]*)/i.exec(checkout_url) ?? [];
+  const actual = path.split('/').findLast((part) => part !== '') ?? '';
+  return actual === reference ? [] : [{ field: 'checkout_url', expected: reference, actual }];
 }
 
 function findMoneyMismatches(

@@ -6,6 +6,7 @@
 import * as z from 'zod/mini';
 import { isObject } from '../untrusted.ts';
 import { referenceSchema } from './input.ts';
+import { normalizeAmount } from './money.ts';
 
 /**
  * The documented statuses (docs/reference/service.md, "Statuses"). Any other value reads as `unrecognised`, and the raw
@@ -19,43 +20,72 @@ export type KnownStatus = (typeof transactionStatuses)[number];
 /** A documented status, or `unrecognised` for any other value. */
 export type TransactionStatus = KnownStatus | 'unrecognised';
 
-const decimalText = z.string().check(z.regex(/^\d{1,30}(?:\.\d{1,30})?$/));
-const currencyCode = z.string().check(z.regex(/^[A-Za-z]{3}$/));
+/** With two decimals, whatever the service wrote: `25.5` is `25.50`. Where a digit would be lost, it cannot be read. */
+const amountText = /* @__PURE__ */ (() =>
+  z.pipe(
+    z.string().check(z.refine((text) => normalizeAmount(text) !== undefined)),
+    z.transform((text: string) => normalizeAmount(text) ?? text),
+  ))();
+const currencyCode = /* @__PURE__ */ (() => z.string().check(z.regex(/^[A-Za-z]{3}$/)))();
+
+/** A date, a time and an offset: without one of them it is no moment. */
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+
+/** A time of another form is `null`: it must not hide that a payment was made. */
+const timeOrNull = /* @__PURE__ */ (() =>
+  z.pipe(
+    z.optional(z.unknown()),
+    z.transform((value): string | null => (isTime(value) ? value : null)),
+  ))();
+
+/** `Date.parse` refuses a 30th of February, and takes the offset in one form only. */
+function isTime(value: unknown): value is string {
+  if (typeof value !== 'string' || !ISO_TIME.test(value)) return false;
+  const [year = 0, month = 0, day = 0] = value.slice(0, 10).split('-').map(Number);
+  const isDate =
+    month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return isDate && !Number.isNaN(Date.parse(`1970-01-01${value.slice(10, 16)}Z`));
+}
 
 /** Absent, null and empty mean the same. A field that does not say whether it is paid must not lose a payment. */
-const textOrNull = z.pipe(
-  z.optional(z.unknown()),
-  z.transform((value): string | null => (typeof value === 'string' && value !== '' ? value : null)),
-);
+const textOrNull = /* @__PURE__ */ (() =>
+  z.pipe(
+    z.optional(z.unknown()),
+    z.transform((value): string | null => (typeof value === 'string' && value !== '' ? value : null)),
+  ))();
 
 const verifiedFields = {
   reference: referenceSchema,
-  /** Decimal text. Compare it with the order by `expect`, which compares decimals exactly. */
-  amount: decimalText,
+  /** Decimal text with two decimals. Compare it with the order by `expect`, which compares decimals exactly. */
+  amount: amountText,
   currency: currencyCode,
   /** `null` if the service gave none. */
   customer_email: textOrNull,
-  /** An ISO 8601 time with an offset, or `null` if the service gave none. `status` alone says whether it is paid. */
-  paid_at: textOrNull,
+  /**
+   * An ISO 8601 time with an offset, or `null` if the service gave none, or text of another form.
+   * `status` alone says whether it is paid.
+   */
+  paid_at: timeOrNull,
 };
 
 /** What `verify` returns about a transaction. */
-export const transactionSchema = z.pipe(
-  z.transform(markUnrecognisedStatus),
-  z.discriminatedUnion('status', [
-    looseShape({ status: z.literal('pending'), ...verifiedFields }),
-    looseShape({ status: z.literal('processing'), ...verifiedFields }),
-    looseShape({ status: z.literal('success'), ...verifiedFields }),
-    looseShape({ status: z.literal('failed'), ...verifiedFields }),
-    looseShape({ status: z.literal('abandoned'), ...verifiedFields }),
-    looseShape({
-      status: z.literal('unrecognised'),
-      /** The status as the service wrote it. */
-      raw_status: z.string(),
-      ...verifiedFields,
-    }),
-  ]),
-);
+export const transactionSchema = /* @__PURE__ */ (() =>
+  z.pipe(
+    z.transform(markUnrecognisedStatus),
+    z.discriminatedUnion('status', [
+      looseShape({ status: z.literal('pending'), ...verifiedFields }),
+      looseShape({ status: z.literal('processing'), ...verifiedFields }),
+      looseShape({ status: z.literal('success'), ...verifiedFields }),
+      looseShape({ status: z.literal('failed'), ...verifiedFields }),
+      looseShape({ status: z.literal('abandoned'), ...verifiedFields }),
+      looseShape({
+        status: z.literal('unrecognised'),
+        /** The status as the service wrote it. */
+        raw_status: z.string(),
+        ...verifiedFields,
+      }),
+    ]),
+  ))();
 
 type TransactionIn<Status extends TransactionStatus> = Extract<
   z.output<typeof transactionSchema>,
@@ -105,30 +135,37 @@ interface Replayable {
 }
 
 /** What `initialize` returns. */
-export const initializedPaymentSchema = looseShape({
-  reference: referenceSchema,
-  /** Send the customer here. */
-  checkout_url: z.string().check(z.refine(isWebAddress)),
-  amount: decimalText,
-  currency: currencyCode,
-});
+export const initializedPaymentSchema = /* @__PURE__ */ (() =>
+  looseShape({
+    reference: referenceSchema,
+    /** Send the customer here. */
+    checkout_url: z.string().check(z.refine(isWebAddress)),
+    amount: amountText,
+    currency: currencyCode,
+  }))();
 
 /**
  * A payment that was started: send the customer to `checkout_url`, keep `reference`. `replayed` is `true` if an earlier
- * call under the same `idempotencyKey` started it.
+ * call under the same `idempotencyKey` started it: the result then has its documented fields only, because no other field
+ * of a response is stored.
  */
 export interface InitializedPayment extends z.output<typeof initializedPaymentSchema>, Replayable {}
 
-const chargeFields = { reference: referenceSchema, amount: decimalText, currency: currencyCode };
+const chargeFields = {
+  reference: referenceSchema,
+  amount: amountText,
+  currency: currencyCode,
+};
 
 /** The `data` of a charge. The message of the envelope is added to the result. */
-const chargeDataSchema = z.pipe(
-  z.transform(markUnrecognisedStatus),
-  z.discriminatedUnion('status', [
-    looseShape({ status: z.enum(transactionStatuses), ...chargeFields }),
-    looseShape({ status: z.literal('unrecognised'), raw_status: z.string(), ...chargeFields }),
-  ]),
-);
+const chargeDataSchema = /* @__PURE__ */ (() =>
+  z.pipe(
+    z.transform(markUnrecognisedStatus),
+    z.discriminatedUnion('status', [
+      looseShape({ status: z.enum(transactionStatuses), ...chargeFields }),
+      looseShape({ status: z.literal('unrecognised'), raw_status: z.string(), ...chargeFields }),
+    ]),
+  ))();
 
 interface ChargeFields {
   reference: string;
@@ -152,40 +189,45 @@ export interface UnrecognisedCharge extends ChargeFields, Replayable {
 /**
  * A charge that the service accepted: a prompt is on the customer's phone. `status` is `processing`, which is not final:
  * wait for the final status by `reference`. `message` is the service's text, or empty if it gave none. `replayed` is
- * `true` if an earlier call under the same `idempotencyKey` made the charge: this call sent no prompt, and `message` is
- * empty.
+ * `true` if an earlier call under the same `idempotencyKey` made the charge: this call sent no prompt, `message` is
+ * empty, and the result has its documented fields only, because no other field of a response is stored.
  */
 export type MobileMoneyCharge = RecognisedCharge | UnrecognisedCharge;
 
 /** The result of `initialize`, from the body of a 2xx response. */
-export const initializeOutputSchema = z.pipe(
-  envelope(initializedPaymentSchema),
-  z.transform(({ data }) => toPayment(data, false)),
-);
+export const initializeOutputSchema = /* @__PURE__ */ (() =>
+  z.pipe(
+    envelope(initializedPaymentSchema),
+    z.transform(({ data }) => toPayment(data, false)),
+  ))();
 
 /** The result of a replay of `initialize`, from what a journal stored. */
-export const storedPaymentSchema = z.pipe(
-  initializedPaymentSchema,
-  z.transform((data) => toPayment(data, true)),
-);
+export const storedPaymentSchema = /* @__PURE__ */ (() =>
+  z.pipe(
+    initializedPaymentSchema,
+    z.transform((data) => toPayment(data, true)),
+  ))();
 
 /** The result of `chargeMobileMoney`, from the body of a 2xx response. */
-export const chargeMobileMoneyOutputSchema = z.pipe(
-  envelope(chargeDataSchema),
-  z.transform(({ data, message }) => toCharge(data, message, false)),
-);
+export const chargeMobileMoneyOutputSchema = /* @__PURE__ */ (() =>
+  z.pipe(
+    envelope(chargeDataSchema),
+    z.transform(({ data, message }) => toCharge(data, message, false)),
+  ))();
 
 /** The result of a replay of `chargeMobileMoney`, from what a journal stored. No prompt was sent, so it has no message. */
-export const storedChargeSchema = z.pipe(
-  chargeDataSchema,
-  z.transform((data) => toCharge(data, '', true)),
-);
+export const storedChargeSchema = /* @__PURE__ */ (() =>
+  z.pipe(
+    chargeDataSchema,
+    z.transform((data) => toCharge(data, '', true)),
+  ))();
 
 /** The result of `verify`, from the body of a 2xx response. */
-export const verifyOutputSchema = z.pipe(
-  envelope(transactionSchema),
-  z.transform(({ data }) => data),
-);
+export const verifyOutputSchema = /* @__PURE__ */ (() =>
+  z.pipe(
+    envelope(transactionSchema),
+    z.transform(({ data }) => data),
+  ))();
 
 /**
  * The envelope of a response (docs/reference/service.md, "Response envelope"). Its boolean `status` never reaches the
@@ -229,29 +271,7 @@ function looseShape<Shape extends z.core.$ZodLooseShape>(
   return keepUnknownFields(shape);
 }
 
-/**
- * Builds a schema that keeps unknown fields, whatever their name is. zod drops a field named `__proto__`, because
- * assigning it would set the prototype. Here it is defined instead, so that it stays a field like any other.
- */
+/** Builds a schema that keeps unknown fields. zod drops one named `__proto__`, which could replace a prototype. */
 export function keepUnknownFields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const schema = z.looseObject(shape);
-  const { _zod } = schema;
-  const { parse } = _zod;
-  _zod.parse = (payload, context) => {
-    const given = protoField(payload.value);
-    const parsed = parse(payload, context);
-    // zod has put the new object there by now, even if one of its fields is still to be checked.
-    if (given?.enumerable && isObject(payload.value)) {
-      const field = { value: given.value, enumerable: true, configurable: true, writable: true };
-      Object.defineProperty(payload.value, '__proto__', field);
-    }
-    return parsed;
-  };
-  // zod runs `parse` itself if a schema has no checks.
-  _zod.run = _zod.parse;
-  return schema;
-}
-
-function protoField(value: unknown): PropertyDescriptor | undefined {
-  return isObject(value) ? Object.getOwnPropertyDescriptor(value, '__proto__') : undefined;
+  return z.looseObject(shape);
 }

@@ -1,63 +1,34 @@
-import { JournalError } from '../errors.ts';
-import type { FollowUpRecord, FollowUpRecords } from '../journal/journal.ts';
+import type { FollowUpRecord, FollowUpRecords } from '../journal/core.ts';
+import { Lease } from '../journal/lease.ts';
 import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from '../journal/record.ts';
-import { DeadlineExceeded, elapsedSince, readClocks, sleep, withTimeout } from '../timing.ts';
+import { readClocks } from '../timing.ts';
 
-/** How long a step of the journal is waited for, in milliseconds. */
-const JOURNAL_TIMEOUT = 15_000;
-
-/** Runs a step of the journal. @throws {JournalError} if it takes too long. */
-export async function withJournalTimeout<T>(step: () => Promise<T>): Promise<T> {
-  try {
-    return await withTimeout(JOURNAL_TIMEOUT, undefined, step);
-  } catch (error) {
-    if (!(error instanceof DeadlineExceeded)) throw error;
-    throw new JournalError(`The journal did not respond within ${JOURNAL_TIMEOUT} ms. Try again.`, {
-      operation: 'verify',
-      retryable: true,
-    });
-  }
-}
-
-/** Delays before the retries of a write, in milliseconds: what is not recorded is done again. */
-const RETRY_DELAYS = [100, 400, 1_600];
-
-/**
- * A due record that this process holds. It is held for as long as its step takes: its lease is renewed at each third. Once
- * another process has changed the record, it is lost, and nothing of this one is written any more.
- */
+/** A due record that this process holds for as long as its step takes. */
 export class HeldRecord {
   readonly #records: FollowUpRecords;
-  readonly #lease: number;
-  readonly #heartbeat: ReturnType<typeof setInterval>;
-  #current: FollowUpRecord;
+  readonly #duration: number;
+  readonly #lease: Lease<FollowUpRecord>;
   /** Of a notification that came while the record was held. */
   #notified: number | undefined;
-  #isLost = false;
   #isFinished = false;
-  /** The write in flight, or the latest one: two at once would compete. */
-  #write: Promise<unknown> | undefined;
 
-  constructor(records: FollowUpRecords, found: FollowUpRecord, lease: number) {
+  constructor(records: FollowUpRecords, found: FollowUpRecord, duration: number) {
     this.#records = records;
-    this.#current = found;
-    this.#lease = lease;
-    // A renewal that fails is tried again at the next heartbeat.
-    this.#heartbeat = setInterval(() => {
-      if (!this.#write) this.#update(this.followUp, lease).catch(() => {});
-    }, lease / 3);
+    this.#duration = duration;
+    const renew = (value: FollowUpRecord) => this.#update(value, this.followUp, duration);
+    this.#lease = new Lease(found, { duration, requestedAt: readClocks(), renew });
   }
 
   get key(): string {
-    return this.#current.key;
+    return this.#lease.value.key;
   }
 
   get record(): JournalRecord {
-    return this.#current.record;
+    return this.#lease.value.record;
   }
 
   get entry(): FollowUpRecord['entry'] {
-    return this.#current.entry;
+    return this.#lease.value.entry;
   }
 
   get followUp(): FollowUp {
@@ -71,12 +42,12 @@ export class HeldRecord {
 
   /** Ends the heartbeat: the record is no longer held after its lease. */
   release(): void {
-    clearInterval(this.#heartbeat);
+    this.#lease.release();
   }
 
   /** Records a step, and goes on holding the record. Returns `false` if the record is lost. */
   keep(followUp: FollowUp): Promise<boolean> {
-    return this.#save(followUp, this.#lease);
+    return this.#lease.writeWithRetries((value) => this.#update(value, followUp, this.#duration));
   }
 
   /**
@@ -88,48 +59,25 @@ export class HeldRecord {
   finish(followUp: FollowUp, dueIn: number | null): Promise<boolean> {
     this.release();
     this.#isFinished = true;
-    return this.#save(followUp, dueIn);
+    return this.#lease.writeWithRetries((value) => this.#update(value, followUp, dueIn));
   }
 
   /** Makes the record due at once again, unless its step is finished. If the journal cannot be reached, it is due after its lease. */
   async giveBack(): Promise<void> {
     this.release();
     if (this.#isFinished) return;
-    await this.#write?.catch(() => {});
-    await this.#update(this.followUp, 0).catch(() => {});
+    await this.#lease.write((value) => this.#update(value, this.followUp, 0)).catch(() => {});
   }
 
-  async #save(followUp: FollowUp, dueIn: number | null): Promise<boolean> {
-    const startedAt = readClocks();
-    for (const delay of RETRY_DELAYS) {
-      await this.#write?.catch(() => {});
-      try {
-        return await this.#update(followUp, dueIn);
-      } catch (error) {
-        const isTemporary = error instanceof JournalError && error.retryable;
-        if (!isTemporary || elapsedSince(startedAt) >= JOURNAL_TIMEOUT) throw error;
-        await sleep(delay, undefined);
-      }
-    }
-    await this.#write?.catch(() => {});
-    return await this.#update(followUp, dueIn);
-  }
-
-  async #update(given: FollowUp, dueIn: number | null): Promise<boolean> {
-    if (this.#isLost) return false;
+  async #update(
+    value: FollowUpRecord,
+    given: FollowUp,
+    dueIn: number | null,
+  ): Promise<FollowUpRecord | null> {
     const followUp = { ...given, notified: this.#notified ?? given.notified };
-    const write = withJournalTimeout(() => this.#records.update(this.#current, followUp, dueIn));
-    this.#write = write;
-    try {
-      const updated = await write;
-      this.#isLost = updated === null;
-      if (!updated) return false;
-      this.#current = updated;
-      const { notified } = this.followUp;
-      if (notified !== followUp.notified) this.#notified = notified;
-      return true;
-    } finally {
-      this.#write = undefined;
-    }
+    const updated = await this.#records.update(value, followUp, dueIn);
+    const notified = updated?.record.followUp?.notified;
+    if (updated && notified !== followUp.notified) this.#notified = notified;
+    return updated;
   }
 }

@@ -5,18 +5,14 @@
  * @module payment-collection-client/follow-ups
  */
 
-import { ConfigurationError } from '../errors.ts';
-import { validateSignal } from '../resolve-options.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
-import { isPlainObject } from '../untrusted.ts';
-import { notifyFollowUps } from './notify.ts';
-import { type FollowUpsOptions, resolveFollowUpsOptions } from './options.ts';
-import { runSweeps, Sleeps } from './run.ts';
-import { Sweep, type SweepOptions, type SweepResult, validateSweepOptions } from './sweep.ts';
+import { type FollowUpsOptions, validateFollowUpsOptions } from './options.ts';
+import type { SweepOptions, SweepResult } from './sweep.ts';
+import { createSweeper, type RunOptions } from './sweeper.ts';
 
 export type { AttentionReason, FollowUpEvent } from '../events.ts';
 export type { FinalPayment, FollowUpsOptions, PaymentAttention } from './options.ts';
 export type { SweepOptions, SweepResult } from './sweep.ts';
+export type { RunOptions } from './sweeper.ts';
 
 /** The follow-ups of one client: see {@link createFollowUps}. */
 export interface FollowUps {
@@ -25,7 +21,7 @@ export interface FollowUps {
    * at the same time: each payment is checked by one of them.
    *
    * @throws {AuthenticationError} if the service refuses the API key. The payments stay due.
-   * @throws {PermissionError} if the service allows no check. The payments stay due.
+   * @throws {PermissionError} if the service allows no check. They are made again after a pause.
    * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
    * @throws {JournalError} if the journal failed. What was not recorded is done again.
    * @throws {ClosedError} if the client is closed.
@@ -53,17 +49,13 @@ export interface FollowUps {
    */
   run(options?: RunOptions): Promise<void>;
   /**
-   * Makes a payment due now: a webhook arrived, in whichever process. The notification is never believed, so anyone can send
-   * one. It causes at most one extra check per second and reference. It wakes `run` and the waits of this process. It never
-   * rejects: an error of the journal is an event `follow_up` with the result `failed`.
+   * Makes a payment due now: a webhook arrived, in whichever process. It takes a reference, or the parsed body of the webhook,
+   * of any form: the text values in it that are references count, the first ten. The notification is never believed, so
+   * anyone can send one. It causes at most one extra check per second and reference. A payment that was given up is
+   * checked too. It wakes `run` and the waits of this process. It never rejects: an error of the journal is an event
+   * `follow_up` with the result `failed`.
    */
-  notify(reference: string): Promise<void>;
-}
-
-/** The options of `run`. */
-export interface RunOptions {
-  /** Ends the run. @default none: it ends with the client */
-  signal?: AbortSignal | undefined;
+  notify(referenceOrBody: unknown): Promise<void>;
 }
 
 /**
@@ -86,26 +78,21 @@ export interface RunOptions {
  * ```
  */
 export function createFollowUps(options: FollowUpsOptions): FollowUps {
-  const context = resolveFollowUpsOptions(options);
-  const { payments } = options;
-  const sleeps = new Sleeps();
-  return {
-    sweep: async (sweepOptions = {}) => new Sweep(context).run(validateSweepOptions(sweepOptions)),
-    run: async (runOptions = {}) => runSweeps(context, validateRunOptions(runOptions), sleeps),
-    async notify(reference) {
-      payments.notify(reference);
-      const dueIn = await notifyFollowUps(context, reference);
-      if (dueIn !== null) sleeps.wakeIn(dueIn);
-    },
-  };
-}
-
-const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = { signal: true };
-
-/** @throws {ConfigurationError} if an option is unknown or cannot work. */
-function validateRunOptions(options: RunOptions): AbortSignal | undefined {
-  if (!isPlainObject(options)) throw new ConfigurationError('run takes an object, such as { signal }.');
-  const { signal, ...others } = options;
-  refuseUnknownOption(others, RUN_OPTIONS);
-  return validateSignal(signal);
+  const { payments, journal, onFinal, onAttention } = validateFollowUpsOptions(options);
+  return createSweeper({
+    kind: 'key',
+    payments,
+    journal,
+    onFinal: ({ key, reference }, transaction) => onFinal({ key, reference, transaction }),
+    onAttention: ({ key, reference }, reason) =>
+      onAttention({
+        key,
+        ...(reference === undefined ? {} : { reference }),
+        // The transaction of another key is another payment's. The other reasons are those of orders.
+        reason:
+          reason === 'shared_reference' || reason === 'paid_twice' || reason === 'price_changed'
+            ? 'mismatch'
+            : reason,
+      }),
+  });
 }

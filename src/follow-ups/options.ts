@@ -1,12 +1,10 @@
+import * as z from 'zod/mini';
 import type { Transaction } from '../api/transaction.ts';
 import type { PaymentsClient } from '../client.ts';
-import { ConfigurationError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
 import type { Journal } from '../journal/journal.ts';
-import { FOLLOW_UP_ACCESS, type FollowUpAccess } from '../polling/follow-up-access.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
-import { isObject, isPlainObject, orUndefined } from '../untrusted.ts';
-import { MAX_PAUSE } from './plan.ts';
+import { type OptionsShape, parseOptions, requiredFunction } from '../parse-options.ts';
+import { isObject } from '../untrusted.ts';
 
 /** What {@link createFollowUps} takes. */
 export interface FollowUpsOptions {
@@ -18,6 +16,8 @@ export interface FollowUpsOptions {
    * Called once a payment is final, at least once for each: fulfil the order if `transaction.status` is `success`, else
    * cancel it. It must do nothing if it has done so before. If it throws, it is called again later, for as long as it
    * throws. A payment whose amount or currency is not that of the charge never gets here.
+   *
+   * A payment that was `abandoned` is checked for 7 more days. If it is `success` after all, it is called with that too.
    *
    * A call after the first is made from the record: `customer_email` is `null` then.
    *
@@ -53,58 +53,24 @@ export interface PaymentAttention {
   readonly key: string;
   /** The transaction, if it is known. */
   readonly reference?: string;
-  readonly reason: AttentionReason;
+  readonly reason: Exclude<AttentionReason, 'shared_reference' | 'paid_twice' | 'price_changed'>;
 }
 
-/** The options, checked. */
-export interface FollowUpContext extends Pick<FollowUpsOptions, 'journal' | 'onFinal' | 'onAttention'> {
-  readonly access: FollowUpAccess;
-  /** The keys that this process holds. A notification can make one due that is being checked. */
-  readonly heldKeys: Set<string>;
-}
+const followUpsOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    payments: z.custom<PaymentsClient>(isObject, {
+      error: 'payments must be a PaymentsClient of the same version of this package.',
+    }),
+    journal: z.custom<Journal>(isObject, {
+      error: 'journal must be the very journal that the client was given.',
+    }),
+    onFinal: requiredFunction<FollowUpsOptions['onFinal']>('onFinal'),
+    onAttention: requiredFunction<FollowUpsOptions['onAttention']>('onAttention'),
+  } satisfies OptionsShape<FollowUpsOptions>))();
 
-const OPTIONS: Readonly<Record<keyof FollowUpsOptions, true>> = {
-  payments: true,
-  journal: true,
-  onFinal: true,
-  onAttention: true,
-};
-
-/** @throws {ConfigurationError} if an option is unknown or cannot work. */
-export function resolveFollowUpsOptions(options: FollowUpsOptions): FollowUpContext {
-  if (!isPlainObject(options))
-    throw new ConfigurationError('createFollowUps takes { payments, journal, onFinal, onAttention }.');
-  const { payments, journal, onFinal, onAttention, ...others } = options;
-  refuseUnknownOption(others, OPTIONS);
-  for (const [name, handler] of Object.entries({ onFinal, onAttention })) {
-    if (typeof handler !== 'function') throw new ConfigurationError(`${name} must be a function.`);
-  }
-  const access = readAccess(payments);
-  if (!access)
-    throw new ConfigurationError('payments must be a PaymentsClient of the same version of this package.');
-  if (!access.journal)
-    throw new ConfigurationError('The client has no journal, so there is nothing to follow: give it one.');
-  if (access.journal !== journal)
-    throw new ConfigurationError('journal must be the very journal that the client was given.');
-  if (journal.followUps?.version !== 1)
-    throw new ConfigurationError(
-      'The journal has no followUps that this version knows. Make it with createJournal, and wrap it as { ...journal }.',
-    );
-  const { initialDelay, minDelay, maxDelay } = access.rules;
-  if (Math.max(initialDelay, minDelay, maxDelay) > MAX_PAUSE)
-    throw new ConfigurationError(
-      'Follow-ups need polling.initialDelay, minDelay and maxDelay of at most an hour.',
-    );
-  return { access, journal, onFinal, onAttention, heldKeys: new Set() };
-}
-
-function readAccess(payments: unknown): FollowUpAccess | undefined {
-  const access: unknown = isObject(payments)
-    ? orUndefined((): unknown => Reflect.get(payments, FOLLOW_UP_ACCESS))
-    : undefined;
-  return isAccess(access) ? access : undefined;
-}
-
-function isAccess(value: unknown): value is FollowUpAccess {
-  return isObject(value) && 'version' in value && value.version === 1;
+/** @throws {ConfigurationError} if an option is unknown, or a handler is missing. */
+export function validateFollowUpsOptions(options: FollowUpsOptions): FollowUpsOptions {
+  return parseOptions(followUpsOptionsSchema, options, {
+    notAnObject: 'createFollowUps takes { payments, journal, onFinal, onAttention }.',
+  });
 }

@@ -1,12 +1,19 @@
 /** What comes after a check: pure functions of their arguments. */
 
 import type { Transaction } from '../api/transaction.ts';
-import { APIError, NotFoundError, PaymentsError, TransactionMismatchError } from '../errors.ts';
+import type { CheckedTransaction } from '../client-access.ts';
+import {
+  APIError,
+  NotFoundError,
+  PaymentsError,
+  PermissionError,
+  TransactionMismatchError,
+} from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
 import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from '../journal/record.ts';
 import type { PollingRules } from '../options.ts';
-import type { CheckedTransaction } from '../polling/follow-up-access.ts';
 import { isFinal, nextDelay } from '../schedule.ts';
+import { NOT_FOUND_GRACE } from '../timing.ts';
 
 /** How a check ended. */
 export type CheckEnd = { checked: CheckedTransaction } | { error: unknown };
@@ -30,11 +37,11 @@ interface PlanInput {
   random: number;
 }
 
-/** How long payments are checked after the deadline, in milliseconds: 7 days. */
-export const OVERDUE_PERIOD = 7 * 24 * 60 * 60 * 1000;
-
-/** A replica of the service can lag behind: a 404 needs a person once it has lasted this long, in milliseconds. */
-const NOT_FOUND_GRACE = 10_000;
+/**
+ * How long payments are checked after the deadline, in milliseconds: 7 days. The slow pauses count, which the store measures:
+ * a clock that is wrong by a month must not end a follow-up.
+ */
+const OVERDUE_PERIOD = 7 * 24 * 60 * 60 * 1000;
 
 /** Decides what follows a check of a completed record. */
 export function planAfterCheck(record: JournalRecord, end: CheckEnd, input: PlanInput): CheckPlan {
@@ -42,21 +49,36 @@ export function planAfterCheck(record: JournalRecord, end: CheckEnd, input: Plan
   const before = record.followUp ?? NO_FOLLOW_UP;
   const error = 'error' in end ? end.error : undefined;
   const transaction = 'checked' in end ? end.checked.transaction : undefined;
-  const notFoundSince = error instanceof NotFoundError ? (before.notFoundSince ?? now) : undefined;
+  const notFoundSince =
+    error instanceof NotFoundError ? Math.min(before.notFoundSince ?? now, now) : undefined;
   const checks = before.checks + 1;
-  const followUp = { ...before, checks, checkedAt: now, notFoundSince, notified: undefined };
-  if (transaction && isFinal(transaction.status, rules.finalStatuses)) {
+  const problem = findProblem(error, notFoundSince, now);
+  const denied = error instanceof PermissionError ? (true as const) : undefined;
+  const found = { checks, checkedAt: now, notFoundSince, problem, denied };
+  const checked = { ...before, ...found, notified: undefined, ended: undefined };
+  if (transaction && isNews(transaction, before, rules)) {
     const { status, paid_at } = transaction;
-    return { final: transaction, followUp: { ...followUp, final: { status, paid_at }, failures: undefined } };
+    const followUp = { ...checked, final: { status, paid_at }, failures: undefined, ...NO_SLOW_CHECKS };
+    return { final: transaction, followUp };
   }
 
-  const problem = findProblem(error, notFoundSince, now);
-  const delay = problem ? null : planDelay(record, end, input);
-  if (delay !== null) {
-    const next = { ...followUp, slowChecks: undefined };
-    return { final: undefined, followUp: next, attention: undefined, dueIn: delay };
+  const delay = planDelay(record, end, input);
+  const isSlow = problem !== undefined || denied || before.delivered !== undefined;
+  if (delay !== null && !isSlow) {
+    const followUp = { ...checked, ...NO_SLOW_CHECKS };
+    return { final: undefined, followUp, attention: undefined, dueIn: delay };
   }
-  return planSlowCheck(record, followUp, { ...input, end, problem });
+  const reason = problem ?? (delay === null ? 'overdue' : undefined);
+  // Of a payment that was abandoned, a person needs to know only that another amount was paid.
+  const isNeeded = before.delivered === undefined || reason === 'mismatch';
+  return planSlowCheck(before, checked, { ...input, end, reason: isNeeded ? reason : undefined });
+}
+
+const NO_SLOW_CHECKS = { slowChecks: undefined, slowFor: undefined };
+
+/** Whether a transaction is final, and `onFinal` has not been called for that. */
+function isNews({ status }: Transaction, { delivered }: FollowUp, { finalStatuses }: PollingRules): boolean {
+  return isFinal(status, finalStatuses) && (delivered === undefined || status === 'success');
 }
 
 function findProblem(
@@ -75,31 +97,35 @@ function planDelay({ createdAt }: JournalRecord, end: CheckEnd, { rules, now, ra
 
 /** The schedule has ended, or there is a problem that a later check is not likely to solve. */
 function planSlowCheck(
-  { createdAt, followUp: before = NO_FOLLOW_UP }: JournalRecord,
-  followUp: FollowUp,
-  {
-    rules,
-    now,
-    random,
-    end,
-    problem,
-  }: PlanInput & { end: CheckEnd; problem: 'mismatch' | 'gone' | undefined },
+  before: FollowUp,
+  checked: FollowUp,
+  { random, end, reason }: PlanInput & { end: CheckEnd; reason: AttentionReason | undefined },
 ): CheckPlan {
   const earlier = before.slowChecks ?? 0;
-  // Anyone can send a notification: it must not make the pauses longer.
+  // Anyone can send a notification: it must make the pauses no longer, and the follow-up no shorter.
   const slowChecks = before.notified ? Math.max(1, earlier) : earlier + 1;
-  const reason = problem ?? 'overdue';
   // Right after an outage, one more check is made before anything is said about a payment that nobody has looked at.
-  const isKnown = !('error' in end) || !isTemporary(end.error);
-  const isNew = !followUp.reported.includes(reason) && (isKnown || earlier > 0);
-  const hasEnded = isKnown && now - createdAt >= rules.timeout + OVERDUE_PERIOD;
+  const isKnown = !('error' in end) || !isUnknown(end.error);
+  const isNew = reason !== undefined && !checked.reported.includes(reason) && (isKnown || earlier > 0);
   const pause = Math.max(getSlowPause(slowChecks, random), getRetryAfter(end) ?? 0);
+  const isCounted = isKnown && !before.notified;
+  const slowFor = (before.slowFor ?? 0) + (isCounted ? pause : 0);
   return {
     final: undefined,
-    followUp: { ...followUp, slowChecks },
+    followUp: { ...checked, slowChecks, slowFor },
     attention: isNew ? reason : undefined,
-    dueIn: hasEnded ? null : pause,
+    dueIn: isKnown && hasEnded(before) ? null : pause,
   };
+}
+
+/** Whether the slow pauses until now have lasted for long enough. */
+export function hasEnded({ slowFor = 0 }: FollowUp): boolean {
+  return slowFor >= OVERDUE_PERIOD;
+}
+
+/** Whether a check says nothing about its payment. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof PermissionError || isTemporary(error);
 }
 
 function isTemporary(error: unknown): boolean {

@@ -1,8 +1,8 @@
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { linkSignals, sleep } from '../timing.ts';
-import type { FollowUpContext } from './options.ts';
 import { concernsClient, describeError } from './step.ts';
 import { Sweep } from './sweep.ts';
+import type { SweepContext } from './sweep-context.ts';
 
 /** Other processes add payments, so what is due is looked for at least this often, in milliseconds. */
 const MAX_SLEEP = 5_000;
@@ -56,7 +56,7 @@ const WOKEN = new Error('woken');
 
 /** Sweeps until `own` is aborted, or the client is closed. It survives everything else. */
 export async function runSweeps(
-  context: FollowUpContext,
+  context: SweepContext,
   own: AbortSignal | undefined,
   sleeps: Sleeps,
 ): Promise<void> {
@@ -69,15 +69,16 @@ export async function runSweeps(
   } finally {
     release();
   }
+  await Promise.all(context.slowSteps);
   if (!own?.aborted) throw new ClosedError('verify');
 }
 
 /** Rejects with the reason of `signal`, or if no later sweep can succeed. */
-async function repeatSweeps(context: FollowUpContext, signal: AbortSignal, sleeps: Sleeps): Promise<never> {
+async function repeatSweeps(context: SweepContext, signal: AbortSignal, sleeps: Sleeps): Promise<never> {
   for (let failures = 0; ; ) {
     sleeps.reset();
     try {
-      const { nextAt } = await new Sweep(context).run({ signal });
+      const { nextAt } = await new Sweep(context).run({ signal, leavesSlowSteps: true });
       failures = 0;
       const delay = Math.min(MAX_SLEEP, (nextAt ?? Number.POSITIVE_INFINITY) - Date.now());
       await sleeps.sleep(Math.max(MIN_SLEEP, delay), signal);

@@ -7,23 +7,31 @@ import {
   PermissionError,
 } from '../errors.ts';
 import type { AttentionReason, FollowUpEvent } from '../events.ts';
+import { withJournalTimeout } from '../journal/lease.ts';
 import type { FollowUp, JournalRecord } from '../journal/record.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { type HeldRecord, withJournalTimeout } from './held-record.ts';
-import type { FollowUpContext } from './options.ts';
-import { type CheckEnd, getSlowPause, OVERDUE_PERIOD, planAfterCheck } from './plan.ts';
+import { NOTIFY_INTERVAL } from '../timing.ts';
+import type { HeldRecord } from './held-record.ts';
+import { type CheckEnd, getSlowPause, hasEnded, MAX_PAUSE, planAfterCheck } from './plan.ts';
+import type { SweepContext } from './sweep-context.ts';
 
 /** What the steps of one sweep share. */
-export interface StepContext extends FollowUpContext {
+export interface StepContext extends SweepContext {
   /** The digest of base URL and mode that each record must have. */
   readonly service: string;
-  /** Aborts the checks in flight. */
+  /** Aborts the checks in flight. No handler is called after it. */
   readonly stop: AbortSignal;
+  /** Aborted when no further check must begin. */
+  readonly sendUntil: AbortSignal;
   /** What the sweep has done. */
   readonly tally: Tally;
   /** Called once no more request is sent for this record: a handler might be called, and might take long. */
   readonly onChecked: () => void;
+  /** Resolves, once the checks in flight have ended, with whether the sweep could read no payment at all. */
+  readonly isDenied: () => Promise<boolean>;
+  /** Runs a handler, for however long it takes. */
+  readonly callHandler: (held: HeldRecord, call: () => unknown) => Promise<void>;
 }
 
 interface Tally {
@@ -39,15 +47,15 @@ type CompletedRecord = Extract<JournalRecord, { state: 'completed' }>;
 /** Does what is due for one record: a check, a call of a handler, or both. */
 export async function takeStep(held: HeldRecord, context: StepContext): Promise<void> {
   const { record, entry, followUp } = held;
-  if (record.service !== context.service)
-    throw new ConfigurationError(
-      'The journal has payments of another base URL or mode (test or live) than those of this client. Nothing was ' +
-        'checked. Use the client that made them.',
-      { operation: 'verify' },
-    );
-  if (record.state === 'completed') {
-    if (followUp.ended) await held.finish(followUp, null);
-    else if (followUp.final) await deliver(held, record, createTransaction(record, followUp.final), context);
+  if (record.service !== context.service) {
+    // One record must not stop the others.
+    report(held, context, { result: 'failed', error: OTHER_SERVICE });
+    await held.finish(followUp, MAX_PAUSE);
+  } else if (record.state === 'completed') {
+    const { final, delivered, ended } = followUp;
+    if (ended === 'delivered') await held.finish(followUp, null);
+    else if (final && final.status !== delivered)
+      await deliver(held, record, createTransaction(record, final), context);
     else await checkPayment(held, record, context);
   } else if (entry.state === 'unknown') {
     if (followUp.reported.includes('unresolved')) await held.finish(followUp, null);
@@ -58,11 +66,13 @@ export async function takeStep(held: HeldRecord, context: StepContext): Promise<
   // A charge in progress is due again after the lease of this claim.
 }
 
+const OTHER_SERVICE =
+  'The record belongs to another base URL or mode (test or live) than this client. Nothing was checked.';
+
 async function checkPayment(held: HeldRecord, record: CompletedRecord, context: StepContext): Promise<void> {
   const { access, tally } = context;
   const end = await check(held, record, context);
   tally.checked += 1;
-  if ('checked' in end) tally.read += 1;
   const now = Date.now();
   const plan = planAfterCheck(held.record, end, { rules: access.rules, now, random: Math.random() });
   if (plan.final) {
@@ -79,24 +89,24 @@ async function checkPayment(held: HeldRecord, record: CompletedRecord, context: 
   if (held.isNotified && !held.followUp.ended) await held.finish(held.followUp, NOTIFY_INTERVAL);
 }
 
-/** A notification makes a payment due no sooner than this after its last check, in milliseconds. */
-export const NOTIFY_INTERVAL = 1_000;
-
 /** Checks once. @throws what concerns the client, and the reason of `stop`. */
 async function check(
   held: HeldRecord,
   { amount, currency, result }: CompletedRecord,
-  { access, stop, tally, onChecked }: StepContext,
+  { access, stop, sendUntil, tally, onChecked, isDenied }: StepContext,
 ): Promise<CheckEnd> {
   try {
-    const expect = { amount, currency };
-    return { checked: await access.check(result.reference, { expect, signal: stop }) };
+    const options = { expect: { amount, currency }, signal: stop, sendUntil };
+    const checked = await access.check(result.reference, options);
+    tally.read += 1;
+    return { checked };
   } catch (error) {
-    if (stop.aborted && Object.is(error, stop.reason)) throw error;
+    if ([stop, sendUntil].some(({ aborted, reason }) => aborted && Object.is(error, reason))) throw error;
     if (!concernsClient(error)) return { error };
     if (!(error instanceof PermissionError)) throw error;
     // One payment that the key is not allowed to read must not stop those that it is allowed to read.
-    if (tally.read > 0) return { error };
+    onChecked();
+    if (held.followUp.denied || !(await isDenied())) return { error };
     await held.finish(held.followUp, getSlowPause(1, Math.random()));
     throw error;
   } finally {
@@ -121,68 +131,101 @@ async function deliver(
   transaction: Transaction,
   context: StepContext,
 ): Promise<void> {
-  const { onFinal, onChecked } = context;
+  const { onFinal, onChecked, stop } = context;
   const { reference } = record.result;
+  const { status } = transaction;
   onChecked();
-  if (record.resolved && (await isSharedReference(held, reference, context))) {
-    await reportShared(held, record, context);
+  if (await isSharedReference(held.key, record, context)) {
+    await reportShared(held, context);
     return;
   }
+  const payment = { key: held.key, reference, record: held.record };
+  const problem = await context.findProblem?.(payment, transaction);
+  if (problem) {
+    const { followUp } = held;
+    await callOnAttention(held, problem, { followUp, dueIn: null, delivered: status, context });
+    return;
+  }
+  stop.throwIfAborted();
   try {
-    await onFinal({ key: held.key, reference, transaction });
+    await context.callHandler(held, () => onFinal(payment, transaction));
   } catch (error) {
     const failures = (held.followUp.failures ?? 0) + 1;
     report(held, context, { result: 'handler_failed', error: describeError(error) });
-    await held.finish({ ...held.followUp, failures }, getSlowPause(failures, Math.random()));
+    const failed = { ...held.followUp, failures, ended: undefined };
+    await held.finish(failed, getSlowPause(failures, Math.random()));
     return;
   }
-  const ended = { ...held.followUp, failures: undefined, ended: 'delivered' as const };
-  if (await held.finish(ended, null))
-    report(held, context, { result: 'delivered', status: transaction.status });
+  const delivered = { ...held.followUp, failures: undefined, delivered: status };
+  // Some services let an abandoned payment succeed.
+  const isEnd = status !== 'abandoned';
+  const pause = getSlowPause(1, Math.random());
+  const isRecorded = isEnd
+    ? await held.finish({ ...delivered, ended: 'delivered' }, null)
+    : await held.finish({ ...delivered, slowChecks: 1, slowFor: pause }, pause);
+  if (isRecorded) report(held, context, { result: 'delivered', status });
 }
 
-/** A person named the transaction of this key. One payment must not pay for two orders. */
+/**
+ * Whether another key has a better claim to the transaction: one payment must not pay for two orders. A service that
+ * suppresses duplicates returns one transaction for two charges; the first charge made it. A person can be wrong too.
+ */
 async function isSharedReference(
-  held: HeldRecord,
-  reference: string,
-  { journal }: StepContext,
+  ownKey: string,
+  own: CompletedRecord,
+  { records }: StepContext,
 ): Promise<boolean> {
+  const isEarlier = (other: CompletedRecord, key: string) =>
+    other.createdAt < own.createdAt || (other.createdAt === own.createdAt && key < ownKey);
   try {
-    const found = await withJournalTimeout(() => journal.followUps.find(reference));
-    return found.some(({ key }) => key !== held.key);
+    const found = await withJournalTimeout(() => records.find(own.result.reference));
+    return found.some(({ key, record }) => {
+      if (key === ownKey) return false;
+      if (own.resolved) return true;
+      return record.state === 'completed' && !record.resolved && isEarlier(record, key);
+    });
   } catch (error) {
-    // A store that cannot list cannot find it either. The journal refused a second key when it was resolved.
+    // A store that cannot list cannot find it either.
     if (error instanceof ConfigurationError) return false;
     throw error;
   }
 }
 
-async function reportShared(held: HeldRecord, record: CompletedRecord, context: StepContext): Promise<void> {
-  const slowChecks = (held.followUp.slowChecks ?? 0) + 1;
-  const followUp = { ...held.followUp, slowChecks };
-  const hasEnded = Date.now() - record.createdAt >= context.access.rules.timeout + OVERDUE_PERIOD;
-  const dueIn = hasEnded ? null : getSlowPause(slowChecks, Math.random());
-  if (followUp.reported.includes('mismatch')) await finishOrGiveUp(held, { followUp, dueIn, context });
-  else await callOnAttention(held, 'mismatch', { followUp, dueIn, context });
+async function reportShared(held: HeldRecord, context: StepContext): Promise<void> {
+  const { slowChecks = 0, slowFor = 0 } = held.followUp;
+  const pause = getSlowPause(slowChecks + 1, Math.random());
+  const followUp = {
+    ...held.followUp,
+    slowChecks: slowChecks + 1,
+    slowFor: slowFor + pause,
+    ended: undefined,
+  };
+  const next = { followUp, dueIn: hasEnded(held.followUp) ? null : pause, context };
+  const reason = context.kind === 'order' ? 'shared_reference' : 'mismatch';
+  if (followUp.reported.includes(reason)) await finishOrGiveUp(held, next);
+  else await callOnAttention(held, reason, next);
 }
 
 interface NextStep {
   followUp: FollowUp;
   dueIn: number | null;
+  /** The final status that is told with this call of `onAttention`. */
+  delivered?: string;
   context: StepContext;
 }
 
 /** Calls `onAttention`, and records that it succeeded. */
 async function callOnAttention(held: HeldRecord, reason: AttentionReason, next: NextStep): Promise<void> {
-  const { followUp, dueIn, context } = next;
-  const { onAttention, onChecked } = context;
-  const { reference } = held.entry;
+  const { followUp, dueIn, delivered = followUp.delivered, context } = next;
+  const { onAttention, onChecked, stop } = context;
   onChecked();
   // Another process might have checked it too, after a notification: one of them goes on.
   if (!(await held.keep(followUp))) return;
+  stop.throwIfAborted();
   report(held, context, { result: 'attention', reason });
   try {
-    await onAttention({ key: held.key, ...(reference === undefined ? {} : { reference }), reason });
+    const payment = { key: held.key, reference: held.entry.reference, record: held.record };
+    await context.callHandler(held, () => onAttention(payment, reason));
   } catch (error) {
     const failures = (followUp.failures ?? 0) + 1;
     report(held, context, { result: 'handler_failed', reason, error: describeError(error) });
@@ -190,13 +233,18 @@ async function callOnAttention(held: HeldRecord, reason: AttentionReason, next: 
     return;
   }
   const reported = [...followUp.reported, reason];
-  await finishOrGiveUp(held, { ...next, followUp: { ...followUp, reported, failures: undefined } });
+  await finishOrGiveUp(held, {
+    ...next,
+    followUp: { ...followUp, reported, delivered, failures: undefined },
+  });
 }
 
-/** Records the step. A completed payment without a next one is given up. */
+/** Records the step. A completed payment without a next one is given up, unless it was `abandoned` for long enough. */
 async function finishOrGiveUp(held: HeldRecord, { followUp, dueIn, context }: NextStep): Promise<void> {
-  const isGivenUp = dueIn === null && held.record.state === 'completed';
-  const recorded = isGivenUp ? { ...followUp, ended: 'given_up' as const } : followUp;
+  const isLast = dueIn === null && held.record.state === 'completed';
+  const isGivenUp = isLast && followUp.delivered === undefined;
+  const ended = isGivenUp ? ('given_up' as const) : ('delivered' as const);
+  const recorded = isLast ? { ...followUp, ended } : followUp;
   if ((await held.finish(recorded, dueIn)) && isGivenUp) report(held, context, { result: 'given_up' });
 }
 
@@ -212,7 +260,7 @@ function createTransaction(
 /** Reports an event about a record. */
 export function report(
   { key, entry: { reference } }: HeldRecord,
-  { access }: FollowUpContext,
+  { access }: SweepContext,
   facts: Omit<FollowUpEvent, 'type' | 'idempotencyKey' | 'reference'>,
 ): void {
   access.report({

@@ -1,15 +1,16 @@
+import * as z from 'zod/mini';
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { digestService } from '../idempotency/fingerprint.ts';
-import type { FollowUpRecord } from '../journal/journal.ts';
+import type { FollowUpRecord } from '../journal/core.ts';
+import { withJournalTimeout } from '../journal/lease.ts';
 import { MAX_DUE_IN } from '../journal/store.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
-import { validateSignal } from '../resolve-options.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
-import { isPlainObject } from '../untrusted.ts';
-import { HeldRecord, withJournalTimeout } from './held-record.ts';
-import type { FollowUpContext } from './options.ts';
+import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
+import { sleep } from '../timing.ts';
+import { HeldRecord } from './held-record.ts';
 import { getSlowPause } from './plan.ts';
 import { concernsClient, describeError, report, takeStep } from './step.ts';
+import type { SweepContext } from './sweep-context.ts';
 
 /** The options of `sweep`. */
 export interface SweepOptions {
@@ -40,24 +41,33 @@ export interface SweepResult {
   readonly nextAt: number | null;
 }
 
-const SWEEP_OPTIONS: Readonly<Record<keyof SweepOptions, true>> = { budget: true, signal: true };
+const sweepOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    budget: optionalNumber(
+      (budget) => budget > 0 && budget <= MAX_TIMEOUT_MS,
+      'budget must be milliseconds, more than 0 and under 2^31.',
+    ),
+    signal: optionalSignal,
+  } satisfies OptionsShape<SweepOptions>))();
 
 /** @throws {ConfigurationError} if an option is unknown or cannot work. */
 export function validateSweepOptions(options: SweepOptions): SweepOptions {
-  if (!isPlainObject(options))
-    throw new ConfigurationError('sweep takes an object, such as { budget: 20_000 }.');
-  const { budget, signal, ...others } = options;
-  refuseUnknownOption(others, SWEEP_OPTIONS);
-  if (budget !== undefined && !(typeof budget === 'number' && budget > 0 && budget <= MAX_TIMEOUT_MS))
-    throw new ConfigurationError('budget must be milliseconds, more than 0 and under 2^31.');
-  return { budget, signal: validateSignal(signal) };
+  return parseOptions(sweepOptionsSchema, options, {
+    notAnObject: 'sweep takes an object, such as { budget: 20_000 }.',
+  });
 }
 
 /** Records are held for this much longer than one check can take, in milliseconds. */
 const LEASE_MARGIN = 10_000;
 
-/** So many handlers can run, or hang, besides the checks: then no more records are claimed. */
+/** So many handlers can run besides the checks: then no more records are claimed. */
 const MAX_HANDLERS = 64;
+
+/** A handler that has not settled after this many milliseconds is reported, and holds back no check any more. */
+const SLOW_HANDLER = 60_000;
+
+/** So many such handlers can hang in a process: then no more records are claimed, because each takes memory. */
+const MAX_SLOW_HANDLERS = 1_000;
 
 /** While handlers run, what becomes due is claimed this often, in milliseconds. */
 const CLAIM_INTERVAL = 1_000;
@@ -65,26 +75,46 @@ const CLAIM_INTERVAL = 1_000;
 /** The last part of the budget is for what is in flight: at most this many milliseconds, and at most a fifth. */
 const MAX_RESERVE = 3_000;
 
+/** The last part of that is for the journal, after checks in flight were cut off. */
+const JOURNAL_SHARE = 0.1;
+
+/** How long the journal is waited for after handlers that took longer than the budget, in milliseconds. */
+const LATE_JOURNAL_TIMEOUT = 1_000;
+
+interface SweepRules extends SweepOptions {
+  /** Whether the sweep ends without the handlers that have not settled for a minute. @default false */
+  leavesSlowSteps?: boolean | undefined;
+}
+
 /** One sweep: it claims what is due, page by page, and does what is due for each record. */
 export class Sweep {
-  readonly #context: FollowUpContext;
+  readonly #context: SweepContext;
   readonly #lease: number;
+  /** Aborted when no further check must begin. */
+  readonly #ending = new AbortController();
+  /** Aborted when the checks in flight are cut off. */
   readonly #stop = new AbortController();
+  /** Aborted when the budget is used up: the journal is not waited for any more. */
+  readonly #over = new AbortController();
   readonly #tally = { checked: 0, read: 0, final: 0 };
+  /** Every step of this sweep, and those of them that can hold it back. */
   readonly #steps = new Set<Promise<void>>();
+  readonly #quickSteps = new Set<Promise<void>>();
+  readonly #handlers = new Set<Promise<unknown>>();
   /** How many of the records might still be checked. */
   #checking = 0;
-  #isEnding = false;
+  /** How many checks that were refused with a 403 wait until it is known whether any payment can be read. */
+  #denied = 0;
   #failure: { readonly error: unknown } | undefined;
   #service: Promise<string> | undefined;
-  #onChange = () => {};
+  #waiters: (() => void)[] = [];
 
-  constructor(context: FollowUpContext) {
+  constructor(context: SweepContext) {
     this.#context = context;
     this.#lease = Math.min(context.access.timeout + LEASE_MARGIN, MAX_DUE_IN);
   }
 
-  async run({ budget, signal }: SweepOptions): Promise<SweepResult> {
+  async run({ budget, signal, leavesSlowSteps = false }: SweepRules): Promise<SweepResult> {
     const { closing } = this.#context.access;
     signal?.throwIfAborted();
     if (closing.aborted) throw new ClosedError('verify');
@@ -95,25 +125,29 @@ export class Sweep {
       await this.#claimAll();
     } catch (error) {
       this.#fail(error);
-    } finally {
-      await Promise.all(this.#steps);
-      for (const timer of timers) clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
     }
-    if (this.#failure) throw this.#failure.error;
-    return await this.#createResult();
+    await this.#waitForSteps(leavesSlowSteps);
+    signal?.removeEventListener('abort', onAbort);
+    try {
+      if (this.#failure) throw this.#failure.error;
+      return await this.#createResult();
+    } finally {
+      for (const timer of timers) clearTimeout(timer);
+    }
   }
 
   #setTimers(budget: number) {
+    const reserve = Math.min(MAX_RESERVE, budget / 5);
     return [
-      setTimeout(() => this.#end(), budget - Math.min(MAX_RESERVE, budget / 5)),
-      setTimeout(() => this.#abort(OUT_OF_BUDGET), budget),
+      setTimeout(() => this.#end(), budget - reserve),
+      setTimeout(() => this.#abort(OUT_OF_BUDGET), budget - reserve * JOURNAL_SHARE),
+      setTimeout(() => this.#over.abort(createTooSlowError()), budget),
     ];
   }
 
-  /** Claims no more. */
+  /** Claims no more. What waits at a limit of the client is not sent. */
   #end(): void {
-    this.#isEnding = true;
+    this.#ending.abort(OUT_OF_BUDGET);
     this.#onChange();
   }
 
@@ -131,57 +165,86 @@ export class Sweep {
 
   async #claimAll(): Promise<void> {
     const minPage = Math.ceil(this.#context.access.maxConcurrency / 2);
-    while (!this.#isEnding) {
-      const limit = this.#getRoom();
+    while (!this.#ending.signal.aborted) {
+      // The checks in flight decide whether a 403 is about one payment, or about the client.
+      const limit = this.#denied > 0 ? 0 : this.#getRoom();
       const claimed = limit > 0 ? await this.#claimPage(limit) : 0;
-      if (claimed === 0 && this.#steps.size === 0) return;
+      if (claimed === 0 && this.#quickSteps.size === 0) return;
       // A short page: nothing more is due for now.
       const isMoreDue = claimed === limit;
-      await this.#waitUntil(() => this.#steps.size === 0 || (isMoreDue && this.#getRoom() >= minPage));
+      await this.#waitUntil(() => this.#quickSteps.size === 0 || (isMoreDue && this.#getRoom() >= minPage));
     }
+  }
+
+  async #isDenied(): Promise<boolean> {
+    this.#denied += 1;
+    while (this.#tally.read === 0 && this.#checking > 0) await this.#nextChange();
+    this.#denied -= 1;
+    return this.#tally.read === 0;
   }
 
   /** Returns how many records can be claimed now: enough for the checks, however many handlers run. */
   #getRoom(): number {
-    const { maxConcurrency } = this.#context.access;
-    return Math.min(maxConcurrency - this.#checking, maxConcurrency + MAX_HANDLERS - this.#steps.size);
+    const { access, slowSteps } = this.#context;
+    if (slowSteps.size >= MAX_SLOW_HANDLERS) return 0;
+    const { maxConcurrency } = access;
+    return Math.min(maxConcurrency - this.#checking, maxConcurrency + MAX_HANDLERS - this.#quickSteps.size);
   }
 
   async #waitUntil(isSo: () => boolean): Promise<void> {
     let isLate = false;
-    while (!(isSo() || isLate || this.#isEnding)) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(() => {
-          isLate = true;
-          resolve();
-        }, CLAIM_INTERVAL);
-        this.#onChange = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-    this.#onChange = () => {};
+    const timer = setTimeout(() => {
+      isLate = true;
+      this.#onChange();
+    }, CLAIM_INTERVAL);
+    while (!(isSo() || isLate || this.#ending.signal.aborted)) await this.#nextChange();
+    clearTimeout(timer);
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters.push(resolve);
+    });
+  }
+
+  #onChange(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const resolve of waiters) resolve();
+  }
+
+  /** Waits for what was begun. Once the budget is used up, only for the handlers that were called. */
+  async #waitForSteps(leavesSlowSteps: boolean): Promise<void> {
+    const { signal } = this.#over;
+    signal.addEventListener('abort', () => this.#onChange(), { once: true });
+    const steps = leavesSlowSteps ? this.#quickSteps : this.#steps;
+    while (steps.size > 0 && !signal.aborted) await this.#nextChange();
+    if (steps.size === 0) return;
+    const hadHandlers = this.#handlers.size > 0;
+    while (this.#handlers.size > 0) await Promise.all(this.#handlers);
+    // Their success is still to be recorded.
+    if (hadHandlers) await Promise.race([Promise.all(steps), sleep(LATE_JOURNAL_TIMEOUT, undefined)]);
+    if (steps.size > 0) this.#failure ??= { error: signal.reason };
   }
 
   /** Claims due records and starts a step for each. Returns how many there were. */
   async #claimPage(limit: number): Promise<number> {
-    const { access, journal, heldKeys } = this.#context;
+    const { access, kind, records, heldKeys } = this.#context;
     let unreadable: readonly string[] = [];
     const onUnreadable = (keys: readonly string[]) => {
       unreadable = keys;
     };
-    const claim = { limit, lease: this.#lease, onUnreadable };
-    const records = await withJournalTimeout(() => journal.followUps.claimDue(claim));
+    const claim = { kind, limit, lease: this.#lease, onUnreadable };
+    const claimed = await this.#useJournal(() => records.claimDue(claim));
     // A step in progress makes its record due again when it ends.
-    for (const found of records) if (!heldKeys.has(found.key)) this.#startStep(found);
+    for (const found of claimed) if (!heldKeys.has(found.key)) this.#startStep(found);
     for (const key of unreadable)
       access.report({ type: 'follow_up', result: 'unreadable', idempotencyKey: access.redactId(key) });
-    return records.length + unreadable.length;
+    return claimed.length + unreadable.length;
   }
 
   #startStep(found: FollowUpRecord): void {
-    const { heldKeys } = this.#context;
+    const { heldKeys, slowSteps } = this.#context;
     heldKeys.add(found.key);
     this.#checking += 1;
     let isChecking = true;
@@ -191,27 +254,57 @@ export class Sweep {
       this.#checking -= 1;
       this.#onChange();
     };
-    const step = this.#runStep(found, onChecked).finally(() => {
-      this.#steps.delete(step);
+    const onSlow = () => {
+      this.#quickSteps.delete(step);
+      slowSteps.add(step);
+      this.#onChange();
+    };
+    const step = this.#runStep(found, onChecked, onSlow).finally(() => {
+      for (const steps of [this.#steps, this.#quickSteps, slowSteps]) steps.delete(step);
       heldKeys.delete(found.key);
       onChecked();
       this.#onChange();
     });
     this.#steps.add(step);
+    this.#quickSteps.add(step);
   }
 
   /** Does what is due for one record. It resolves in every case: one record must not end the others. */
-  async #runStep(found: FollowUpRecord, onChecked: () => void): Promise<void> {
-    const held = new HeldRecord(this.#context.journal.followUps, found, this.#lease);
+  async #runStep(found: FollowUpRecord, onChecked: () => void, onSlow: () => void): Promise<void> {
+    const held = new HeldRecord(this.#context.records, found, this.#lease);
     try {
       const service = await this.#getService();
       this.#stop.signal.throwIfAborted();
-      const stop = this.#stop.signal;
-      await takeStep(held, { ...this.#context, service, stop, tally: this.#tally, onChecked });
+      await takeStep(held, {
+        ...this.#context,
+        service,
+        stop: this.#stop.signal,
+        sendUntil: this.#ending.signal,
+        tally: this.#tally,
+        onChecked,
+        isDenied: () => this.#isDenied(),
+        callHandler: (record, call) => this.#callHandler(record, call, onSlow),
+      });
     } catch (error) {
       await this.#handleError(held, error);
     } finally {
       held.release();
+    }
+  }
+
+  async #callHandler(held: HeldRecord, call: () => unknown, onSlow: () => void): Promise<void> {
+    const timer = setTimeout(() => {
+      report(held, this.#context, { result: 'handler_slow' });
+      onSlow();
+    }, SLOW_HANDLER);
+    const called = (async () => await call())();
+    const settled = called.catch(() => {});
+    this.#handlers.add(settled);
+    try {
+      await called;
+    } finally {
+      clearTimeout(timer);
+      this.#handlers.delete(settled);
     }
   }
 
@@ -223,7 +316,7 @@ export class Sweep {
     } else if (concernsClient(error)) {
       this.#fail(error);
       await held.giveBack();
-    } else if (this.#stop.signal.aborted) {
+    } else if (this.#ending.signal.aborted) {
       await held.giveBack();
     } else {
       report(held, this.#context, { result: 'failed', error: describeError(error) });
@@ -233,17 +326,44 @@ export class Sweep {
 
   /** Asks for the API key only if anything is due. */
   #getService(): Promise<string> {
-    const { baseUrl, resolveMode } = this.#context.access;
-    this.#service ??= resolveMode(this.#stop.signal).then((mode) => digestService(baseUrl, mode));
+    this.#service ??= this.#resolveService();
     return this.#service;
+  }
+
+  /** @throws {ConfigurationError} if the client is for another service or mode than the journal. */
+  async #resolveService(): Promise<string> {
+    const { access, records } = this.#context;
+    const mode = await access.resolveMode(this.#stop.signal);
+    const service = await digestService(access.baseUrl, mode);
+    if (await this.#useJournal(() => records.isOwnService(service))) return service;
+    throw new ConfigurationError(
+      'The journal has payments of another base URL or mode (test or live) than those of this client. Nothing was ' +
+        'checked. Use the client that made them.',
+      { operation: 'verify' },
+    );
   }
 
   async #createResult(): Promise<SweepResult> {
     const { checked, final } = this.#tally;
-    const { due, nextIn } = await withJournalTimeout(() => this.#context.journal.followUps.countDue());
+    const { kind, records } = this.#context;
+    const { due, nextIn } = await this.#useJournal(() => records.countDue({ kind }));
     const wait = due > 0 ? 0 : nextIn;
     return { checked, final, due, nextAt: wait === null ? null : Math.ceil(Date.now() + wait) };
   }
+
+  /** Runs a step of the journal until the budget is used up, or shortly, if handlers took longer. */
+  #useJournal<T>(step: () => Promise<T>): Promise<T> {
+    const { signal } = this.#over;
+    return signal.aborted
+      ? withJournalTimeout(step, { timeout: LATE_JOURNAL_TIMEOUT })
+      : withJournalTimeout(step, { end: signal });
+  }
 }
+
+const createTooSlowError = () =>
+  new JournalError('The journal did not respond within the budget of the sweep. What is due stays due.', {
+    operation: 'verify',
+    retryable: true,
+  });
 
 const OUT_OF_BUDGET = new Error('The budget of the sweep is used up.');

@@ -1,8 +1,9 @@
 import type { OperationName } from '../api/operations.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
-import type { ResolvedOptions, ResolvedRequestOptions, Transport, TransportRequest } from '../options.ts';
+import { type RequestTrace, traceRequest } from '../events.ts';
+import { isTestKey, validateApiKey } from '../normalize-options.ts';
+import type { NormalizedOptions, NormalizedRequestOptions, Transport, TransportRequest } from '../options.ts';
 import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
-import { isTestKey, validateApiKey } from '../resolve-options.ts';
 import { ensureInspectable, sanitizeError } from '../sanitize-error.ts';
 import { CallerAborted, DeadlineExceeded, withTimeout } from '../timing.ts';
 import { stringField } from '../untrusted.ts';
@@ -17,7 +18,7 @@ import { flushSocketCloses } from './socket-closes.ts';
 
 /** What the attempts of one client share. */
 export interface Sender {
-  readonly client: ResolvedOptions;
+  readonly client: NormalizedOptions;
   readonly transport: Transport;
   readonly closing: AbortSignal;
   /** The API keys of its latest requests, newest first: a response might still quote one that was just replaced. */
@@ -47,11 +48,33 @@ export interface CallResult<Result> {
 /**
  * Sends one request, and returns its result or throws the error that states what might have happened to the money.
  */
-export async function sendAttempt<Input, Request extends object, Result extends AnyTransaction>(
+export function sendAttempt<Input, Request extends object, Result extends AnyTransaction>(
+  sender: Sender,
+  call: Call<Input, Request, Result>,
+  target: Target,
+  attempt: number,
+): Promise<CallResult<Result>> {
+  const { operation, reference } = target.subject;
+  const { idempotencyKey } = call;
+  const trace: RequestTrace = {
+    operation,
+    attempt,
+    ...(reference === undefined ? {} : { reference: sender.client.redactReference(reference) }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
+  return traceRequest(
+    trace,
+    () => sendTraced(sender, call, target, attempt, trace),
+    ({ result }) => sender.client.redactReference(result.reference),
+  );
+}
+
+async function sendTraced<Input, Request extends object, Result extends AnyTransaction>(
   sender: Sender,
   call: Call<Input, Request, Result>,
   { url, subject }: Target,
   attempt: number,
+  trace: RequestTrace,
 ): Promise<CallResult<Result>> {
   const { client, transport, closing, recentKeys, requestIds } = sender;
   const { operation, request, body, signal, timeout } = call;
@@ -64,13 +87,14 @@ export async function sendAttempt<Input, Request extends object, Result extends 
     );
   const ownId = call.headers[REQUEST_ID];
   const sentId = ownId ?? call.requestId ?? requestIds.create();
-  const requestId = ownId === undefined ? sentId : createRedactor()(ownId);
+  const requestId = ownId === undefined ? sentId : createRedactor().id(ownId);
   await prepareRequest(call, attempt, requestId);
   if (closing.aborted) throw new ClosedError(operation.name);
   call.beforeSending?.({ apiKey, requestId });
 
   const headers = buildHeaders(call.headers, sentId, apiKey, body !== undefined);
   client.report({ type: 'request', ...subject, attempt, requestId });
+  trace.requestId = requestId;
   const exchange = new Exchange();
   await exchange.run(transport, { method: operation.method, url, headers, body }, timeout, signal);
   const { response, thrown } = exchange;
@@ -100,6 +124,7 @@ export async function sendAttempt<Input, Request extends object, Result extends 
       return redact();
     },
   };
+  trace.status = response.status;
   const ended = {
     type: 'response' as const,
     ...subject,
@@ -150,9 +175,9 @@ async function prepareRequest<Input, Request extends object, Result>(
  * @throws {ConfigurationError} if the caller's function fails or is late, or if the key cannot work. Nothing was sent.
  */
 export async function resolveApiKey(
-  { apiKey, keyRules }: Pick<ResolvedOptions, 'apiKey' | 'keyRules'>,
+  { apiKey, keyRules }: Pick<NormalizedOptions, 'apiKey' | 'keyRules'>,
   operation: OperationName,
-  { timeout, signal }: Pick<ResolvedRequestOptions, 'timeout' | 'signal'>,
+  { timeout, signal }: Pick<NormalizedRequestOptions, 'timeout' | 'signal'>,
 ): Promise<string> {
   if (typeof apiKey === 'string') return apiKey;
   try {

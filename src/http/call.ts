@@ -1,19 +1,21 @@
 import type * as z from 'zod/mini';
 import { expectationSchema } from '../api/input.ts';
 import type { Operation } from '../api/operations.ts';
-import { type AnyTransaction, ConfigurationError, type InputIssue, InvalidInputError } from '../errors.ts';
-import type { ResolvedOptions, ResolvedRequestOptions, UnkeyedOptions } from '../options.ts';
-import { resolveRequestOptions } from '../resolve-options.ts';
+import { type AnyTransaction, type InputIssue, InvalidInputError } from '../errors.ts';
+import { normalizeRequestOptions } from '../normalize-options.ts';
+import type { NormalizedOptions, NormalizedRequestOptions, UnkeyedOptions } from '../options.ts';
 import { findNearestName, isPlainName } from '../unknown-option.ts';
 import { isRecord } from '../untrusted.ts';
 import { refuseOldRuntime } from './transport.ts';
 
 /** A call that has passed every check: what to send, and how. */
-export interface Call<Input, Request extends object, Result> extends ResolvedRequestOptions {
+export interface Call<Input, Request extends object, Result> extends NormalizedRequestOptions {
   operation: Operation<Input, Request, Result>;
   request: Request;
   /** JSON text, or `undefined` for a GET. */
   body: string | undefined;
+  /** What `body` is the text of. */
+  fields?: object | undefined;
   /** The call's idempotency key, redacted, if it has one. */
   idempotencyKey?: string | undefined;
   /** The API key of the first attempt, if the call has asked for it already. */
@@ -27,24 +29,21 @@ export interface Call<Input, Request extends object, Result> extends ResolvedReq
 }
 
 /**
- * Checks everything about a call before anything of it is sent.
+ * Checks the input of a call before anything of it is sent. Its options were checked before.
  *
  * @throws {InvalidInputError} if the input or `extraBody` breaks a rule.
- * @throws {ConfigurationError} if an option cannot work, or if this runtime might send a POST twice.
+ * @throws {ConfigurationError} if this runtime might send a POST twice.
  */
 export function prepareCall<Input, Request extends object, Result extends AnyTransaction>(
-  client: ResolvedOptions,
+  client: NormalizedOptions,
   operation: Operation<Input, Request, Result>,
   input: Input,
   { extraBody, ...options }: UnkeyedOptions,
 ): Call<Input, Request, Result> {
-  if (operation.method === 'GET' && extraBody !== undefined) {
-    throw new ConfigurationError('A read has no body: it takes no extraBody.', { operation: operation.name });
-  }
   if (operation.method === 'POST' && !client.transport) refuseOldRuntime(operation.name);
   const request = validateInput(operation, input);
-  const body = operation.method === 'POST' ? buildBody(operation, request, extraBody) : undefined;
-  return { operation, request, body, ...resolveRequestOptions(options, client, operation.name) };
+  const sent = operation.method === 'POST' ? buildBody(operation, request, extraBody) : { body: undefined };
+  return { operation, request, ...sent, ...normalizeRequestOptions(options, client) };
 }
 
 /**
@@ -109,7 +108,7 @@ function buildBody<Input, Request extends object, Result>(
   { name: operation, input }: Operation<Input, Request, Result>,
   request: object,
   extraBody: Readonly<Record<string, unknown>> = {},
-): string {
+): { body: string; fields: object } {
   const refuse = (path: string, message: string) => {
     throw new InvalidInputError([{ path, message, code: 'extra_body' }], operation);
   };
@@ -122,8 +121,9 @@ function buildBody<Input, Request extends object, Result>(
     if (name === 'toJSON' && typeof value === 'function')
       refuse('extraBody.toJSON', 'must not be a function: its result would replace the whole body');
   }
+  const fields = { ...extra, ...request };
   try {
-    return JSON.stringify({ ...extra, ...request });
+    return { body: JSON.stringify(fields), fields };
   } catch {
     return refuse('extraBody', 'cannot be written as JSON');
   }

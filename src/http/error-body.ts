@@ -1,4 +1,6 @@
 import { referenceSchema } from '../api/input.ts';
+import { transactionStatuses } from '../api/transaction.ts';
+import { decodeFully } from '../decoded-text.ts';
 import type { FieldError } from '../errors.ts';
 import type { Redact } from '../redact.ts';
 import { isObject, isRecord } from '../untrusted.ts';
@@ -78,8 +80,29 @@ const isPathPart = (part: unknown) =>
 export function rejectionProblem(response: ResponseBuffer, isWhole: boolean): string | undefined {
   if (!isWhole || response.truncated) return 'The response is not complete.';
   if (isEncoded(response)) return 'The response cannot be read.';
-  if (/TXN-\S/i.test(readableText(response))) return 'The response names a transaction.';
+  if (/TXN-\S/i.test(readableText(response)) || tellsOfTransaction(response.json))
+    return 'The response names a transaction.';
   return undefined;
+}
+
+/**
+ * Whether a body reads as if there were a transaction: it is the envelope of a success, its `data` has a documented status,
+ * or a field `reference` has a value, of whatever form.
+ */
+function tellsOfTransaction(body: unknown): boolean {
+  if (isRecord(body) && isRecord(body.data)) {
+    const { status } = body.data;
+    if (
+      typeof status === 'string' &&
+      (body.status === true || transactionStatuses.some((one) => one === status))
+    )
+      return true;
+  }
+  return listFields(body).some(
+    ([name, value]) =>
+      /^(?:transaction_?)?reference$/i.test(name) &&
+      ((typeof value === 'string' && value !== '') || typeof value === 'number'),
+  );
 }
 
 /** Whether the body has a content encoding that was not decoded: its bytes are not text. */
@@ -111,17 +134,25 @@ function referenceInData(body: unknown): string | undefined {
   return reference.success ? reference.data : undefined;
 }
 
-/** Returns every string in a JSON value, and the names of its fields. A loop, because the value can be nested deeply. */
+/** Returns every string in a JSON value, and the names of its fields. */
 function listStrings(json: unknown): string[] {
-  const strings: string[] = [];
+  const texts = listFields(json).flat();
+  return [json, ...texts].filter((text) => typeof text === 'string');
+}
+
+/** Returns every field of a JSON value, at any depth. A loop, because the value can be nested deeply. */
+function listFields(json: unknown): [name: string, value: unknown][] {
+  const fields: [string, unknown][] = [];
   const open: unknown[] = [json];
   while (open.length > 0) {
     const value = open.pop();
-    if (typeof value === 'string') strings.push(value);
     if (!isObject(value)) continue;
-    for (const [name, item] of Object.entries(value)) open.push(name, item);
+    for (const field of Object.entries(value)) {
+      fields.push(field);
+      open.push(field[1]);
+    }
   }
-  return strings;
+  return fields;
 }
 
 /** How many characters of a body that is not JSON are searched for a reference. */
@@ -135,22 +166,8 @@ function findReferences(text: string): string[] {
 /** Headers that can name a transaction. */
 const REFERENCE_HEADERS = ['location', 'content-location', 'link'];
 
-/**
- * Returns the body and these headers without the escapes of JSON, URLs and HTML, which can be nested. UTF-16 reads as
- * ASCII.
- */
+/** Returns the body and these headers without the escapes of JSON, URLs and HTML. UTF-16 reads as ASCII. */
 function readableText({ text, headers }: ResponseBuffer): string {
   const whole = [text, ...REFERENCE_HEADERS.map((name) => headers.get(name) ?? '')].join('\n');
-  return decodeEscapes(decodeEscapes(whole)).replaceAll(/[\\\0]/g, '');
-}
-
-const ESCAPED = /\\u([\da-f]{4})|\\x([\da-f]{2})|%([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?/gi;
-
-function decodeEscapes(text: string): string {
-  return text.replaceAll(ESCAPED, (written, ...groups: (string | undefined)[]) => {
-    const [unicode, byte, percent, hexadecimal, decimal] = groups;
-    const digits = unicode ?? byte ?? percent ?? hexadecimal;
-    const code = digits === undefined ? Number(decimal) : Number.parseInt(digits, 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : written;
-  });
+  return decodeFully(whole).replaceAll('\0', '');
 }

@@ -37,11 +37,12 @@ export interface AttemptContext {
   readonly redact: Redact;
 }
 
-const isRead = ({ outcome }: AttemptContext) => outcome === null;
+/** Of a read, and of a POST that was not dispatched. */
+const hasSentNoCharge = ({ outcome }: AttemptContext) => outcome === null;
 
 /** The caller aborted the call. A read rejects with the reason itself. */
 export function abortError(context: AttemptContext, reason: unknown): unknown {
-  if (isRead(context)) return reason;
+  if (hasSentNoCharge(context)) return reason;
   return outcomeUnknown(
     context,
     reason,
@@ -56,7 +57,7 @@ export function incompleteResponseError(
   status: number | null,
 ): PaymentsError {
   const { operation, outcome, redact, requestId } = context;
-  const retryable = isRead(context);
+  const retryable = hasSentNoCharge(context);
   if (thrown instanceof DeadlineExceeded) {
     const message = `${operation}: no complete response within ${context.timeout} ms.`;
     const error = new RequestTimeoutError(message, { operation, outcome, retryable, requestId });
@@ -115,7 +116,7 @@ export function statusError(
 ): PaymentsError {
   if (status < 400)
     return unexpectedResponseError(context, response, status, 'a redirect, which is never followed');
-  if (isRead(context)) {
+  if (hasSentNoCharge(context)) {
     const isTemporary = status >= 500 || [408, 425, 429].includes(status);
     return apiError(context, response, status, null, isTemporary);
   }
@@ -132,7 +133,7 @@ export function rejectionError(
   response: ResponseBuffer,
   status: number,
 ): PaymentsError {
-  if (isRead(context)) return apiError(context, response, status, null, false);
+  if (hasSentNoCharge(context)) return apiError(context, response, status, null, false);
   return refusalError(context, response, status, true, false);
 }
 
@@ -159,13 +160,17 @@ export function unexpectedResponseError(
   problem: string,
 ): PaymentsError {
   const { operation, outcome, redact, requestId } = context;
-  const retryable = isRead(context) && status < 300;
+  const retryable = hasSentNoCharge(context) && status < 300;
   const size = response.truncated ? ', longer than any of the service' : '';
   const error = new UnexpectedResponseError(
     `${operation}: the service responded ${status} with ${problem}${size}.${testKeyHint(context)}`,
     { operation, outcome, retryable, status, body: redact.body(response), requestId },
   );
-  return unknownUnlessRead(context, error, isRead(context) ? undefined : extractReference(response, redact));
+  return unknownUnlessRead(
+    context,
+    error,
+    hasSentNoCharge(context) ? undefined : extractReference(response, redact),
+  );
 }
 
 /** This package itself failed. What it threw is not shown, because that might quote the response. */
@@ -173,7 +178,14 @@ export function internalError(context: AttemptContext, { status }: ResponseBuffe
   const { operation, outcome, requestId } = context;
   const error = new UnexpectedResponseError(
     `${operation}: the client itself failed while it read the response.`,
-    { operation, outcome, retryable: isRead(context), status: status ?? 0, body: undefined, requestId },
+    {
+      operation,
+      outcome,
+      retryable: hasSentNoCharge(context),
+      status: status ?? 0,
+      body: undefined,
+      requestId,
+    },
   );
   return unknownUnlessRead(context, error);
 }
@@ -208,15 +220,17 @@ function apiError(
   );
 }
 
-const MAX_PATH_LENGTH = 80;
+const MAX_SHOWN_ADDRESS = 80;
 
-/** What a 404 most often means. */
+/** What a 404 most often means. The path of every operation begins with `transactions/`, and a reference has no slash. */
 function notFoundHint(context: AttemptContext, status: number): string {
   if (status !== 404) return '';
-  if (isRead(context)) return ' Is the reference of another account or mode?';
-  const { pathname } = new URL(context.url);
-  const path = pathname.length > MAX_PATH_LENGTH ? `…${pathname.slice(-MAX_PATH_LENGTH)}` : pathname;
-  return ` baseUrl includes the version prefix, such as /api/v1; the path was ${path}.`;
+  const baseUrl = context.url.slice(0, context.url.lastIndexOf('/transactions/'));
+  if (!/\/api\/v1$/.test(baseUrl)) {
+    const shown = baseUrl.length > MAX_SHOWN_ADDRESS ? `…${baseUrl.slice(-MAX_SHOWN_ADDRESS)}` : baseUrl;
+    return ` The baseUrl ${shown} has no /api/v1 at its end: is it complete?`;
+  }
+  return hasSentNoCharge(context) ? ' Is the reference of another account or mode?' : '';
 }
 
 function testKeyHint({ hasTestKey, operation }: AttemptContext): string {
@@ -226,7 +240,7 @@ function testKeyHint({ hasTestKey, operation }: AttemptContext): string {
 
 /** A read fails with the error itself. A POST that might have arrived has an unknown outcome, and the error as its cause. */
 function unknownUnlessRead(context: AttemptContext, error: PaymentsError, reference?: string): PaymentsError {
-  return isRead(context) ? error : outcomeUnknown(context, error, error.message, reference);
+  return hasSentNoCharge(context) ? error : outcomeUnknown(context, error, error.message, reference);
 }
 
 function outcomeUnknown(

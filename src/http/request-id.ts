@@ -13,7 +13,7 @@ export class RequestIds {
   #next = 0;
 
   create(): string {
-    const id = randomUUID();
+    const id = crypto.randomUUID();
     this.#latest[this.#next] = id;
     this.#next = (this.#next + 1) % MAX_REMEMBERED;
     return id;
@@ -22,15 +22,6 @@ export class RequestIds {
   has(id: string): boolean {
     return this.#latest.includes(id);
   }
-}
-
-/** Some runtimes have no `crypto.randomUUID`, such as a browser on a page over http. The id is not a secret. */
-function randomUUID(): string {
-  if (typeof crypto !== 'undefined' && typeof crypto.randomUUID === 'function') return crypto.randomUUID();
-  const digits = Array.from({ length: 32 }, () => Math.floor(Math.random() * 16).toString(16));
-  digits[12] = '4';
-  digits[16] = '8';
-  return digits.join('').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 const MAX_SERVICE_ID_LENGTH = 200;

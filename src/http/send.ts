@@ -7,7 +7,7 @@ import {
   PaymentsError,
   RateLimitError,
 } from '../errors.ts';
-import type { ResolvedOptions, ResolvedRequestOptions } from '../options.ts';
+import type { NormalizedOptions, NormalizedRequestOptions } from '../options.ts';
 import { linkSignals, sleep } from '../timing.ts';
 import { stringField } from '../untrusted.ts';
 import { type CallResult, type Sender, sendAttempt, type Target } from './attempt.ts';
@@ -27,7 +27,7 @@ export type Send = <Input, Request extends object, Result extends AnyTransaction
  * @param onRateLimited is called for each 429, with its Retry-After in milliseconds and the reference of the request.
  */
 export function createSend(
-  client: ResolvedOptions,
+  client: NormalizedOptions,
   requestIds: RequestIds,
   closing: AbortSignal,
   onRateLimited: (retryAfter: number | undefined, reference: string | undefined) => void,
@@ -88,7 +88,7 @@ const MAX_RETRY_AFTER = 30_000;
 function retryDelay(
   error: unknown,
   attempt: number,
-  { signal, maxRetries }: Pick<ResolvedRequestOptions, 'signal' | 'maxRetries'>,
+  { signal, maxRetries }: Pick<NormalizedRequestOptions, 'signal' | 'maxRetries'>,
 ): number | null {
   if (!(error instanceof PaymentsError && error.retryable) || signal?.aborted || attempt > maxRetries)
     return null;

@@ -1,6 +1,6 @@
-import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
-import type { Claim, ClaimResult, Journal } from '../journal/journal.ts';
+import type { Claim, ClaimResult, JournalCore } from '../journal/core.ts';
+import { JOURNAL_TIMEOUT, Lease } from '../journal/lease.ts';
 import { addRequest, type ChargeIntent, type Completion } from '../journal/record.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
@@ -42,7 +42,7 @@ const MAX_POLL_DELAY = 500;
  * for: until the journal, or this process's own clock, shows no heartbeat for a whole lease.
  */
 export async function acquireClaim(
-  journal: Journal,
+  journal: JournalCore,
   key: string,
   intent: ChargeIntent,
   { context, signal, onWaiting }: { context: KeyContext; signal: AbortSignal; onWaiting: () => void },
@@ -63,18 +63,12 @@ export async function acquireClaim(
   }
 }
 
-/**
- * How long a step of the journal is waited for, in milliseconds. A database that hangs must not hold back the result of a
- * charge that was made.
- */
-export const JOURNAL_TIMEOUT = 15_000;
-
 /** How long a claim is waited for after the caller's abort, in milliseconds, so that it can still be released. */
 const ABORT_GRACE = 1_000;
 
 /** Claims once. A claim that is written too late for the caller is released. */
 async function tryClaim(
-  journal: Journal,
+  journal: JournalCore,
   key: string,
   intent: ChargeIntent,
   { context, signal }: { context: KeyContext; signal: AbortSignal },
@@ -100,7 +94,7 @@ async function tryClaim(
  * unresolved although there is no charge.
  */
 async function releaseLateClaim(
-  journal: Journal,
+  journal: JournalCore,
   claiming: Promise<ClaimResult | UnreadableRecord>,
 ): Promise<void> {
   try {
@@ -109,46 +103,18 @@ async function releaseLateClaim(
   } catch {}
 }
 
-const reference = z.string();
-const claimSchema = z.object({
-  key: z.string(),
-  version: z.string(),
-  intent: z.object({ fingerprint: z.string() }),
-});
-
-/** A journal can be anyone's code, and its result decides about a charge: nothing else is accepted. */
-const claimResultSchema = z.discriminatedUnion('state', [
-  z.object({ state: z.literal('claimed'), claim: claimSchema }),
-  z.object({ state: z.literal('in_progress'), version: z.string() }),
-  z.object({ state: z.literal('completed'), result: z.object({ reference }) }),
-  z.object({ state: z.literal('unknown'), reference: z.optional(reference) }),
-  z.object({
-    state: z.literal('conflict'),
-    found: z.optional(
-      z.discriminatedUnion('state', [
-        z.object({ state: z.literal('completed'), reference }),
-        z.object({ state: z.enum(['in_progress', 'unknown']), reference: z.optional(reference) }),
-      ]),
-    ),
-  }),
-  z.object({ state: z.literal('other_service'), service: z.string() }),
-]);
-
 /** @throws {JournalError} whatever else the journal throws: nothing is sent if it cannot be recorded. */
 async function readClaimResult(
   context: KeyContext,
   claim: () => Promise<ClaimResult>,
 ): Promise<ClaimResult | UnreadableRecord> {
-  let result: ClaimResult;
   try {
-    result = await claim();
+    return await claim();
   } catch (error) {
     if (error instanceof JournalError && error.outcome === 'unknown')
       return { state: 'unreadable', why: messageOf(error), cause: causeOf(error) };
     throw toJournalError(context, error);
   }
-  if (claimResultSchema.safeParse(result).success) return result;
-  return { state: 'unreadable', why: 'The journal returned no valid ClaimResult.', cause: undefined };
 }
 
 function toJournalError({ operation, quotedKey }: KeyContext, error: unknown): JournalError {
@@ -167,41 +133,18 @@ const causeOf = ({ cause }: JournalError) =>
   cause === undefined ? undefined : sanitizeError(cause, redactUnknownSecrets);
 
 /**
- * A claim while its request is in flight. A heartbeat renews it three times per lease, so that other processes wait. Once
- * a whole lease has passed without a renewal, a person might have resolved the key: nothing more is sent under it.
+ * A claim while its request is in flight. Once a whole lease has passed without a renewal, a person might have resolved the
+ * key: nothing more is sent under it.
  */
 export class ClaimLease {
-  readonly #journal: Journal;
-  readonly #heartbeat: ReturnType<typeof setInterval>;
-  #claim: Claim;
-  #renewedAt: Timestamp;
-  #expired = false;
-  #renewal: Promise<void> | undefined;
+  readonly #journal: JournalCore;
+  readonly #lease: Lease<Claim>;
 
   /** `requestedAt`: read before the claim was written. */
-  constructor(journal: Journal, claim: Claim, requestedAt: Timestamp) {
+  constructor(journal: JournalCore, claim: Claim, requestedAt: Timestamp) {
     this.#journal = journal;
-    this.#claim = claim;
-    this.#renewedAt = requestedAt;
-    this.#heartbeat = setInterval(() => {
-      this.#renewal ??= this.#renew().finally(() => {
-        this.#renewal = undefined;
-      });
-    }, journal.lease / 3);
-  }
-
-  /** A renewal that fails is tried again at the next heartbeat. */
-  async #renew(): Promise<void> {
-    const requestedAt = readClocks();
-    try {
-      const renewed = await this.#journal.renew(this.#claim);
-      if (renewed) {
-        this.#claim = renewed;
-        this.#renewedAt = requestedAt;
-      } else {
-        this.#expired = true;
-      }
-    } catch {}
+    const renew = (held: Claim) => journal.renew(held);
+    this.#lease = new Lease(claim, { duration: journal.lease, requestedAt, renew });
   }
 
   /**
@@ -211,61 +154,33 @@ export class ClaimLease {
    */
   async recordAttempt(requestId: string, context: KeyContext): Promise<void> {
     this.assertHeld(context);
-    await this.#waitForRenewal();
-    this.assertHeld(context);
-    const { history } = this.#claim;
-    const claim = { ...this.#claim, history: addRequest(history, requestId) };
-    const requestedAt = readClocks();
-    let renewed: Claim | null;
     try {
-      renewed = await withTimeout(JOURNAL_TIMEOUT, undefined, async () => this.#journal.renew(claim));
+      await this.#lease.write((claim) => {
+        // The lease might have expired while a renewal in flight was waited for.
+        this.assertHeld(context);
+        return this.#journal.renew({ ...claim, history: addRequest(claim.history, requestId) });
+      });
     } catch (error) {
-      throw toJournalError(context, error instanceof DeadlineExceeded ? undefined : error);
-    }
-    if (!renewed) this.#expired = true;
-    else {
-      this.#claim = renewed;
-      this.#renewedAt = requestedAt;
+      this.assertHeld(context);
+      throw toJournalError(context, error);
     }
     this.assertHeld(context);
   }
 
   /** @throws {JournalError} if the lease expired or the claim was lost. */
   assertHeld(context: KeyContext): void {
-    if (this.#expired || elapsedSince(this.#renewedAt) >= this.#journal.lease)
-      throw leaseExpiredError(context);
+    if (!this.#lease.isHeld) throw leaseExpiredError(context);
   }
 
   /** Records the outcome. `lost`: the key was resolved meanwhile. `failed`: the journal could not record it. */
   async complete(completion: Completion): Promise<'recorded' | 'lost' | 'failed'> {
-    clearInterval(this.#heartbeat);
+    this.#lease.release();
+    const record = async (claim: Claim) => ((await this.#journal.complete(claim, completion)) ? claim : null);
     try {
-      return await withTimeout(JOURNAL_TIMEOUT, undefined, () => this.#record(completion));
+      const recorded = () => this.#lease.writeWithRetries(record);
+      return (await withTimeout(JOURNAL_TIMEOUT, undefined, recorded)) ? 'recorded' : 'lost';
     } catch {
       return 'failed';
     }
   }
-
-  /** A renewal in flight would overwrite what is recorded meanwhile. */
-  async #waitForRenewal(): Promise<void> {
-    const renewal = this.#renewal;
-    if (renewal) await withTimeout(RENEWAL_TIMEOUT, undefined, () => renewal).catch(() => {});
-  }
-
-  async #record(completion: Completion): Promise<'recorded' | 'lost' | 'failed'> {
-    await this.#waitForRenewal();
-    for (const delay of [0, ...RETRY_DELAYS]) {
-      if (delay > 0) await sleep(delay, undefined);
-      try {
-        return (await this.#journal.complete(this.#claim, completion)) ? 'recorded' : 'lost';
-      } catch {}
-    }
-    return 'failed';
-  }
 }
-
-/** How long a renewal in flight is waited for, in milliseconds. */
-const RENEWAL_TIMEOUT = 5_000;
-
-/** Delays before the retries of recording an outcome, in milliseconds. */
-const RETRY_DELAYS = [100, 200, 400, 800, 1600];

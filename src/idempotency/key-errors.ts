@@ -1,6 +1,5 @@
 import type { OperationName } from '../api/operations.ts';
 import {
-  type AnyTransaction,
   ConfigurationError,
   describeResolution,
   IdempotencyConflictError,
@@ -8,10 +7,10 @@ import {
   OutcomeUnknownError,
   quoteKey,
 } from '../errors.ts';
-import type { ClaimResult } from '../journal/journal.ts';
+import type { ClaimResult } from '../journal/core.ts';
 import type { Mode } from '../options.ts';
 import { createRedact } from '../redact.ts';
-import type { CreateRequest, KeyedCall } from './keyed-call.ts';
+import type { CreateRequest, KeyedCall } from './fingerprint.ts';
 
 /** The call that an error or event is about, with its key redacted once. */
 export interface KeyContext {
@@ -25,13 +24,11 @@ export interface KeyContext {
 }
 
 /** Redacts what this call was given: the API key, the customer's phone and email. */
-export function createKeyContext<Input, Request extends CreateRequest, Result extends AnyTransaction>({
-  idempotencyKey,
-  operation,
-  request,
-  redactId: redactApiKey,
-}: KeyedCall<Input, Request, Result>): KeyContext {
-  const redact = createRedact([], request.phone, request.customer_email);
+export function createKeyContext<Input, Request extends CreateRequest, Result>(
+  { idempotencyKey, operation, call }: KeyedCall<Input, Request, Result>,
+  redactApiKey: (id: string) => string,
+): KeyContext {
+  const redact = createRedact([], call.request.phone, call.request.customer_email);
   const redactId = (id: string) => redactApiKey(redact.id(id));
   const redactedKey = redactId(idempotencyKey);
   return { operation: operation.name, redactedKey, quotedKey: quoteKey(redactedKey), redactId };
@@ -80,6 +77,38 @@ export function unreadableResultError(
   );
 }
 
+/** A person closed the key: its payment was dealt with outside. */
+export function closedKeyError(
+  { operation, redactedKey, quotedKey, redactId }: KeyContext,
+  reference: string | undefined,
+): OutcomeUnknownError {
+  const shown = reference && redactId(reference);
+  return new OutcomeUnknownError(
+    `${operation}: a person closed key ${quotedKey}: its payment was dealt with by hand. Nothing was sent. ` +
+      `${anotherKey(operation)}`,
+    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
+  );
+}
+
+/** The `error.code` of a key that is unknown because the service returned the transaction of another key. */
+export const SHARED_REFERENCE = 'shared_reference';
+
+/** The service returned the transaction of another key. */
+export function sharedReferenceError(
+  { operation, redactedKey, redactId }: KeyContext,
+  reference: string,
+): OutcomeUnknownError {
+  const shown = redactId(reference);
+  return new OutcomeUnknownError(
+    `${operation}: the service returned ${shown}, which another key has. One transaction settles one key: do not charge ` +
+      'again, find out whether this one was charged, and resolve it.',
+    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
+  );
+}
+
+const anotherKey = (operation: OperationName) =>
+  `Another ${operation === 'initialize' ? 'payment' : 'charge'} needs another key.`;
+
 /** The key was resolved with another result while its charge was in flight. */
 export function resolvedMeanwhileError(
   { operation, redactedKey, quotedKey, redactId }: KeyContext,
@@ -111,11 +140,14 @@ function describeConflict(
   found: UsedKey,
 ): string {
   const what = operation === 'initialize' ? 'payment' : 'charge';
-  const advice = `Another ${what} needs another key.`;
-  const reference = found?.reference === undefined ? undefined : redactId(found.reference);
-  switch (found?.state) {
+  const advice = anotherKey(operation);
+  const reference =
+    'reference' in found && found.reference !== undefined ? redactId(found.reference) : undefined;
+  switch (found.state) {
     case 'completed':
       return `key ${quotedKey} had other input, and its ${what} is ${reference}. Nothing was sent. Verify it. ${advice}`;
+    case 'closed':
+      return `key ${quotedKey} had other input, and a person closed it. Nothing was sent. ${advice}`;
     case 'in_progress':
       return `a call with other input holds key ${quotedKey} now. Nothing was sent. Wait until it has ended. ${advice}`;
     case 'unknown':
@@ -123,11 +155,6 @@ function describeConflict(
         // With a UUID in the key, there is no room for more.
         `${operation === 'initialize' ? '' : 'a call with '}other input ${mightHave(operation)}. Nothing was sent. ` +
         describeResolution(operation, redactedKey, reference)
-      );
-    case undefined:
-      return (
-        `key ${quotedKey} had other input and ${mightHave(operation)}. Nothing was sent. Read its state with ` +
-        `journal.read. ${advice}`
       );
   }
 }
@@ -144,6 +171,15 @@ export function otherServiceError(
   return new ConfigurationError(
     `${operation}: the journal belongs to ${owner}. Nothing was sent. Give each service and mode a journal of its own ` +
       '(table, file or prefix).',
+    { operation },
+  );
+}
+
+/** The key has a record of the other kind: a payment of an order is never charged as a plain key, nor the other way round. */
+export function otherOwnerError({ operation, quotedKey }: KeyContext): ConfigurationError {
+  return new ConfigurationError(
+    `${operation}: key ${quotedKey} is a payment of an order. Nothing was sent. Charge it with createOrderPayments, or use ` +
+      'another key.',
     { operation },
   );
 }

@@ -1,11 +1,36 @@
+import type { Expectation } from '../api/input.ts';
+import type { Transaction } from '../api/transaction.ts';
 import { ConfigurationError, JournalError, NotFoundError, PaymentsError, quoteKey } from '../errors.ts';
+import type { Report } from '../events.ts';
+import { getJournalCore } from '../journal/core.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
-import { type ValidResolution, validateResolution } from '../journal/resolution.ts';
+import { missingMethodError } from '../journal/list.ts';
+import {
+  type Resolution,
+  type ResolutionNote,
+  type ValidResolution,
+  validateResolution,
+} from '../journal/resolution.ts';
+import { detectMode, runAsRead } from '../normalize-options.ts';
 import { redactUnknownSecrets } from '../redact.ts';
-import { asRead, detectMode } from '../resolve-options.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import { digestService, validateIdempotencyKey } from './fingerprint.ts';
-import type { ResolveCall } from './keyed-call.ts';
+import { SHARED_REFERENCE } from './key-errors.ts';
+
+/** A call that resolves a key, and how it asks the service. */
+export interface ResolveCall {
+  readonly idempotencyKey: string;
+  readonly resolution: Resolution;
+  readonly note: ResolutionNote;
+  readonly baseUrl: string;
+  readonly report: Report;
+  /** Redacts the API key in a reference or another id. */
+  readonly redactId: (id: string) => string;
+  /** Returns the API key. */
+  resolveApiKey(): Promise<string>;
+  /** Asks the service for a transaction. It rejects if the transaction is not as `expect` says. */
+  verify(reference: string, expect?: Expectation): Promise<Transaction>;
+}
 
 /**
  * Resolves a key as a person found it out, once the service has confirmed it. A typing error, or a reference of another
@@ -13,12 +38,15 @@ import type { ResolveCall } from './keyed-call.ts';
  */
 export async function resolveKeyAtService(journal: Journal, call: ResolveCall): Promise<JournalEntry> {
   validateIdempotencyKey(call.idempotencyKey, 'verify');
-  const valid = asRead(() => validateResolution(call.resolution, call.note));
+  const valid = runAsRead(() => validateResolution(call.resolution, call.note));
   const before = await readEntry(journal, call);
   await assertSameService(call, before);
   const { amount, currency } = before;
   if (valid.resolution === 'not_charged') await assertNoTransaction(call, before);
-  else await call.verify(valid.resolution.reference, { amount, currency });
+  else if (valid.resolution !== 'closed') {
+    assertListed(journal);
+    await call.verify(valid.resolution.reference, { amount, currency });
+  }
   const { by, reason, resolutionsSeen = before.resolutions.length } = valid;
   const note = { by, reason, resolutionsSeen };
   await asJournalError(() => journal.resolve(call.idempotencyKey, valid.resolution, note));
@@ -47,18 +75,31 @@ async function assertSameService(
   );
 }
 
-/** A key for which the service named a transaction was charged, unless the service does not know that transaction. */
+/** @throws {ConfigurationError} if no other key with the reference could be found. */
+function assertListed(journal: Journal): void {
+  if (typeof getJournalCore(journal).store.list !== 'function') throw missingMethodError('list');
+}
+
+/**
+ * A key for which the service named a transaction was charged, unless the service does not know that transaction. A person
+ * might have found a wrong one: it must not be paid, nor be about to be.
+ */
 async function assertNoTransaction({ verify, redactId }: ResolveCall, entry: JournalEntry): Promise<void> {
   const { state, reference } = entry;
-  if (state !== 'unknown' || reference === undefined) return;
+  // What the service itself returned, the journal refuses to overrule.
+  if (state === 'completed' && entry.resolutions.length === 0) return;
+  // The transaction is that of another key.
+  if (reference === undefined || entry.error?.code === SHARED_REFERENCE) return;
+  let status: string;
   try {
-    await verify(reference);
+    ({ status } = await verify(reference));
   } catch (error) {
     if (error instanceof NotFoundError) return;
     throw error;
   }
+  if (state === 'completed' && status === 'failed') return;
   throw new JournalError(
-    `The service has ${redactId(reference)}, which it named for this key: a charge exists. Nothing was changed. ` +
+    `The service has ${redactId(reference)}, which is recorded for this key: a charge exists. Nothing was changed. ` +
       'Resolve the key with that reference.',
   );
 }
@@ -72,7 +113,7 @@ function reportResolved(
     type: 'resolved',
     operation,
     idempotencyKey: redactId(idempotencyKey),
-    result: state === 'not_charged' ? 'not_charged' : 'charged',
+    result: state === 'not_charged' || state === 'closed' ? state : 'charged',
     ...(reference === undefined ? {} : { reference }),
     by,
   });

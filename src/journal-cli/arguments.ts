@@ -1,119 +1,41 @@
 import { parseArgs } from 'node:util';
-import type { JournalState } from '../journal/journal.ts';
-import { findNearestName } from '../unknown-option.ts';
-import { CommandError } from './command-error.ts';
-import { COMMAND } from './command-line.ts';
-
-const COMMANDS = ['list', 'show', 'resolve', 'count'] as const;
-export type CommandName = (typeof COMMANDS)[number];
-
-/** In the order in which they are shown. */
-export const STATES = ['unknown', 'begun', 'completed', 'not_sent', 'rejected', 'not_charged'] as const;
-
-/** What every command that reads the journal takes. */
-export interface CommonOptions {
-  /** The file of the config, if one was named. */
-  readonly config: string | undefined;
-  readonly json: boolean;
-}
-
-export interface ListCommand extends CommonOptions {
-  readonly name: 'list';
-  readonly state: JournalState | 'all';
-  readonly limit: number | undefined;
-}
-
-export interface ShowCommand extends CommonOptions {
-  readonly name: 'show';
-  readonly key: string;
-}
-
-export interface CountCommand extends CommonOptions {
-  readonly name: 'count';
-}
-
-export interface ResolveCommand extends CommonOptions {
-  readonly name: 'resolve';
-  readonly key: string;
-  readonly resolution: { reference: string; checkout_url: string | undefined } | 'not_charged';
-  readonly by: string;
-  readonly reason: string;
-  /** Whether `not_charged` was confirmed already. */
-  readonly yes: boolean;
-}
-
-export type Command =
-  | ListCommand
-  | ShowCommand
-  | CountCommand
-  | ResolveCommand
-  | { readonly name: 'help'; readonly about: CommandName | undefined }
-  | { readonly name: 'version' };
+import { CommandError, describeCommand } from './errors.ts';
 
 const OPTIONS = {
   config: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
-  state: { type: 'string' },
-  limit: { type: 'string' },
-  reference: { type: 'string' },
-  'checkout-url': { type: 'string' },
-  'not-charged': { type: 'boolean' },
-  by: { type: 'string' },
-  reason: { type: 'string' },
-  yes: { type: 'boolean' },
+  state: { type: 'string', of: ['list'] },
+  limit: { type: 'string', of: ['list'] },
+  reference: { type: 'string', of: ['resolve'] },
+  'checkout-url': { type: 'string', of: ['resolve'] },
+  'not-charged': { type: 'boolean', of: ['resolve'] },
+  closed: { type: 'boolean', of: ['resolve'] },
+  by: { type: 'string', of: ['resolve'] },
+  reason: { type: 'string', of: ['resolve'] },
+  before: { type: 'string', of: ['prune'] },
+  unfollowed: { type: 'boolean', of: ['prune'] },
+  yes: { type: 'boolean', of: ['resolve', 'prune'] },
 } as const;
 
-/** The options of one command. All others are common to all commands. */
-const OWNERS: Readonly<Record<string, CommandName>> = {
-  state: 'list',
-  limit: 'list',
-  reference: 'resolve',
-  'checkout-url': 'resolve',
-  'not-charged': 'resolve',
-  by: 'resolve',
-  reason: 'resolve',
-  yes: 'resolve',
-};
+/** The options that were given, and the keys after the name of the command. */
+export interface Arguments {
+  readonly command: string | undefined;
+  readonly keys: readonly string[];
+  readonly options: ReturnType<typeof parse>['values'];
+}
 
-/** @throws {CommandError} if the arguments are not a command. Its advice names the help. */
-export function parseCommand(args: readonly string[]): Command {
-  const { values, positionals } = parse(args);
-  const [given, ...rest] = positionals;
-  if (values.version) return { name: 'version' };
-  if (given === undefined) {
-    if (values.help) return { name: 'help', about: undefined };
-    throw usageError('Name a command: list, show, resolve or count.');
+/** @throws {CommandError} if there is no such option, or if it belongs to another command. */
+export function parseArguments(args: readonly string[]): Arguments {
+  const { values: options, positionals } = parse(args);
+  const [command, ...keys] = positionals;
+  for (const [name, option] of Object.entries(OPTIONS)) {
+    const owners: readonly string[] | undefined = 'of' in option ? option.of : undefined;
+    if (command !== undefined && name in options && owners?.includes(command) === false)
+      throw usageError(`--${name} is an option of ${owners.join(' and ')}, not of ${command}.`);
   }
-  const name = COMMANDS.find((command) => command === given);
-  if (!name) throw unknownCommandError(given);
-  if (values.help) return { name: 'help', about: name };
-  for (const option of Object.keys(values)) {
-    const owner = OWNERS[option];
-    if (owner !== undefined && owner !== name)
-      throw usageError(`--${option} is an option of ${owner}, not of ${name}.`, name);
-  }
-
-  const common = { config: values.config, json: values.json === true };
-  switch (name) {
-    case 'list':
-      refuseArguments(name, rest);
-      return { name, ...common, state: parseState(values.state), limit: parseLimit(values.limit) };
-    case 'count':
-      refuseArguments(name, rest);
-      return { name, ...common };
-    case 'show':
-      return { name, ...common, key: parseKey(name, rest) };
-    case 'resolve': {
-      const key = parseKey(name, rest);
-      const resolution = parseResolution(values);
-      const { by, reason, yes = false } = values;
-      if (!by?.trim()) throw usageError('resolve needs --by: who resolves the key.', name);
-      if (!reason?.trim()) throw usageError('resolve needs --reason: what was found out.', name);
-      return { name, ...common, key, resolution, by, reason, yes };
-    }
-  }
+  return { command, keys, options };
 }
 
 function parse(args: readonly string[]) {
@@ -125,52 +47,68 @@ function parse(args: readonly string[]) {
   }
 }
 
-type Values = ReturnType<typeof parse>['values'];
-
-function parseState(state = 'unknown'): JournalState | 'all' {
-  const known = [...STATES, 'all'] as const;
-  const found = known.find((name) => name === state);
-  if (found) return found;
-  throw usageError(`--state takes ${known.join(', ')}, not "${state}".`, 'list');
+/** Returns the one key of a command. */
+export function takeKey({ command, keys }: Arguments): string {
+  const [key, ...others] = keys;
+  if (key === undefined || key === '') throw usageError(`${command} needs a key: ${command} order-17/1.`);
+  if (others.length === 0) return key;
+  throw usageError(`${command} takes one key, but got ${keys.length}. Quote a key that has spaces.`);
 }
 
-function parseLimit(limit: string | undefined): number | undefined {
-  if (limit === undefined) return undefined;
-  if (/^[1-9]\d{0,8}$/.test(limit)) return Number(limit);
-  throw usageError(`--limit takes a whole number from 1 on, not "${limit}".`, 'list');
+export function refuseKeys({ command, keys }: Arguments): void {
+  if (keys.length > 0) throw usageError(`${command} takes no key. To see one key, use show.`);
 }
 
-function parseKey(name: CommandName, rest: readonly string[]): string {
-  const [key, ...others] = rest;
-  if (key === undefined || key === '') throw usageError(`${name} needs a key: ${name} order-17/1.`, name);
-  if (others.length > 0)
-    throw usageError(`${name} takes one key, but got ${rest.length}. Quote a key that has spaces.`, name);
-  return key;
+export function usageError(message: string): CommandError {
+  return new CommandError(message, `${describeCommand('--help')} shows what it takes.`);
 }
 
-function refuseArguments(name: CommandName, [first]: readonly string[]): void {
-  if (first !== undefined) throw usageError(`${name} takes no key. To see one key, use show.`, name);
-}
+export const HELP = `payment-journal: find the payments whose result is not known, and resolve them.
 
-function parseResolution(values: Values): ResolveCommand['resolution'] {
-  const { reference, 'checkout-url': checkout_url, 'not-charged': isNotCharged } = values;
-  if ((reference === undefined) === !isNotCharged)
-    throw usageError('resolve needs one of the two: --reference TXN-… or --not-charged.', 'resolve');
-  if (reference === undefined) {
-    if (checkout_url === undefined) return 'not_charged';
-    throw usageError('--checkout-url belongs to --reference, not to --not-charged.', 'resolve');
-  }
-  if (values.yes) throw usageError('--yes confirms --not-charged. --reference needs no --yes.', 'resolve');
-  return { reference, checkout_url };
-}
+Commands
+  list                    list the unresolved keys, oldest first
+    --state <state>       unknown (unresolved, the default), begun, completed,
+                          not_sent, rejected, not_charged, closed or all
+    --limit <number>      how many keys to list at most (default: all)
+  show KEY                show what is recorded of a key, and what to do next
+  resolve KEY             record what you found out about a key
+    --reference <TXN-…>   the charge exists. The service is asked first: it must
+                          have it, with the amount and currency of the key
+    --checkout-url <url>  its checkout page, for a key of initialize
+    --not-charged         no charge exists. The key can then charge again.
+                          You type the amount to confirm it
+    --closed              the payment is dealt with outside: paid back, or
+                          accepted. The key is never charged again
+    --by <who>            who resolves the key. It is kept for ever
+    --reason <why>        what you found out. It is kept for ever
+  count                   count the keys in each state
+  prune                   delete old records that have nothing left to do. Their
+                          keys then count as new. You type the date to confirm
+    --before <date>       those that were created before this day, in UTC
+    --unfollowed          completed payments too that no follow-up has ended
 
-function unknownCommandError(given: string): CommandError {
-  const nearest = findNearestName(given, COMMANDS);
-  const advice = nearest ? `Did you mean ${nearest}?` : 'There are: list, show, resolve, count.';
-  return usageError(`Unknown command "${given.slice(0, 40)}". ${advice}`);
-}
+Options
+  --config <file>         a module that exports payments and journal
+                          (default: payments.ts, .js, .mjs, .cjs, .mts or .cts)
+  --json                  print one JSON object a line
+  --yes                   confirms --not-charged and prune without a terminal
+  --help, --version       show this text, or the version
 
-function usageError(message: string, about?: CommandName): CommandError {
-  const command = about === undefined ? '' : ` ${about}`;
-  return new CommandError(message, `${COMMAND}${command} --help shows what it takes.`);
-}
+Exit codes
+  0  done: list and count found no unresolved key
+  3  list or count found an unresolved key
+  1  an error: arguments, config, journal or service. If the message says
+     nothing else, nothing was changed
+
+Examples
+  npx payment-journal count --config src/payments.ts
+  npx payment-journal list --json | jq -r .key
+  npx payment-journal show order-17/1
+  npx payment-journal resolve order-17/1 --reference TXN-8F2K1 \\
+      --by kofi@shop.example --reason "found by its request id"
+  npx payment-journal resolve order-18/1 --not-charged \\
+      --by kofi@shop.example --reason "the service has none: ticket 4711"
+  npx payment-journal prune --before 2025-11-01
+
+A key is exact: quote it if it has spaces, and put -- before one that begins
+with a dash.`;

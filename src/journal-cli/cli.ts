@@ -1,14 +1,13 @@
 #!/usr/bin/env node
 import { format } from 'node:util';
-import { describeForeignError } from './describe-error.ts';
-import { escapeUnprintable } from './printable-text.ts';
+import { describeCommand, describeForeignError } from './errors.ts';
 import { createOutputRedaction } from './redact-output.ts';
 import { runJournalCommand } from './run.ts';
+import { escapeUnprintable } from './text.ts';
 
 const { stdin, stdout, stderr, env, argv } = process;
 const folder = process.cwd();
-const args = argv.slice(2);
-const redact = createOutputRedaction(env, folder, args);
+const redact = createOutputRedaction(env, folder);
 
 // A reader that has seen enough, such as head, closes the pipe. A write then reports that to its caller.
 for (const stream of [stdout, stderr]) stream.on('error', () => {});
@@ -29,12 +28,8 @@ function noteConsole(...values: unknown[]): void {
 }
 for (const method of ['log', 'warn', 'error'] as const) console[method] = noteConsole;
 
-/** With `logger: console` the client logs each request that succeeds. The operator did not ask for that. */
-function noteUnlessOrdinary(...values: unknown[]): void {
-  const [first] = values;
-  if (typeof first !== 'string' || !first.startsWith('payments: ')) noteConsole(...values);
-}
-for (const method of ['debug', 'info'] as const) console[method] = noteUnlessOrdinary;
+// With `logger: console` the client logs each request by these. The operator did not ask for that.
+for (const method of ['debug', 'info'] as const) console[method] = () => {};
 
 // Node prints its warnings by a listener. Those about SQLite and TypeScript would be in each mail of a cron job.
 process.removeAllListeners('warning');
@@ -44,10 +39,15 @@ process.on('warning', (warning) => {
     noteOnce(`${warning.name}: ${warning.message}`);
 });
 
-// A connection of the config can fail in the background. What the command waits for then fails by itself.
-for (const event of ['uncaughtException', 'unhandledRejection'] as const)
-  process.on(event, (error: unknown) => noteOnce(describeForeignError(error, redact)));
+// Node would print a stack, in which a secret can be. A promise that nobody handles ends here too.
+process.on('uncaughtException', (error: unknown) => {
+  stderr.write(
+    `payment-journal: ${describeForeignError(error, redact)}\n` +
+      `Nothing handles this error, so the command ends. To see what was recorded, run ${describeCommand('show')} with the key.\n`,
+  );
+  process.exit(1);
+});
 
-const code = await runJournalCommand(args, { stdin, stdout, stderr, env, folder });
+const code = await runJournalCommand(argv.slice(2), { stdin, stdout, stderr, env, folder });
 // An open connection would keep the process alive.
 process.exit(code);

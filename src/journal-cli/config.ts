@@ -1,27 +1,34 @@
 import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { PaymentsClient } from '../client.ts';
-import type { Journal } from '../journal/journal.ts';
-import { FOLLOW_UP_ACCESS, type FollowUpAccess } from '../polling/follow-up-access.ts';
+import { CLIENT_ACCESS } from '../client-access.ts';
+import { getJournalCore } from '../journal/core.ts';
+import type { Journal, JournalEntry } from '../journal/journal.ts';
+import type { ResolutionNote } from '../journal/resolution.ts';
 import { isObject, orUndefined } from '../untrusted.ts';
-import { CommandError } from './command-error.ts';
-import { describeForeignError } from './describe-error.ts';
-import { limitTime } from './limit-time.ts';
+import { CommandError, describeForeignError, limitTime } from './errors.ts';
 import type { OutputRedaction } from './redact-output.ts';
+import type { Screen } from './screen.ts';
+
+/** What a person found out about a key. */
+export type FoundOut = { reference: string; checkout_url: string | undefined } | 'not_charged' | 'closed';
 
 /** What the module of a merchant exports. */
 export interface Config {
-  readonly payments: Pick<PaymentsClient, 'resolve'>;
+  readonly payments: {
+    resolve(key: string, foundOut: FoundOut, note: ResolutionNote): Promise<JournalEntry>;
+  };
   readonly journal: Journal;
   /** Ends the connections of the module, if it exports such a function. */
   close(): Promise<void>;
 }
 
-const EXTENSIONS = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts'] as const;
-const NAMES = EXTENSIONS.map((extension) => `payments.${extension}`);
+/** Runs a command whose arguments are right. Returns whether it found an unresolved key. */
+export type Run = (config: Config, screen: Screen) => Promise<boolean>;
 
-const EXAMPLE = 'It must export the PaymentsClient as payments, and the journal of that client as journal.';
+const NAMES = ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts'].map((extension) => `payments.${extension}`);
+const NAME_IT = 'Name the module that exports payments and journal: --config src/payments.ts.';
+const EXPORT_IT = 'It must export the PaymentsClient as payments, and the journal of that client as journal.';
 
 /**
  * Loads the config: `given`, or the one that there is in `folder`.
@@ -33,34 +40,29 @@ export async function loadConfig(
   folder: string,
   redact: OutputRedaction,
 ): Promise<Config> {
-  const path = given === undefined ? findConfig(folder) : resolve(folder, given);
+  const path = resolve(folder, given ?? findConfig(folder));
   const name = basename(path);
-  if (!existsSync(path)) throw new CommandError(`There is no config ${given ?? name}.`, ADVICE);
+  if (!existsSync(path)) throw new CommandError(`There is no config ${given ?? name}.`, NAME_IT);
   const loaded = await limitTime(`The config ${name}`, () => importFile(path, redact), {
     advice: 'It must not wait for a database that is down, nor for an event.',
   });
   return readExports(loaded, name);
 }
 
-const ADVICE = 'Name the module that exports payments and journal: --config src/payments.ts.';
-
 function findConfig(folder: string): string {
-  const found = NAMES.filter((name) => existsSync(resolve(folder, name)));
-  const [only, ...others] = found;
-  if (only === undefined) {
-    throw new CommandError(`There is no config in this folder: ${NAMES.slice(0, 3).join(', ')}, ….`, ADVICE);
-  }
-  if (others.length === 0) return resolve(folder, only);
+  const [only, ...others] = NAMES.filter((name) => existsSync(resolve(folder, name)));
+  if (only === undefined)
+    throw new CommandError(`There is no config in this folder: ${NAMES.slice(0, 3).join(', ')}, ….`, NAME_IT);
+  if (others.length === 0) return only;
   throw new CommandError(
-    `There are several configs in this folder: ${found.join(', ')}.`,
+    `There are several configs in this folder: ${[only, ...others].join(', ')}.`,
     `Name one of them: --config ${only}.`,
   );
 }
 
-async function importFile(path: string, redact: OutputRedaction): Promise<object> {
+async function importFile(path: string, redact: OutputRedaction): Promise<unknown> {
   try {
-    const loaded: unknown = await import(pathToFileURL(path).href);
-    return Object(loaded);
+    return await import(pathToFileURL(path).href);
   } catch (error) {
     throw new CommandError(
       `The config ${basename(path)} failed: ${describeForeignError(error, redact)}`,
@@ -93,7 +95,7 @@ function adviseAbout(error: unknown, path: string): string | undefined {
 }
 
 /** Reads the named exports, or the fields of the default export: also of CommonJS that a compiler wrote. */
-function readExports(loaded: object, name: string): Config {
+function readExports(loaded: unknown, name: string): Config {
   const byDefault = readProperty(loaded, 'default');
   const sources = [loaded, byDefault, readProperty(byDefault, 'default')];
   const read = (what: string) =>
@@ -102,17 +104,16 @@ function readExports(loaded: object, name: string): Config {
   const journal = read('journal');
   const close = read('close');
   for (const [what, value] of Object.entries({ payments, journal }))
-    if (value === undefined) throw new CommandError(`The config ${name} exports no ${what}.`, EXAMPLE);
-  const access = readProperty(payments, FOLLOW_UP_ACCESS);
-  if (!isClient(payments) || !isAccess(access))
+    if (value === undefined) throw new CommandError(`The config ${name} exports no ${what}.`, EXPORT_IT);
+  const access = readProperty(payments, CLIENT_ACCESS);
+  if (!isClient(payments) || readProperty(access, 'version') !== 1)
     throw new CommandError(
       `The payments that ${name} exports is no PaymentsClient of this version.`,
-      EXAMPLE,
+      EXPORT_IT,
     );
   if (!isJournal(journal))
-    throw new CommandError(`The journal that ${name} exports is no journal of this package.`, EXAMPLE);
-  // A wrapper of a journal has its followUps.
-  if (access.journal?.followUps !== journal.followUps) {
+    throw new CommandError(`The journal that ${name} exports is no journal of this package.`, EXPORT_IT);
+  if (readStore(readProperty(access, 'journal')) !== readStore(journal)) {
     throw new CommandError(
       `The journal that ${name} exports is not the one that its payments use.`,
       'Give the client this journal, new PaymentsClient({ journal }), and export both.',
@@ -128,17 +129,15 @@ function readExports(loaded: object, name: string): Config {
 }
 
 /** By what it has: the module can load another copy of this package. */
-function isClient(value: unknown): value is Pick<PaymentsClient, 'resolve'> {
+function isClient(value: unknown): value is Config['payments'] {
   return typeof readProperty(value, 'resolve') === 'function';
 }
 
-function isAccess(value: unknown): value is FollowUpAccess {
-  return readProperty(value, 'version') === 1;
+function isJournal(value: unknown): value is Config['journal'] {
+  return readStore(value) !== undefined;
 }
 
-function isJournal(value: unknown): value is Journal {
-  return ['read', 'list', 'count'].every((name) => typeof readProperty(value, name) === 'function');
-}
+const readStore = (journal: unknown) => orUndefined(() => getJournalCore(journal).store);
 
 /** Returns a property of what others made. A getter can throw. */
 function readProperty(owner: unknown, name: string | symbol): unknown {

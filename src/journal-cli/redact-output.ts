@@ -12,13 +12,9 @@ export interface OutputRedaction {
 
 /**
  * Returns what redacts the secrets of this environment. Paths below `folder` are shortened, since a path can look like a
- * key. The arguments that were `typed` stay readable: a journal's key often looks like a secret.
+ * key.
  */
-export function createOutputRedaction(
-  env: NodeJS.ProcessEnv,
-  folder: string,
-  typed: readonly string[] = [],
-): OutputRedaction {
+export function createOutputRedaction(env: NodeJS.ProcessEnv, folder: string): OutputRedaction {
   const apiKey = env.PAYMENTS_API_KEY ?? '';
   const recorded = createRedact(apiKey.length < MIN_SECRET_CHARS ? [] : [apiKey]).own;
   const redactSecrets = createRedact(listSecrets(env)).own;
@@ -26,25 +22,8 @@ export function createOutputRedaction(
   return {
     recorded,
     own,
-    foreign: (text) => redactExcept(own(shortenPaths(text, folder)), listTyped(typed)),
+    foreign: (text) => redactUnknownSecrets(own(shortenPaths(text, folder))),
   };
-}
-
-/** A shorter argument could be a part of a phone number. */
-const MIN_TYPED_CHARS = 8;
-
-function listTyped(args: readonly string[]): string[] {
-  return args
-    .map((arg) => (arg.startsWith('--') && arg.includes('=') ? arg.slice(arg.indexOf('=') + 1) : arg))
-    .filter((arg) => arg.length >= MIN_TYPED_CHARS);
-}
-
-/** Redacts what is not known, except for these texts: each as a word of its own, since a part of a word can be a secret. */
-function redactExcept(text: string, kept: readonly string[]): string {
-  if (kept.length === 0) return redactUnknownSecrets(text);
-  const words = kept.map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|');
-  const parts = text.split(new RegExp(`(?<=^|[\\s"'\`])(${words})(?=$|[\\s"'\`]|[,.;:](?:$|\\s))`));
-  return parts.map((part, at) => (at % 2 === 1 ? part : redactUnknownSecrets(part))).join('');
 }
 
 const SECRET_NAME = /key|secret|pass|token|credential|auth/i;

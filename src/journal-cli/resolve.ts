@@ -1,75 +1,85 @@
 import { isSameAmount } from '../api/money.ts';
 import type { JournalEntry } from '../journal/journal.ts';
-import type { ResolveCommand } from './arguments.ts';
-import { CommandError } from './command-error.ts';
-import { COMMAND } from './command-line.ts';
-import type { Config } from './config.ts';
-import { formatFacts } from './entry.ts';
-import { limitTime } from './limit-time.ts';
-import { AFTER_NOT_CHARGED } from './next-steps.ts';
-import { toJsonLine } from './printable-text.ts';
+import { type Arguments, takeKey, usageError } from './arguments.ts';
+import type { FoundOut, Run } from './config.ts';
+import { CommandError, describeCommand, limitTime } from './errors.ts';
 import type { Screen } from './screen.ts';
-import { readEntry } from './show.ts';
+import { AFTER_NOT_CHARGED, formatFacts, readEntry } from './show.ts';
+import { toJsonLine } from './text.ts';
 
 /** How long a resolution can take, in milliseconds: it reads and writes the journal, and asks the service with retries. */
 const RESOLVE_TIMEOUT = 3 * 60_000;
 
-/**
- * Resolves a key as a person found it out. Without a charge the person confirms it by typing the amount.
- *
- * @throws {CommandError} if it is not confirmed. Nothing was changed.
- */
-export async function resolveKey(
-  { payments, journal }: Config,
-  command: ResolveCommand,
-  screen: Screen,
-): Promise<void> {
-  const { key, resolution, by, reason } = command;
-  if (resolution === 'not_charged' && !command.yes && !screen.canAsk) {
-    throw new CommandError(
-      '--not-charged has to be confirmed, and there is no terminal to ask at. Nothing was changed.',
-      `Read the entry with ${COMMAND} show, then add --yes.`,
+/** Resolves a key as a person found it out. Without a charge the person confirms it by typing the amount. */
+export function prepareResolve(args: Arguments): Run {
+  const key = takeKey(args);
+  const { by, reason, yes = false, json } = args.options;
+  const resolution = parseResolution(args);
+  if (!by?.trim()) throw usageError('resolve needs --by: who resolves the key.');
+  if (!reason?.trim()) throw usageError('resolve needs --reason: what was found out.');
+  return async ({ payments, journal }, screen) => {
+    const { out, redact } = screen;
+    const mustAsk = resolution === 'not_charged' && !yes;
+    if (mustAsk && !screen.canAsk) {
+      throw new CommandError(
+        '--not-charged has to be confirmed, and there is no terminal to ask at. Nothing was changed.',
+        `Read the entry with ${describeCommand('show')}, then add --yes.`,
+      );
+    }
+    const seen = await readEntry(journal, key);
+    if (mustAsk) await confirmNotCharged(seen, screen);
+    // What another person resolved meanwhile is not overruled by a decision that was made before.
+    const note = { by, reason, resolutionsSeen: seen.resolutions.length };
+    const entry = await limitTime('The resolution', () => payments.resolve(key, resolution, note), {
+      timeout: RESOLVE_TIMEOUT,
+      advice: `It might have been recorded. Run ${describeCommand('show')} with this key.`,
+    });
+    const isNew = entry.resolutions.length > seen.resolutions.length;
+    await out.print(
+      ...(json ? [toJsonLine(entry, redact.recorded)] : describeResolved(entry, isNew, screen)),
     );
-  }
-  const before = await readEntry(journal, key);
-  if (resolution === 'not_charged' && !command.yes) await confirmNotCharged(before, screen);
-  // What another person resolved meanwhile is not overruled by a decision that was made before.
-  const note = { by, reason, resolutionsSeen: before.resolutions.length };
-  const entry = await limitTime('The resolution', () => payments.resolve(key, resolution, note), {
-    timeout: RESOLVE_TIMEOUT,
-    advice: `It might have been recorded. Run ${COMMAND} show with this key.`,
-  });
-  const isNew = entry.resolutions.length > before.resolutions.length;
-  if (command.json) await screen.print(toJsonLine(entry, screen.redact.recorded));
-  else await screen.print(...describeResolved(entry, isNew, screen));
+    return false;
+  };
+}
+
+function parseResolution({ options }: Arguments): FoundOut {
+  const { reference, 'checkout-url': checkout_url, 'not-charged': isNotCharged, closed, yes } = options;
+  if ([reference !== undefined, isNotCharged, closed].filter(Boolean).length !== 1)
+    throw usageError('resolve needs one of the three: --reference TXN-…, --not-charged or --closed.');
+  if (yes && !isNotCharged) throw usageError('--yes confirms --not-charged. Nothing else needs it.');
+  if (reference !== undefined) return { reference, checkout_url };
+  if (checkout_url !== undefined) throw usageError('--checkout-url belongs to --reference.');
+  return isNotCharged ? 'not_charged' : 'closed';
 }
 
 async function confirmNotCharged(entry: JournalEntry, screen: Screen): Promise<void> {
+  const { err, show } = screen;
   const { amount, currency, operation } = entry;
-  const { note, show, noteStyle } = screen;
   const what = operation === 'chargeMobileMoney' ? 'charge' : 'payment';
-  await note(
-    ...formatFacts(entry, { show, style: noteStyle }),
+  await err.print(
+    ...formatFacts(entry, screen, err),
     '',
-    noteStyle.yellow(`Do not go on if such a ${what} might exist: the customer could then pay twice.`),
+    err.style('yellow', `Do not go on if such a ${what} might exist: the customer could then pay twice.`),
   );
   const typed = await screen.ask(
     `To confirm that no ${what} exists, type its amount (${show(`${amount} ${currency}`)}): `,
   );
-  const given = (typed ?? '').trim();
-  if (/^[\d.]+$/.test(given) && isSameAmount(given, amount)) return;
-  const why = typed === null || given === '' ? 'No amount was typed.' : 'That is not the amount.';
-  throw new CommandError(`${why} Nothing was changed.`);
+  if (/^[\d.]+$/.test(typed) && isSameAmount(typed, amount)) return;
+  throw new CommandError(
+    `${typed === '' ? 'No amount was typed' : 'That is not the amount'}. Nothing was changed.`,
+  );
 }
 
-function describeResolved(entry: JournalEntry, isNew: boolean, { show, style }: Screen): string[] {
-  const { key, state, reference, amount, currency } = entry;
+function describeResolved(entry: JournalEntry, isNew: boolean, { show, out }: Screen): string[] {
+  const { key, reference = '', amount, currency } = entry;
+  const state: string = entry.state;
   if (!isNew) return [`${show(key)} is resolved so already. Nothing was changed.`];
-  const done = style.green('Resolved:');
+  const done = `${out.style('green', 'Resolved:')} ${show(key)}`;
   if (state === 'not_charged')
-    return [`${done} ${show(key)} was not charged. Open its order again in your shop.`, AFTER_NOT_CHARGED];
+    return [`${done} was not charged. Open its order again in your shop.`, AFTER_NOT_CHARGED];
+  if (state === 'closed') return [`${done} is closed. It is never charged again, and not followed up.`];
   return [
-    `${done} ${show(key)} is ${show(`${reference ?? ''}, ${amount} ${currency}`)}.`,
+    `${done} is ${show(`${reference}, ${amount} ${currency}`)}.`,
     'To learn whether it is paid, verify the reference, or let a follow-up do it.',
   ];
 }

@@ -1,14 +1,23 @@
+import { findNearestName } from '../unknown-option.ts';
 import { version } from '../version.ts';
-import { type Command, parseCommand } from './arguments.ts';
-import { type Config, loadConfig } from './config.ts';
-import { countKeys } from './count.ts';
-import { describeError, type ErrorText } from './describe-error.ts';
-import { getHelp } from './help.ts';
-import { limitTime } from './limit-time.ts';
-import { listKeys } from './list.ts';
-import { resolveKey } from './resolve.ts';
+import { type Arguments, HELP, parseArguments, usageError } from './arguments.ts';
+import { type Config, loadConfig, type Run } from './config.ts';
+import { prepareCount } from './count.ts';
+import { describeError, limitTime } from './errors.ts';
+import { prepareList } from './list.ts';
+import { preparePrune } from './prune.ts';
+import { prepareResolve } from './resolve.ts';
 import { createScreen, type Screen, type Terminal } from './screen.ts';
-import { showKey } from './show.ts';
+import { prepareShow } from './show.ts';
+
+const COMMANDS: Readonly<Record<string, (args: Arguments) => Run>> = {
+  list: prepareList,
+  show: prepareShow,
+  resolve: prepareResolve,
+  count: prepareCount,
+  prune: preparePrune,
+};
+const NAMES = Object.keys(COMMANDS);
 
 /** The exit codes, by which a cron job tells what to do. */
 const DONE = 0;
@@ -22,48 +31,36 @@ const CLOSE_TIMEOUT = 5_000;
 export async function runJournalCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const screen = createScreen(terminal);
   try {
-    return await runCommand(parseCommand(args), terminal, screen);
-  } catch (error) {
-    await printError(describeError(error, screen.redact), screen);
-    return FAILED;
-  }
-}
-
-async function runCommand(command: Command, { folder }: Terminal, screen: Screen): Promise<number> {
-  if (command.name === 'version') {
-    await screen.print(version);
-    return DONE;
-  }
-  if (command.name === 'help') {
-    const { bold } = screen.style;
-    await screen.print(...getHelp(command.about).map((line) => (isHeading(line) ? bold(line) : line)));
-    return DONE;
-  }
-  const config = await loadConfig(command.config, folder, screen.redact);
-  try {
-    switch (command.name) {
-      case 'list':
-        return (await listKeys(config.journal, command, screen)) ? HAS_UNRESOLVED : DONE;
-      case 'count':
-        return (await countKeys(config.journal, command, screen)) ? HAS_UNRESOLVED : DONE;
-      case 'show':
-        await showKey(config.journal, command, screen);
-        return DONE;
-      case 'resolve':
-        await resolveKey(config, command, screen);
-        return DONE;
+    const given = parseArguments(args);
+    const { command, options } = given;
+    if (options.version || options.help) {
+      await screen.out.print(options.version ? version : HELP);
+      return DONE;
+    }
+    const run = prepare(given);
+    const config = await loadConfig(options.config, terminal.folder, screen.redact);
+    try {
+      return (await run(config, screen)) ? HAS_UNRESOLVED : DONE;
+    } catch (error) {
+      await printError(error, screen, command === 'resolve');
+      return FAILED;
+    } finally {
+      await closeConfig(config, screen);
     }
   } catch (error) {
-    await printError(describeError(error, screen.redact, command.name === 'resolve'), screen);
+    await printError(error, screen);
     return FAILED;
-  } finally {
-    await closeConfig(config, screen);
   }
 }
 
-/** A heading of the help begins at the margin and is no sentence. */
-function isHeading(line: string): boolean {
-  return /^[A-Z][^.:]*$/.test(line);
+function prepare(args: Arguments): Run {
+  const { command } = args;
+  if (command === undefined) throw usageError(`Name a command: ${NAMES.join(', ')}.`);
+  const found = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+  if (found) return found(args);
+  const nearest = findNearestName(command, NAMES);
+  const advice = nearest ? `Did you mean ${nearest}?` : `There are: ${NAMES.join(', ')}.`;
+  throw usageError(`Unknown command "${command.slice(0, 40)}". ${advice}`);
 }
 
 /** A connection that cannot be closed changes nothing about what was printed. */
@@ -71,10 +68,11 @@ async function closeConfig(config: Config, screen: Screen): Promise<void> {
   try {
     await limitTime('The close function of the config', () => config.close(), { timeout: CLOSE_TIMEOUT });
   } catch (error) {
-    await printError(describeError(error, screen.redact), screen);
+    await printError(error, screen);
   }
 }
 
-async function printError({ message, advice }: ErrorText, { note, noteStyle }: Screen): Promise<void> {
-  await note(`${noteStyle.red('payment-journal:')} ${message}`, ...(advice === undefined ? [] : [advice]));
+async function printError(error: unknown, { err, redact }: Screen, canChange = false): Promise<void> {
+  const [message = '', ...advice] = describeError(error, redact, canChange);
+  await err.print(`${err.style('red', 'payment-journal:')} ${message}`, ...advice);
 }

@@ -1,11 +1,12 @@
 import { ConfigurationError } from '../errors.ts';
-import { protocol } from '../idempotency/send-idempotent.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
 import { isObject } from '../untrusted.ts';
+import { type Claim, type ClaimResult, JOURNAL_CORE, type JournalCore } from './core.ts';
 import { createFollowUpRecords } from './follow-up-records.ts';
-import type { Claim, ClaimResult, Journal } from './journal.ts';
+import type { Journal, JournalWarning } from './journal.ts';
 import { countEntries, listEntries, toEntry } from './list.ts';
+import { pruneRecords } from './prune.ts';
 import {
   addRequest,
   type ChargeIntent,
@@ -13,6 +14,7 @@ import {
   type JournalRecord,
   type KeyHistory,
   newVersion,
+  type OrderMark,
   ownerOf,
   type VersionedRecord,
 } from './record.ts';
@@ -23,21 +25,6 @@ import { type JournalStore, MAX_DUE_IN } from './store.ts';
 
 /** What every journal takes. */
 export interface JournalOptions {
-  /**
-   * How long a record is kept once its outcome is known, in milliseconds. A dropped key counts as new: keep it for longer
-   * than any order of yours might be retried. A record whose outcome is unknown, and one that a person resolved, is kept
-   * for ever. A record is kept for as long as its follow-up lasts, and for this long after the last step of it.
-   *
-   * A record is never dropped early because a clock is wrong. In memory a clock that cannot be set is used. SQLite,
-   * PostgreSQL, MySQL and Redis count the time from write to write, at most a day at once, take away what the clock went back,
-   * and keep a record for a week longer. So a clock that jumps ahead by any amount counts as a day, however long it
-   * stays so; only seven jumps ahead in a row, and none back, could drop a record early. A journal that is seldom
-   * written keeps records for longer than `retention`.
-   *
-   * @default Infinity
-   * @example retention: 90 * 24 * 60 * 60 * 1000
-   */
-  retention?: number | undefined;
   /**
    * How long a charge counts as in progress after the last heartbeat of its process, in milliseconds. A process that runs
    * sends three heartbeats per lease. After the lease the outcome is unknown; that is never a reason to send anything.
@@ -58,19 +45,43 @@ export interface JournalOptions {
  * ```
  */
 export function createJournal(store: JournalStore, options: JournalOptions = {}): Journal {
-  const settings = resolveJournalOptions(assertOptions(options));
-  const { lease } = settings;
-  // A follow-up then looks at the key, and finds that its lease has not expired.
-  const unresolvedIn = Math.min(lease, MAX_DUE_IN);
+  return buildJournal(store, options);
+}
+
+/** As {@link createJournal}, for a journal that also knows which settings of its database could lose a record. */
+export function buildJournal(
+  store: JournalStore,
+  options: JournalOptions,
+  warnings?: () => Promise<readonly JournalWarning[]>,
+): Journal {
+  const lease = resolveLease(assertOptions(options));
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
+  const records = createRecords(store, lease);
+  const core = createCore(records, lease, warnings);
+  const journal: Journal = {
+    read: core.read,
+    list: (query = {}) => listEntries(records, query),
+    count: () => countEntries(records),
+    resolve: (key, resolution, note) => resolveKey(records, key, resolution, note),
+    prune: (options) => pruneRecords(records, options),
+  };
+  // Not enumerable: a copy of a journal is none.
+  return Object.defineProperty(journal, JOURNAL_CORE, { value: core });
+}
+
+function createCore(records: Records, lease: number, warnings: JournalCore['warnings']): JournalCore {
+  const { store } = records;
   const resolveService = createServiceGuard(store);
-  const records = createRecords(store, settings);
+  // A follow-up then looks at the key, and finds that its lease has not expired.
+  const unresolvedIn = Math.min(lease, MAX_DUE_IN);
 
   return {
+    version: 1,
     lease,
-    protocol,
-    followUps: createFollowUpRecords(records),
+    store,
+    followUps: createFollowUpRecords(records, resolveService),
+    warnings,
 
     async claim(key, intent) {
       const service = await resolveService(intent.service);
@@ -106,10 +117,6 @@ export function createJournal(store: JournalStore, options: JournalOptions = {})
       const found = await records.read(key);
       return found && toEntry(key, found, records.isInProgress(found));
     },
-
-    list: (query = {}) => listEntries(records, query),
-    count: () => countEntries(records),
-    resolve: (key, resolution, note) => resolveKey(records, key, resolution, note),
   };
 }
 
@@ -146,12 +153,13 @@ function nextHistory({ requestId }: ChargeIntent, before: KeyHistory | undefined
 }
 
 function begunRecord({ intent, history }: Claim): JournalRecord {
-  const { operation, service, fingerprint, amount, currency, network } = intent;
+  const { operation, service, fingerprint, amount, currency, network, order } = intent;
   const fields = { operation, service, fingerprint, amount, currency };
   return {
     format: 2,
     ...fields,
     ...(network === undefined ? {} : { network }),
+    ...(order === undefined ? {} : { order }),
     ...history,
     state: 'begun',
   };
@@ -183,12 +191,16 @@ function completedRecord(
   }
 }
 
+const isSameOrder = (one: OrderMark | undefined, other: OrderMark | undefined) =>
+  one?.id === other?.id && one?.number === other?.number;
+
 /** Returns what the record of a key means for an intent; `undefined` if the key can be claimed. */
 function claimResultFor(
   { record, version }: VersionedRecord,
   intent: ChargeIntent,
   isInProgress: boolean,
 ): ClaimResult | undefined {
+  if (!isSameOrder(record.order, intent.order)) return { state: 'other_owner', order: record.order };
   const isOtherInput = record.fingerprint !== intent.fingerprint;
   switch (record.state) {
     case 'completed':
@@ -199,6 +211,9 @@ function claimResultFor(
       if (isOtherInput)
         return { state: 'conflict', found: { state: 'unknown', reference: record.reference } };
       return { state: 'unknown', reference: record.reference };
+    case 'closed':
+      if (isOtherInput) return { state: 'conflict', found: { state: 'closed', reference: record.reference } };
+      return { state: 'closed', reference: record.reference };
     case 'begun':
       if (isOtherInput)
         return { state: 'conflict', found: { state: isInProgress ? 'in_progress' : 'unknown' } };
@@ -214,23 +229,20 @@ function claimResultFor(
  * Checks the names of options, before anything is read from them.
  *
  * @param own the name of the journal's own option.
- * @throws {ConfigurationError} if they are not an object, or one is unknown: a misspelt `retention` would drop nothing.
+ * @throws {ConfigurationError} if they are not an object, or one is unknown.
  */
 export function assertOptions<Options extends JournalOptions>(options: Options, own?: string): Options {
   if (!isObject(options))
     throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
-  const known: Record<string, true> = { retention: true, lease: true };
+  const known: Record<string, true> = { lease: true };
   if (own !== undefined) known[own] = true;
   const unknown = Object.entries(options).filter(([name]) => !Object.hasOwn(known, name));
   refuseUnknownOption(Object.fromEntries(unknown), known);
   return options;
 }
 
-function resolveJournalOptions(options: JournalOptions): { retention: number; lease: number } {
-  const { retention = Number.POSITIVE_INFINITY, lease = 10_000 } = options;
-  if (!(typeof retention === 'number' && retention > 0))
-    throw new ConfigurationError('retention must be milliseconds, more than 0.');
+function resolveLease({ lease = 10_000 }: JournalOptions): number {
   if (!(typeof lease === 'number' && lease >= 100 && lease <= MAX_TIMEOUT_MS))
     throw new ConfigurationError('lease must be milliseconds, at least 100 and under 2^31.');
-  return { retention, lease };
+  return lease;
 }

@@ -1,20 +1,21 @@
-import type { FollowUpRecord, FollowUpRecords } from './journal.ts';
-import { listPage, missingMethodError, toEntry } from './list.ts';
+import type { FollowUpRecord, FollowUpRecords } from './core.ts';
+import { findByReference, missingMethodError, toEntry } from './list.ts';
 import {
+  type FollowUp,
   type JournalRecord,
   NO_FOLLOW_UP,
-  namesReference,
   newVersion,
   ownerOf,
   toStoreError,
+  type VersionedRecord,
 } from './record.ts';
 import { type KeyedRecord, parseListed, type Records, retryCas } from './records.ts';
 
-/** How many keys of one transaction are looked at: more than one is wrong already. */
-const MAX_KEYS_OF_REFERENCE = 10;
-
 /** Returns what follow-ups read and write of a journal's records. */
-export function createFollowUpRecords(records: Records): FollowUpRecords {
+export function createFollowUpRecords(
+  records: Records,
+  resolveService: (service: string) => Promise<string>,
+): FollowUpRecords {
   const { store } = records;
   const toFollowUpRecord = (found: KeyedRecord): FollowUpRecord => {
     const { key, version, record } = found;
@@ -22,11 +23,9 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
   };
 
   return {
-    version: 1,
-
-    async claimDue({ limit, lease, onUnreadable }) {
+    async claimDue({ kind, limit, lease, onUnreadable }) {
       if (typeof store.claimDue !== 'function') throw missingMethodError('claimDue');
-      const listed = await store.claimDue({ limit, lease }).catch((error: unknown) => {
+      const listed = await store.claimDue({ kind, limit, lease }).catch((error: unknown) => {
         throw toStoreError('read', error);
       });
       const { found, unreadable } = parseListed(listed);
@@ -34,18 +33,17 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
       return found.map(toFollowUpRecord);
     },
 
-    async countDue() {
+    async countDue({ kind }) {
       if (typeof store.countDue !== 'function') throw missingMethodError('countDue');
-      return await store.countDue().catch((error: unknown) => {
+      return await store.countDue({ kind }).catch((error: unknown) => {
         throw toStoreError('read', error);
       });
     },
 
+    isOwnService: async (service) => (await resolveService(service)) === service,
+
     async find(reference) {
-      const limit = MAX_KEYS_OF_REFERENCE;
-      const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit } as const;
-      const { found } = parseListed(await listPage(store, query));
-      return found.filter(({ record }) => namesReference(record, reference)).map(toFollowUpRecord);
+      return (await findByReference(store, reference)).map(toFollowUpRecord);
     },
 
     async update({ key, version: claimed, record, entry }, given, dueIn) {
@@ -56,15 +54,21 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
         const changed: JournalRecord = { ...record, followUp };
         // The process of a claim recognises its own writes by their owner: this one must not end its claim.
         const version = newVersion(isBegun ? ownerOf(expected) : crypto.randomUUID());
+        const updated = {
+          key,
+          version,
+          record: changed,
+          entry: { ...entry, followUp, updatedAt: Date.now() },
+        };
         if (await records.write(key, changed, { expected, version, mustCommit: false, dueIn }))
-          return { key, version, record: changed, entry: { ...entry, followUp, updatedAt: Date.now() } };
+          return updated;
         const found = await records.read(key);
-        // Only a notification keeps the owner of a completed record.
-        const isNotified =
-          found?.record.state === 'completed' && ownerOf(found.version) === ownerOf(expected);
-        if (!isNotified || record.state !== 'completed' || found.version === expected) return null;
+        if (found?.version === version) return updated;
+        // The database gave the write up, because of a deadlock for example.
+        if (found?.version === expected) return undefined;
+        if (!isNotified(found, record, expected)) return null;
         expected = found.version;
-        followUp = { ...followUp, notified: found.record.followUp?.notified };
+        followUp = addNotification(followUp, found.record);
         return undefined;
       });
     },
@@ -72,9 +76,29 @@ export function createFollowUpRecords(records: Records): FollowUpRecords {
     async notify({ key, version: expected, record }, dueIn) {
       const { followUp: before = NO_FOLLOW_UP } = record;
       const followUp = { ...before, notified: (before.notified ?? 0) + 1 };
-      const version = newVersion(ownerOf(expected));
-      const write = { expected, version, mustCommit: false, dueIn };
-      return await records.write(key, { ...record, followUp }, write);
+      return await retryCas(async () => {
+        const version = newVersion(ownerOf(expected));
+        const write = { expected, version, mustCommit: false, dueIn };
+        if (await records.write(key, { ...record, followUp }, write)) return true;
+        const found = await records.read(key);
+        if (found?.version === expected) return undefined;
+        return found?.version === version;
+      });
     },
   };
+}
+
+const addNotification = (followUp: FollowUp, { followUp: found }: JournalRecord): FollowUp => ({
+  ...followUp,
+  notified: found?.notified,
+});
+
+/** Whether only a notification came since a completed record was read: it keeps the owner. */
+function isNotified(
+  found: VersionedRecord | null,
+  before: JournalRecord,
+  expected: string,
+): found is VersionedRecord {
+  const areCompleted = found?.record.state === 'completed' && before.state === 'completed';
+  return areCompleted && ownerOf(found.version) === ownerOf(expected);
 }

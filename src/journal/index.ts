@@ -5,23 +5,17 @@
  * @module payment-collection-client/journal
  */
 
-export { protocol } from '../idempotency/send-idempotent.ts';
 export { createJournal, type JournalOptions } from './create-journal.ts';
 export type {
-  Claim,
-  ClaimResult,
-  FollowUpRecords,
   Journal,
   JournalEntry,
   JournalQuery,
   JournalState,
   JournalWarning,
-  Protocol,
+  PruneOptions,
 } from './journal.ts';
 export { type MemoryJournalOptions, memoryJournal, memoryStore } from './memory.ts';
 export type {
-  ChargeIntent,
-  Completion,
   FollowUp,
   KeyHistory,
   RecordedError,
@@ -35,5 +29,6 @@ export {
   MAX_DUE_IN,
   type RecordChange,
   type RecordIndex,
+  type RecordKind,
   type StoredRecord,
 } from './store.ts';

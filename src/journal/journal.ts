@@ -1,29 +1,14 @@
-import type { AnyTransaction } from '../errors.ts';
-import type { CreateRequest, KeyedCall, ResolveCall } from '../idempotency/keyed-call.ts';
-import type { ChargeIntent, Completion, FollowUp, JournalRecord, KeyHistory } from './record.ts';
+import type { FollowUp, JournalRecord, KeyHistory } from './record.ts';
 import type { Resolution, ResolutionNote } from './resolution.ts';
 
 /**
  * The durable record of what was charged, and of what might have been. It makes `idempotencyKey` hold through a crash.
  *
- * The client calls `claim`, `renew` and `complete`, and `read` if its claim was lost. `read`, `list` and `count` are for
- * you. A journal belongs to the service and mode that use it first, and stores a digest of them. For a database of your own,
- * give `createJournal` a `JournalStore`. To wrap a journal, spread it: `{ ...journal, claim: … }`.
+ * These methods are for you; how the client charges is the package's own. So a journal cannot be wrapped or imitated: for a
+ * database of your own, give `createJournal` a `JournalStore`. A journal belongs to the service and mode that use it
+ * first, and stores a digest of them.
  */
 export interface Journal {
-  /** @see JournalOptions.lease */
-  readonly lease: number;
-  /** How the client charges at most once. A journal brings it along; a wrapper passes it on unchanged. */
-  readonly protocol: Protocol;
-  /**
-   * Records durably that `intent` is about to be sent, or returns why it must not be sent. `intent.service` is a digest of
-   * base URL and mode: the first one is kept for ever, and any other is refused as `other_service`.
-   */
-  claim(key: string, intent: ChargeIntent): Promise<ClaimResult>;
-  /** Renews the lease of a claim. Returns `null` if the claim no longer holds. */
-  renew(claim: Claim): Promise<Claim | null>;
-  /** Records the outcome. Returns `false` if the claim no longer holds. */
-  complete(claim: Claim, completion: Completion): Promise<boolean>;
   /** Returns what is recorded of a key, or `null`. */
   read(key: string): Promise<JournalEntry | null>;
   /**
@@ -56,47 +41,23 @@ export interface Journal {
    * ```
    */
   resolve(key: string, resolution: Resolution, note: ResolutionNote): Promise<void>;
-  /** What `createFollowUps` of `payment-collection-client/follow-ups` reads and writes. A wrapper passes it on unchanged. */
-  readonly followUps: FollowUpRecords;
   /**
-   * Returns the settings of the database with which a record could be lost. The client reads them once, in the background,
-   * and reports each to `onEvent` and `logger`. A journal that cannot know leaves the method out.
+   * Deletes the records that were created before a time, and that nothing is left to do for; nothing else ever deletes one. It
+   * never deletes an unresolved key, one in progress, one that a person resolved, or a payment whose follow-up has not
+   * ended. A deleted key counts as new: choose a time before any order that might still be retried.
+   *
+   * @returns how many keys were deleted.
+   * @throws {ConfigurationError} if `before` is not a time of the past, or if the store has no `list` or `delete`.
+   * @throws {JournalError} if the store fails. Some records might have been deleted.
+   *
+   * @example
+   * ```ts
+   * const YEAR = 365 * 24 * 60 * 60 * 1000;
+   * await journal.prune({ before: Date.now() - YEAR });
+   * ```
    */
-  warnings?(): Promise<readonly JournalWarning[]>;
+  prune(options: PruneOptions): Promise<number>;
 }
-
-/** Permission to send, as long as `version` is the version of the record. */
-export interface Claim {
-  readonly key: string;
-  readonly version: string;
-  readonly intent: ChargeIntent;
-  /** What happened under the key until now. Each write keeps it. */
-  readonly history: KeyHistory;
-}
-
-/** Whether a key could be claimed, and if not, why. */
-export type ClaimResult =
-  /** The key is `begun`, and this process may send. */
-  | { readonly state: 'claimed'; readonly claim: Claim }
-  /** Another process holds the claim. `version` changes with each of its renewals. */
-  | { readonly state: 'in_progress'; readonly version: string }
-  /** The charge was made: its result is replayed. */
-  | { readonly state: 'completed'; readonly result: { readonly reference: string } }
-  /** A charge might exist: nothing is sent until the key is resolved. */
-  | { readonly state: 'unknown'; readonly reference: string | undefined }
-  /**
-   * The key was used with other input, and a charge of that input might exist. `found` says what is recorded of it, for
-   * the message of the error. A journal of your own can leave it out.
-   */
-  | {
-      readonly state: 'conflict';
-      readonly found?:
-        | { readonly state: 'completed'; readonly reference: string }
-        | { readonly state: 'in_progress' | 'unknown'; readonly reference?: string | undefined }
-        | undefined;
-    }
-  /** The journal belongs to another service or mode than `intent.service`, and recorded nothing. */
-  | { readonly state: 'other_service'; readonly service: string };
 
 /** The state of a key. See docs/reference/idempotency-states.md. @useDeclaredType */
 export type JournalState = JournalRecord['state'];
@@ -109,6 +70,19 @@ export interface JournalQuery {
   reference?: string | undefined;
   /** How many keys to yield at most. @default Infinity */
   limit?: number | undefined;
+}
+
+/** Which records `journal.prune` deletes. */
+export interface PruneOptions {
+  /** Deletes only records that were created before this time, a `Date` or milliseconds since 1970. It must not be in the future. */
+  before: Date | number;
+  /**
+   * Whether to delete completed payments whose follow-up has not ended too: for a shop without `createFollowUps` and
+   * `createOrderPayments`.
+   *
+   * @default false
+   */
+  unfollowed?: boolean | undefined;
 }
 
 /** What a journal holds about a key. It has no API key, phone number or email of a customer. */
@@ -144,62 +118,10 @@ export interface JournalEntry {
   readonly followUp: FollowUp | undefined;
 }
 
-/** The records that are due for a follow-up. It is opaque: `createFollowUps` uses it. */
-export interface FollowUpRecords {
-  readonly version: 1;
-  /**
-   * @internal Returns due records, and makes each due again after `lease` milliseconds. `onUnreadable` gets the keys of
-   * those that cannot be read.
-   */
-  claimDue(claim: {
-    limit: number;
-    lease: number;
-    onUnreadable?: (keys: readonly string[]) => void;
-  }): Promise<FollowUpRecord[]>;
-  /** @internal */
-  countDue(): Promise<{ due: number; nextIn: number | null }>;
-  /** @internal Returns the records that name a transaction, in upper or lower case. */
-  find(reference: string): Promise<FollowUpRecord[]>;
-  /**
-   * @internal Records a step, and when the next one is due (`null`: never). Returns the record as it is now, or `null` if
-   * it was changed meanwhile: it has another state or result, or another process recorded a step. A notification is no
-   * step: it is kept.
-   */
-  update(record: FollowUpRecord, followUp: FollowUp, dueIn: number | null): Promise<FollowUpRecord | null>;
-  /** @internal Counts a notification, and makes a completed record due. Returns `false` if it was changed meanwhile. */
-  notify(record: FollowUpRecord, dueIn: number): Promise<boolean>;
-}
-
-/** @internal A record that a follow-up is about. */
-export interface FollowUpRecord {
-  readonly key: string;
-  /** The version that `update` expects. */
-  readonly version: string;
-  readonly record: JournalRecord;
-  /** What `journal.read` returns. */
-  readonly entry: JournalEntry;
-}
-
 /** A setting of the database with which a record could be lost. */
 export interface JournalWarning {
   readonly setting: string;
   readonly value: string;
   /** What can be lost, and what to set instead. */
   readonly message: string;
-}
-
-/**
- * The at-most-once protocol between a client and a journal. It is opaque: `createJournal` puts it into a journal,
- * and a client without a journal does not load it.
- */
-export interface Protocol {
-  /** The version of what client and protocol pass to each other. A client refuses any other. */
-  readonly version: 1;
-  /** @internal */
-  send<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-    journal: Journal,
-    call: KeyedCall<Input, Request, Result>,
-  ): Promise<Result>;
-  /** @internal */
-  resolve(journal: Journal, call: ResolveCall): Promise<JournalEntry>;
 }

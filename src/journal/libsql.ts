@@ -2,7 +2,7 @@
 
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { retryWhileBusy } from './sqlite-connection.ts';
-import type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
+import { isReadOnly, type SqliteHandle, type SqliteStatement } from './sqlite-handle.ts';
 
 /** What is used of a `Client` of `@libsql/client`. */
 export interface LibsqlClient {
@@ -95,16 +95,15 @@ const toRows = (results: readonly LibsqlResult[]) => results.map(({ rows }) => r
 
 /** The client opens connections of its own, so what is set on a connection is set for each write. */
 function createFileHandle(client: LibsqlClient): SqliteHandle {
-  let isPrepared = false;
+  let isChecked = false;
+  let isWal = false;
   const run = async (statements: readonly SqliteStatement[]) => {
-    if (!isPrepared) {
-      await assertNoReplica(client);
-      await client.executeMultiple('PRAGMA journal_mode = WAL');
-      isPrepared = true;
-    }
+    if (!isChecked) await assertNoReplica(client);
+    isChecked = true;
+    if (isReadOnly(statements)) return toRows(await client.batch(toLibsql(statements), 'deferred'));
     // In WAL mode a read waits for nobody, and sees what is committed.
-    if (statements.every(({ sql }) => sql.startsWith('SELECT')))
-      return toRows(await client.batch(toLibsql(statements), 'deferred'));
+    if (!isWal) await client.executeMultiple('PRAGMA journal_mode = WAL');
+    isWal = true;
     const transaction = await client.transaction('deferred');
     try {
       // A statement that waits for a lock stays open in this client until it is collected, and blocks each COMMIT of its

@@ -2,11 +2,11 @@ import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { isPlainObject } from '../untrusted.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
-import { parseStored, referenceOf, toStoreError, type VersionedRecord } from './record.ts';
-import type { Records } from './records.ts';
+import { namesReference, parseStored, referenceOf, toStoreError, type VersionedRecord } from './record.ts';
+import { type KeyedRecord, parseListed, type Records } from './records.ts';
 import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
 
-const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged'] as const;
+const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged', 'closed'] as const;
 
 /** How many records are read at once. */
 const PAGE_SIZE = 100;
@@ -70,13 +70,38 @@ export async function* readPages(
 }
 
 /** Reads one page. @throws {ConfigurationError} if the store cannot list. */
-export async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
+async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
   if (typeof store.list !== 'function') throw missingMethodError('list');
   try {
     return await store.list(query);
   } catch (error) {
     throw toStoreError('listed', error);
   }
+}
+
+/** How many keys of one transaction are looked at: more than one is wrong already. */
+const MAX_KEYS_OF_REFERENCE = 10;
+
+/**
+ * Returns the records of other keys that name this transaction. One transaction settles one key.
+ *
+ * @throws {ConfigurationError} if the store cannot list.
+ */
+export async function findOthersWithReference(
+  store: JournalStore,
+  key: string,
+  reference: string,
+): Promise<KeyedRecord[]> {
+  const found = await findByReference(store, reference);
+  return found.filter((other) => other.key !== key);
+}
+
+/** Returns the records that name this transaction, in upper or lower case. */
+export async function findByReference(store: JournalStore, reference: string): Promise<KeyedRecord[]> {
+  const limit = MAX_KEYS_OF_REFERENCE;
+  const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit } as const;
+  const { found } = parseListed(await listPage(store, query));
+  return found.filter(({ record }) => namesReference(record, reference));
 }
 
 /** @throws {ConfigurationError} always: the merchant's own store has not all methods. */
@@ -135,9 +160,12 @@ function unreadableError(keys: readonly string[]): JournalError {
 /** Returns how many keys are in each state. A claim whose lease has expired counts as `unknown`. */
 export async function countEntries(records: Records): Promise<Record<JournalState, number>> {
   const { store } = records;
-  const counts = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0 };
+  const counts = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0, closed: 0 };
   const stored = await countStored(store);
   for (const state of STATES) counts[state] = stored?.[state] ?? 0;
+  // A newer version can have recorded a state that this one does not know. It might be a charge.
+  for (const [state, count] of Object.entries(stored ?? {}))
+    if (!Object.hasOwn(counts, state)) counts.unknown += count;
   const states = stored ? (['begun'] as const) : STATES;
   for (const state of states) counts[state] = 0;
   for await (const record of mergeByAge(states.map((value) => readPages(store, 'state', value)))) {
@@ -157,7 +185,11 @@ async function countStored(store: JournalStore): Promise<Readonly<Record<string,
 }
 
 /** Returns what is shown of a record. After the lease, its process might have died after it had sent the request. */
-export function toEntry(key: string, { record, age }: VersionedRecord, inProgress: boolean): JournalEntry {
+export function toEntry(
+  key: string,
+  { record }: Pick<VersionedRecord, 'record'>,
+  inProgress: boolean,
+): JournalEntry {
   const { state, operation, amount, currency, network, createdAt, attempts, requestIds } = record;
   return {
     key,
@@ -167,7 +199,7 @@ export function toEntry(key: string, { record, age }: VersionedRecord, inProgres
     currency,
     network,
     createdAt,
-    updatedAt: Math.round(Date.now() - age),
+    updatedAt: record.updatedAt ?? createdAt,
     attempts,
     requestIds,
     reference: referenceOf(record),

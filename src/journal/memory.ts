@@ -29,8 +29,6 @@ interface Entry {
   text: string;
   /** By the wall clock, which the lease goes by. */
   writtenAt: number;
-  /** By the monotonic clock, which cannot be set. */
-  expiresAt: number;
   index: RecordIndex | null;
   /** By the wall clock; `null`: never. */
   dueAt: number | null;
@@ -47,26 +45,11 @@ interface Entry {
  */
 export function memoryStore(): JournalStore {
   const records = new Map<string, Entry>();
-  let cursor = records.entries();
-
-  const readLive = (key: string): Entry | undefined => {
-    const entry = records.get(key);
-    return entry && entry.expiresAt > performance.now() ? entry : undefined;
-  };
-  // Two entries for each write: expired ones are found faster than new ones are added.
-  const evictExpired = () => {
-    const now = performance.now();
-    for (let count = 0; count < 2; count++) {
-      const next = cursor.next();
-      if (next.done) cursor = records.entries();
-      else if (next.value[1].expiresAt <= now) records.delete(next.value[0]);
-    }
-  };
 
   const list = (matches: (entry: Entry, index: RecordIndex) => boolean): ListedRecord[] =>
     [...records].flatMap(([key, entry]) => {
-      const { version, text, writtenAt, expiresAt, index } = entry;
-      if (!index || expiresAt <= performance.now() || !matches(entry, index)) return [];
+      const { version, text, writtenAt, index } = entry;
+      if (!index || !matches(entry, index)) return [];
       return [{ key, version, text, age: Date.now() - writtenAt, createdAt: index.createdAt }];
     });
   const isDue = ({ dueAt }: Entry, now: number) =>
@@ -74,16 +57,14 @@ export function memoryStore(): JournalStore {
 
   return {
     async read(key) {
-      const entry = readLive(key);
+      const entry = records.get(key);
       return entry ? { version: entry.version, text: entry.text, age: Date.now() - entry.writtenAt } : null;
     },
-    async write(key, { expected, version, text, ttl, index, dueIn }) {
-      if ((readLive(key)?.version ?? null) !== expected) return false;
+    async write(key, { expected, version, text, index, dueIn }) {
+      if ((records.get(key)?.version ?? null) !== expected) return false;
       const now = Date.now();
-      const expiresAt = performance.now() + (ttl ?? Number.POSITIVE_INFINITY);
       const dueAt = dueIn === null ? null : now + dueIn;
-      records.set(key, { version, text, writtenAt: now, expiresAt, index, dueAt });
-      evictExpired();
+      records.set(key, { version, text, writtenAt: now, index, dueAt });
       return true;
     },
     // A test has few records: no index is needed.
@@ -93,10 +74,12 @@ export function memoryStore(): JournalStore {
         .sort(compareAge)
         .slice(0, limit);
     },
-    async claimDue({ limit, lease }) {
+    async claimDue({ kind, limit, lease }) {
       const now = Date.now();
       const dueAt = ({ key }: ListedRecord) => records.get(key)?.dueAt ?? 0;
-      const due = list((entry) => isDue(entry, now)).sort((one, other) => dueAt(one) - dueAt(other));
+      const due = list((entry, index) => index.kind === kind && isDue(entry, now)).sort(
+        (one, other) => dueAt(one) - dueAt(other),
+      );
       const claimed = due.slice(0, limit);
       for (const { key } of claimed) {
         const entry = records.get(key);
@@ -104,15 +87,20 @@ export function memoryStore(): JournalStore {
       }
       return claimed;
     },
-    async countDue() {
+    async countDue({ kind }) {
       const now = Date.now();
-      const live = [...records.values()].filter(({ expiresAt }) => expiresAt > performance.now());
+      const live = [...records.values()].filter(({ index }) => index?.kind === kind);
       const due = live.filter((entry) => isDue(entry, now));
       const later = live.flatMap((entry) => (entry.dueAt === null || isDue(entry, now) ? [] : [entry.dueAt]));
       return {
         due: due.length,
         nextIn: later.length === 0 ? null : later.reduce((next, at) => Math.min(next, at)) - now,
       };
+    },
+    async delete(unneeded) {
+      const found = unneeded.filter(({ key, version }) => records.get(key)?.version === version);
+      for (const { key } of found) records.delete(key);
+      return found.length;
     },
   };
 }

@@ -51,12 +51,10 @@ interface MysqlChange {
   readonly rows: number;
   /** The argument of `LAST_INSERT_ID` in the statement. */
   readonly insertId: number;
-  /** Whether it is committed. If not, it is a part of the merchant's transaction. */
-  readonly isCommitted: boolean;
 }
 
 /** One connection, for the statements of one step. */
-export interface MysqlSession {
+interface MysqlSession {
   select(sql: string): Promise<readonly MysqlRow[]>;
   change(sql: string): Promise<MysqlChange>;
 }
@@ -73,7 +71,10 @@ export interface MysqlRunner {
    * @throws {JournalError} if the connection is inside a transaction, or cannot show that it is not.
    */
   runCommitted<T>(step: MysqlStep<T>): Promise<T>;
-  /** Runs a step as a part of any transaction that is open on a connection. With a pool, it runs outside any. */
+  /**
+   * Runs a step as a part of any transaction that is open on a connection. With a pool, it runs outside any. Outside one, a step
+   * that a concurrent one has overtaken is run again.
+   */
   runAnywhere<T>(step: MysqlStep<T>): Promise<T>;
   /** Reads rows; on a connection, as a part of any transaction that is open. With a pool, it reads what is committed. */
   read(sql: string): Promise<readonly MysqlRow[]>;
@@ -100,7 +101,13 @@ export function createMysqlRunner(client: MysqlClient): MysqlRunner {
         assertNoTransaction(await readStatus(promised, CHECK));
         return step(openSession(promised, true));
       }),
-    runAnywhere: (step) => step(openSession(promised, false)),
+    async runAnywhere(step) {
+      const run = () => step(openSession(promised, false));
+      const status = await readStatus(promised, CHECK);
+      // A deadlock rolls a transaction of the merchant back as a whole, so the step must not be run again outside it.
+      const isAlone = isAutocommit(status) && !isInTransaction(status);
+      return isAlone ? retryOvertaken(run) : run();
+    },
     read: (sql) => openSession(promised, false).select(sql),
   };
 }
@@ -247,8 +254,7 @@ function openSession(connection: MysqlConnection, mustCommit: boolean): MysqlSes
       // A BEGIN might have been before it in the queue of the connection.
       if (mustCommit) assertNoTransaction(status);
       const { affectedRows, insertId } = Object(header);
-      const isCommitted = isAutocommit(status) && !isInTransaction(status);
-      return { rows: Number(affectedRows), insertId: Number(insertId), isCommitted };
+      return { rows: Number(affectedRows), insertId: Number(insertId) };
     },
   };
 }

@@ -4,10 +4,9 @@
  * @module payment-collection-client/journal/mysql
  */
 
-import { JournalError } from '../errors.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
+import { assertOptions, buildJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
 import {
   createMysqlRunner,
@@ -15,13 +14,11 @@ import {
   type MysqlClient,
   type MysqlRow,
   type MysqlRunner,
-  type MysqlSession,
   type MysqlStep,
 } from './mysql-connection.ts';
 import { mysqlWarnings } from './mysql-durability.ts';
-import { buildMysqlStatements, type MysqlStatements, mysqlSchemaStatements } from './mysql-table.ts';
-import { RETENTION_MARGIN } from './retention.ts';
-import type { JournalStore, ListedRecord, RecordChange, StoredRecord } from './store.ts';
+import { buildMysqlStatements, createTable, type MysqlStatements } from './mysql-table.ts';
+import { type JournalStore, type ListedRecord, NoJournalError, type StoredRecord } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -48,7 +45,7 @@ export interface MysqlJournalOptions extends JournalOptions {
 /** A {@link Journal} in MySQL or MariaDB. */
 export interface MysqlJournal extends Journal {
   /**
-   * Makes the two tables if they do not exist; a database named in `table` must exist. It can be called at every start, by
+   * Makes the table if it does not exist; a database named in `table` must exist. It can be called at every start, by
    * any number of processes at once, and needs the right to create tables. If your own migrations make tables, put the
    * text of {@link mysqlSchema} there instead. It throws the database's own error.
    *
@@ -77,8 +74,9 @@ export interface MysqlJournal extends Journal {
  * replica had not received.
  *
  * Each row is a key (its bytes in UTF-8) and its `record`, as JSON. Some columns repeat what the record is found by:
- * `state`, `created_at` and `reference` (in lower case). `due_at` is when a follow-up is due. Times are milliseconds since
- * 1970. The journal's own records have no `state`. Read the table as you like, but change it through the journal only.
+ * `state`, `created_at`, `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is when
+ * a follow-up is due. Times are milliseconds since 1970. The journal's own records have no `state`. Read the table as you
+ * like, but change it through the journal only.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -103,16 +101,14 @@ export interface MysqlJournal extends Journal {
  */
 export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions = {}): MysqlJournal {
   const { table = 'payments_journal', ...rest } = assertOptions(options, 'table');
-  const schema = mysqlSchemaStatements(table);
+  const schema = createTable(table);
   const runner = createMysqlRunner(client);
   const statements = buildMysqlStatements(table);
-  const journal = createJournal(mysqlStore(runner, statements), rest);
+  const readWarnings = () => mysqlWarnings(runner, statements.readEngine());
+  const journal = buildJournal(mysqlStore(runner, statements), rest, readWarnings);
   return Object.assign(journal, {
-    warnings: () => mysqlWarnings(runner, statements.readEngine()),
     async migrate() {
-      await runner.runCommitted(async ({ change }) => {
-        for (const statement of schema) await change(statement);
-      });
+      await runner.runCommitted(({ change }) => change(schema));
     },
   });
 }
@@ -127,7 +123,16 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
     },
 
     write(key, change) {
-      const step: MysqlStep<boolean> = (session) => writeRecord(session, sql, key, change);
+      const { expected } = change;
+      const step: MysqlStep<boolean> = async (session) => {
+        try {
+          const statement = expected === null ? sql.insert(key, change) : sql.update(key, change, expected);
+          return (await session.change(statement)).rows === 1;
+        } catch (error) {
+          if (isDuplicateKey(error)) return false;
+          throw error;
+        }
+      };
       return explainMissingTable(() =>
         change.mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step),
       );
@@ -142,96 +147,29 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
       return Object.fromEntries(rows.map(({ state, records }) => [String(state), Number(records)]));
     },
 
-    claimDue({ limit, lease }) {
+    claimDue(claim) {
       return explainMissingTable(() =>
         runner.runCommitted(async (session) => {
-          const claim = crypto.getRandomValues(new Uint8Array(16));
-          const { rows, insertId } = await session.change(sql.claimDue(claim, limit, lease));
+          const id = crypto.getRandomValues(new Uint8Array(16));
+          const { rows, insertId } = await session.change(sql.claimDue(id, claim));
           if (rows === 0) return [];
-          return (await session.select(sql.readClaimed(claim, insertId))).map(toListedRecord);
+          return (await session.select(sql.readClaimed(id, claim.kind, insertId))).map(toListedRecord);
         }),
       );
     },
 
-    async countDue() {
-      const [row] = await select(sql.countDue());
+    async countDue({ kind }) {
+      const [row] = await select(sql.countDue(kind));
       const { due, next_in } = row ?? {};
       return { due: Number(due), nextIn: next_in === null ? null : Math.max(0, Number(next_in)) };
     },
+
+    async delete(records) {
+      if (records.length === 0) return 0;
+      const step: MysqlStep<number> = async ({ change }) => (await change(sql.delete(records))).rows;
+      return explainMissingTable(() => runner.runCommitted(step));
+    },
   };
-}
-
-/** Writes a record by one statement. What it does for `retention` before and after that need not be one step with it. */
-async function writeRecord(
-  session: MysqlSession,
-  sql: MysqlStatements,
-  key: string,
-  change: RecordChange,
-): Promise<boolean> {
-  const { expected, ttl } = change;
-  const time = ttl === null ? undefined : await readTime(session, sql);
-  const keptUntil = ttl === null || !time ? null : time.stamped + ttl + RETENTION_MARGIN;
-  const { rows, isCommitted } = await (expected === null
-    ? insertRecord(session, sql, key, change, keptUntil)
-    : session.change(sql.update(key, change, keptUntil, expected)));
-  // The record is written already. What fails here is done by a later write.
-  if (time && isCommitted) await dropExpired(session, sql, time).catch(() => {});
-  return rows === 1;
-}
-
-/** Inserts a record. One that was kept for its time is no obstacle. */
-async function insertRecord(
-  session: MysqlSession,
-  sql: MysqlStatements,
-  key: string,
-  change: RecordChange,
-  keptUntil: number | null,
-): Promise<{ rows: number; isCommitted: boolean }> {
-  const insert = sql.insert(key, change, keptUntil);
-  const none = { rows: 0, isCommitted: true };
-  try {
-    return await session.change(insert);
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-  }
-  const time = await readTime(session, sql);
-  if (!time?.hasExpired) return none;
-  const { rows } = await session.change(sql.dropExpiredKey(key, time.counted));
-  if (rows === 0) return none;
-  try {
-    return await session.change(insert);
-  } catch (error) {
-    if (isDuplicateKey(error)) return none;
-    throw error;
-  }
-}
-
-/** The time that `retention` is measured with, in milliseconds. */
-interface CountedTime {
-  readonly counted: number;
-  /** As a new record is stamped with it. */
-  readonly stamped: number;
-  readonly isCountDue: boolean;
-  /** Whether there is a record that can be dropped. */
-  readonly hasExpired: boolean;
-}
-
-/** Without the one row of the clock, records are kept for ever. */
-async function readTime({ select }: MysqlSession, sql: MysqlStatements): Promise<CountedTime | undefined> {
-  const [row] = await select(sql.readTime());
-  if (!row) return undefined;
-  const counted = Number(row.counted);
-  return {
-    counted,
-    stamped: Number(row.stamped),
-    isCountDue: row.is_count_due === '1',
-    hasExpired: typeof row.next_expiry === 'string' && Number(row.next_expiry) <= counted,
-  };
-}
-
-async function dropExpired({ change }: MysqlSession, sql: MysqlStatements, time: CountedTime): Promise<void> {
-  if (time.isCountDue) await change(sql.countTime());
-  if (time.hasExpired) await change(sql.dropExpired(time.counted));
 }
 
 function toStoredRecord({ version, record, age }: MysqlRow): StoredRecord {
@@ -242,20 +180,17 @@ function toListedRecord(row: MysqlRow): ListedRecord {
   return { ...toStoredRecord(row), key: String(row.key), createdAt: Number(row.created_at) };
 }
 
-/** The server's codes for a column and for a table that does not exist. */
-const MISSING = [1054, 1146];
+/** The server's code for a table that does not exist. */
+const MISSING_TABLE = 1146;
 
 /** Runs a step. If the table is missing, the error says how it is made. */
 async function explainMissingTable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!MISSING.includes(Object(error).errno)) throw error;
+    if (Object(error).errno !== MISSING_TABLE) throw error;
     const cause = sanitizeError(error, redactUnknownSecrets);
-    throw new JournalError(
-      'The table of the journal is missing, or another program made it. Nothing was recorded. Run journal.migrate(), or ' +
-        'the text of mysqlSchema().',
-      { cause },
-    );
+    const how = 'Nothing was recorded. Run journal.migrate(), or the text of mysqlSchema().';
+    throw new NoJournalError(how, cause);
   }
 }

@@ -23,7 +23,7 @@ const resultSchema = z.object({ inside: z.string(), txid: z.nullable(z.string())
 const statusSchema = z.object({ status: z.nullable(z.string()) });
 
 /**
- * Runs `insert`, `update` or `claimDue`. What it wrote is committed once this returns. Returns `undefined` if a concurrent
+ * Runs `insert`, `update`, `claimDue` or `delete`. What it wrote is committed once this returns. Returns `undefined` if a concurrent
  * write was first, with a strict isolation level: nothing was written. The mark is added to the values.
  */
 export async function writeCommitted(

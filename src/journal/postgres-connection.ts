@@ -52,11 +52,13 @@ export async function executeWrite(
   sql: string,
   values: unknown[],
 ): Promise<unknown[] | undefined> {
-  if (!mustCommit && !isPool(client)) return (await client.query(sql, values)).rows;
+  const isAnywhere = !mustCommit && !isPool(client);
   try {
-    return (await execute(client, mustCommit, sql, values)).rows;
+    return (await (isAnywhere ? client.query(sql, values) : execute(client, mustCommit, sql, values))).rows;
   } catch (error) {
-    if (hasSqlState(error, IS_OVERTAKEN)) return undefined;
+    // A transaction of the merchant has failed as a whole: its next statement fails too, and its own error is needed.
+    const isInside = isAnywhere && client.getTransactionStatus?.() !== IDLE;
+    if (hasSqlState(error, IS_OVERTAKEN) && !isInside) return undefined;
     throw error;
   }
 }

@@ -1,9 +1,9 @@
 /** What errors of PostgreSQL mean, in the form of any driver. */
 
-import { JournalError } from '../errors.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import { isObject } from '../untrusted.ts';
+import { NoJournalError } from './store.ts';
 
 /** With a strict isolation level, the database refuses a write that a concurrent one has overtaken: none was made. */
 export const IS_OVERTAKEN = ['40001'];
@@ -11,8 +11,8 @@ export const IS_OVERTAKEN = ['40001'];
 /** The transaction has failed. Each further statement of it fails too. */
 export const IS_ABORTED = ['25P02'];
 
-/** A column or a table does not exist. */
-const IS_MISSING = ['42703', '42P01'];
+/** A table does not exist. */
+const IS_MISSING = ['42P01'];
 
 const MAX_DEPTH = 5;
 
@@ -29,17 +29,14 @@ export function hasSqlState(error: unknown, states: readonly string[], depth = 0
   );
 }
 
-/** Runs a statement. If the table is missing, or an older version made it, the error says how that is changed. */
-export async function explainOldTable<T>(run: () => Promise<T>): Promise<T> {
+/** Runs a statement. If the table is missing, the error says how it is made. */
+export async function explainMissingTable<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (!hasSqlState(error, IS_MISSING)) throw error;
     const cause = sanitizeError(error, redactUnknownSecrets);
-    throw new JournalError(
-      'The table of the journal is missing, or an older version of this package made it. Nothing was recorded. Run ' +
-        'journal.migrate(), or the text of postgresSchema().',
-      { cause },
-    );
+    const how = 'Nothing was recorded. Run journal.migrate(), or the text of postgresSchema().';
+    throw new NoJournalError(how, cause);
   }
 }

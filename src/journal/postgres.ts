@@ -6,6 +6,7 @@
 
 import * as z from 'zod/mini';
 import { ConfigurationError, JournalError } from '../errors.ts';
+import { sleep } from '../timing.ts';
 import { isObject } from '../untrusted.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
@@ -16,10 +17,10 @@ import {
   type PostgresPool,
   surviveBrokenConnections,
 } from './postgres-connection.ts';
-import { explainOldTable } from './postgres-errors.ts';
+import { explainMissingTable } from './postgres-errors.ts';
 import { isPostgresHandle, type PostgresHandle, parseColumns, suggestHandle } from './postgres-handles.ts';
 import { buildPostgresStatements, type PostgresStatements, postgresSchema } from './postgres-table.ts';
-import type { JournalStore, ListedRecord, StoredRecord } from './store.ts';
+import { type JournalStore, type ListedRecord, type StoredRecord, toStoredTime } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -49,9 +50,8 @@ export interface PostgresJournalOptions extends JournalOptions {
 /** A {@link Journal} in PostgreSQL. */
 export interface PostgresJournal extends Journal {
   /**
-   * Makes the two tables if they do not exist; a schema named in `table` must exist. It changes a table of an older version
-   * of this package in place: until then, charges are refused. It can be called at every start, by any number of processes
-   * at once, and needs the right to create tables. If your own migrations make tables, put the text of
+   * Makes the table if it does not exist; a schema named in `table` must exist. It can be called at every start, by any
+   * number of processes at once, and needs the right to create tables. If your own migrations make tables, put the text of
    * {@link postgresSchema} there instead. It throws the database's own error.
    */
   migrate(): Promise<void>;
@@ -78,9 +78,9 @@ export interface PostgresJournal extends Journal {
  * `synchronous_commit = off` is overridden for what is recorded. A failover to an asynchronous replica can lose what the
  * replica had not received.
  *
- * Each row is a key and its `record`, as JSON. Some columns are generated from the record, and have an index: `state`,
- * `created_at` and `reference` (in lower case). `due_at` is when a follow-up is due. The journal's own records have no
- * `state`. Read the table as you like, but change it through the journal only.
+ * Each row is a key and its `record`, as JSON. Some columns repeat what the record is found by: `state`, `created_at`,
+ * `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is when a follow-up is due. The
+ * journal's own records have no `state`. Read the table as you like, but change it through the journal only.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -137,7 +137,7 @@ interface PostgresRunner {
   query(statement: string, values?: (string | null)[]): Promise<readonly unknown[]>;
   /**
    * Runs a statement whose `$1` is the mark. With `mustCommit`, what it wrote is committed once this returns. Returns
-   * `undefined` if a concurrent write was first: nothing was written.
+   * `undefined` if a concurrent transaction was first, with a strict isolation level: nothing was written.
    */
   write(
     statement: string,
@@ -158,27 +158,47 @@ const createHandleRunner = (handle: PostgresHandle, sql: PostgresStatements): Po
     (mustCommit ? writeCommitted : writeAnywhere)(handle, sql, statement, values),
 });
 
-/** Often enough for processes that all claim at once. */
-const MAX_CLAIM_ATTEMPTS = 20;
+/** Often enough for processes that all write at once. */
+const MAX_ATTEMPTS = 20;
 
 function postgresStore(runner: PostgresRunner, sql: PostgresStatements): JournalStore {
   const query: PostgresRunner['query'] = (statement, values) =>
-    explainOldTable(() => runner.query(statement, values));
+    explainMissingTable(() => runner.query(statement, values));
   const write: PostgresRunner['write'] = (statement, values, mustCommit) =>
-    explainOldTable(() => runner.write(statement, values, mustCommit));
+    explainMissingTable(() => runner.write(statement, values, mustCommit));
+
+  const read = async (key: string): Promise<StoredRecord | null> => {
+    const [row] = await query(sql.read, [key]);
+    return row === undefined ? null : toStoredRecord(parseColumns(storedRow, row));
+  };
+  /** Repeats a step that others have overtaken. What it does depends on no earlier read. */
+  const writeUntilDone = async (statement: string, values: (string | null)[]) => {
+    for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+      const rows = await write(statement, values, true);
+      if (rows) return rows;
+      await sleep(Math.random() * attempts, undefined);
+    }
+    throw overtakenError();
+  };
 
   return {
-    async read(key) {
-      const [row] = await query(sql.read, [key]);
-      return row === undefined ? null : toStoredRecord(parseColumns(storedRow, row));
-    },
+    read,
 
-    async write(key, { expected, version, text, ttl, mustCommit, dueIn }) {
-      const values = [key, version, text, toText(ttl), toText(dueIn)];
-      const rows = await (expected === null
-        ? write(sql.insert, values, mustCommit)
-        : write(sql.update, [...values, expected], mustCommit));
-      return rows !== undefined && parseColumns(writtenRow, rows[0]).txid !== null;
+    async write(key, { expected, version, text, mustCommit, index, dueIn }) {
+      const found = index
+        ? [index.kind, index.state, toText(toStoredTime(index.createdAt)), index.reference]
+        : [null, null, null, null];
+      const values = [key, version, text, ...found, toText(dueIn)];
+      for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+        const rows = await (expected === null
+          ? write(sql.insert, values, mustCommit)
+          : write(sql.update, [...values, expected], mustCommit));
+        if (rows) return parseColumns(writtenRow, rows[0]).txid !== null;
+        // The other transaction might have written another record, or have been rolled back.
+        if (((await read(key))?.version ?? null) !== expected) return false;
+        await sleep(Math.random() * attempts, undefined);
+      }
+      throw overtakenError();
     },
 
     async list({ by, value, after, limit }) {
@@ -197,27 +217,30 @@ function postgresStore(runner: PostgresRunner, sql: PostgresStatements): Journal
       );
     },
 
-    async claimDue({ limit, lease }) {
-      for (let attempt = 1; attempt <= MAX_CLAIM_ATTEMPTS; attempt++) {
-        const rows = await write(sql.claimDue, [toText(limit), toText(lease)], true);
-        const found = rows?.map((row) => parseColumns(claimedRow, row));
-        if (found) return found.flatMap((row) => (row.key === null ? [] : [toListedRecord(row)]));
-      }
-      throw new JournalError(
-        'Other processes claimed follow-ups at each attempt. Nothing was changed. Try again.',
-        {
-          retryable: true,
-        },
-      );
+    async claimDue({ kind, limit, lease }) {
+      const rows = await writeUntilDone(sql.claimDue, [toText(limit), toText(lease), kind]);
+      const found = rows.map((row) => parseColumns(claimedRow, row));
+      return found.flatMap((row) => (row.key === null ? [] : [toListedRecord(row)]));
     },
 
-    async countDue() {
-      const [row] = await query(sql.countDue);
+    async countDue({ kind }) {
+      const [row] = await query(sql.countDue, [kind]);
       const { due, next } = parseColumns(dueRow, row);
       return { due: Number(due), nextIn: next === null ? null : Math.max(0, Number(next)) };
     },
+
+    async delete(records) {
+      const pairs = records.map(({ key, version }) => ({ key, version }));
+      const [row] = await writeUntilDone(sql.delete, [JSON.stringify(pairs)]);
+      return Number(parseColumns(deletedRow, row).deleted);
+    },
   };
 }
+
+const overtakenError = () =>
+  new JournalError('Other processes wrote to the journal at each attempt. Nothing was changed. Try again.', {
+    retryable: true,
+  });
 
 const storedColumns = { version: z.string(), record: z.string(), age: z.string() };
 const listedColumns = { ...storedColumns, key: z.string(), created: z.string() };
@@ -225,6 +248,7 @@ const storedRow = z.object(storedColumns);
 const listedRow = z.object(listedColumns);
 const claimedRow = z.union([listedRow, z.object({ key: z.null() })]);
 const writtenRow = z.object({ txid: z.nullable(z.string()) });
+const deletedRow = z.object({ deleted: z.string() });
 const countedRow = z.object({ state: z.string(), records: z.string() });
 const dueRow = z.object({ due: z.string(), next: z.nullable(z.string()) });
 

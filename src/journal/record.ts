@@ -3,7 +3,7 @@ import { keepUnknownFields } from '../api/transaction.ts';
 import { JournalError } from '../errors.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { isRecord, parseJson } from '../untrusted.ts';
+import { parseJson } from '../untrusted.ts';
 import type { JournalStore, RecordChange, StoredRecord } from './store.ts';
 
 /** What a person resolved about a key. */
@@ -12,7 +12,7 @@ const resolutionEntrySchema = z.object({
   at: z.number(),
   by: z.string(),
   reason: z.string(),
-  resolution: z.union([z.literal('not_charged'), z.object({ reference: z.string() })]),
+  resolution: z.union([z.enum(['not_charged', 'closed']), z.object({ reference: z.string() })]),
 });
 
 /** Why the latest call under a key failed: the error's code, and the HTTP status if there was a response. */
@@ -24,22 +24,38 @@ const followUpSchema = z.object({
   checks: z.number(),
   /** When the last one was made, in milliseconds since 1970. */
   checkedAt: z.optional(z.number()),
-  /** How many of the latest ones were planned at the slow pauses: after the deadline, or after a mismatch or a 404. */
+  /** How many of the latest ones were planned at the slow pauses: after the deadline, a mismatch, a 404 or a 403. */
   slowChecks: z.optional(z.number()),
+  /** How long these pauses were together, in milliseconds. It ends the follow-up, so that no clock that jumps does. */
+  slowFor: z.optional(z.number()),
   /** Since when every check was a 404, in milliseconds since 1970. */
   notFoundSince: z.optional(z.number()),
+  /** What the last check found that a person has to look at. */
+  problem: z.optional(z.enum(['mismatch', 'gone'])),
+  /** Whether the last check was a 403, although the API key could read other payments. */
+  denied: z.optional(z.literal(true)),
   /** How many notifications have come since the last check. */
   notified: z.optional(z.number()),
   /** The reasons that `onAttention` was called for. */
   reported: z.array(z.string()),
   /** The final status, once a check has returned it. */
   final: z.optional(z.object({ status: z.string(), paid_at: z.nullable(z.string()) })),
+  /** The status that `onFinal` succeeded with. After `abandoned`, another one can follow. */
+  delivered: z.optional(z.string()),
   /** How many calls of `onFinal` or `onAttention` failed in a row. */
   failures: z.optional(z.number()),
   /** Why there is no further step: `onFinal` succeeded, or nothing was final for a week after the deadline. */
   ended: z.optional(z.enum(['delivered', 'given_up'])),
   /** Whether the lease of the key's claim had expired when this was written. The write is no heartbeat then. */
   leaseExpired: z.optional(z.literal(true)),
+});
+
+/** Of a payment of `createOrderPayments`: which order it pays, and its number among the payments of that order, from 1. */
+const orderMarkSchema = z.object({
+  id: z.string(),
+  number: z.number(),
+  /** A digest of the customer's number, so short that many numbers share it: it tells that another one was given. */
+  phone: z.optional(z.string()),
 });
 
 /** What every record of a key holds. No API key, phone number or email of a customer is in it. */
@@ -56,8 +72,12 @@ const baseFields = {
   currency: z.string(),
   /** Of a Mobile Money charge. */
   network: z.optional(z.string()),
+  /** Of a payment of `createOrderPayments`. */
+  order: z.optional(orderMarkSchema),
   /** When the latest call under the key began, in milliseconds since 1970. */
   createdAt: z.number(),
+  /** When the record was last written, by the clock of the process that wrote it, in milliseconds since 1970. */
+  updatedAt: z.optional(z.number()),
   /** How many requests were sent under the key, or might have been. */
   attempts: z.number(),
   /** The `X-Request-Id` of the latest of them. */
@@ -87,6 +107,8 @@ const journalRecordSchema = z.discriminatedUnion('state', [
   z.object({ ...baseFields, state: z.literal('unknown'), reference: z.optional(z.string()), error }),
   /** A person resolved that no charge exists: the key can be used again, with any input. */
   z.object({ ...baseFields, state: z.literal('not_charged') }),
+  /** A person dealt with the payment outside: paid back, or accepted. It is never charged again, and not followed up. */
+  z.object({ ...baseFields, state: z.literal('closed'), reference: z.optional(z.string()) }),
 ]);
 
 /**
@@ -102,6 +124,15 @@ export type FollowUp = z.output<typeof followUpSchema>;
 /** The follow-up before its first step. */
 export const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
 
+/** Which order a payment pays, and its number among the payments of that order. @useDeclaredType */
+export type OrderMark = z.output<typeof orderMarkSchema>;
+
+/** The key of what is recorded of an order itself. No caller's key has a control character. */
+export const orderRecordKey = (id: string) => `\torder ${id}`;
+
+/** The key of a payment of an order, by its number from 1. */
+export const paymentKey = (id: string, number: number) => `${id}/${number}`;
+
 /** What is about to be sent. */
 export interface ChargeIntent {
   readonly operation: JournalRecord['operation'];
@@ -114,6 +145,8 @@ export interface ChargeIntent {
   readonly currency: string;
   /** Of a Mobile Money charge. */
   readonly network?: string | undefined;
+  /** Of a payment of an order: it is recorded from the claim on. */
+  readonly order?: OrderMark | undefined;
   /** The `X-Request-Id` of the request. */
   readonly requestId?: string | undefined;
 }
@@ -193,15 +226,8 @@ export async function readRecord(store: JournalStore, key: string): Promise<Vers
 /** Returns what a store holds as a record; `undefined` if it cannot be read. A newer format is never guessed at. */
 export function parseStored({ version, text, age }: StoredRecord): VersionedRecord | undefined {
   if (!hasVersion(version) || Number.isNaN(Number(age))) return undefined;
-  const record = journalRecordSchema.safeParse(upgradeFormat(parseJson(String(text)), age));
+  const record = journalRecordSchema.safeParse(parseJson(String(text)));
   return record.success ? { record: record.data, version, age } : undefined;
-}
-
-/** Format 1 had no times, attempts or history. */
-function upgradeFormat(json: unknown, age: number): unknown {
-  if (!isRecord(json) || json.format !== 1) return json;
-  const history = { createdAt: Date.now() - age, attempts: 1, requestIds: [], resolutions: [] };
-  return { ...json, ...history, format: 2 };
 }
 
 /** Without a version, a write that expects no record could replace the record. */
@@ -221,7 +247,6 @@ export interface WriteOptions {
   /** The version that the record must have, or `null` if there must be no record. */
   expected: string | null;
   version: string;
-  retention: number;
   mustCommit: boolean;
   dueIn: number | null;
 }
@@ -231,34 +256,25 @@ export async function writeRecord(
   store: JournalStore,
   key: string,
   record: JournalRecord,
-  { expected, version, retention, mustCommit, dueIn }: WriteOptions,
+  { expected, version, mustCommit, dueIn }: WriteOptions,
 ): Promise<boolean> {
   const { state, createdAt } = record;
-  const index = { state, createdAt, reference: referenceOf(record)?.toLowerCase() ?? null };
-  const text = JSON.stringify(record);
-  const ttl = canExpire(record) && retention !== Number.POSITIVE_INFINITY ? toWholeMs(retention) : null;
-  return writeText(store, key, { expected, version, text, ttl, mustCommit, index, dueIn });
-}
-
-/** What a person resolved is kept for ever, and so is a key that nobody has resolved, and an unfinished follow-up. */
-function canExpire({ state, resolutions, followUp }: JournalRecord): boolean {
-  const isFollowedUp = followUp !== undefined && followUp.ended === undefined;
-  return state !== 'begun' && state !== 'unknown' && resolutions.length === 0 && !isFollowedUp;
+  const kind = record.order === undefined ? 'key' : 'order';
+  const index = { kind, state, createdAt, reference: referenceOf(record)?.toLowerCase() ?? null } as const;
+  const text = JSON.stringify({ ...record, updatedAt: Date.now() });
+  return writeText(store, key, { expected, version, text, mustCommit, index, dueIn });
 }
 
 /** Returns the transaction that a record names. */
 export function referenceOf(record: JournalRecord): string | undefined {
   if (record.state === 'completed') return record.result.reference;
-  return record.state === 'unknown' ? record.reference : undefined;
+  return record.state === 'unknown' || record.state === 'closed' ? record.reference : undefined;
 }
 
 /** Whether a record names a transaction. It is not documented whether the service tells upper and lower case apart. */
 export function namesReference(record: JournalRecord, reference: string): boolean {
   return referenceOf(record)?.toLowerCase() === reference.toLowerCase();
 }
-
-/** A larger number is not a date in any database. */
-const toWholeMs = (milliseconds: number) => Math.min(Math.ceil(milliseconds), Number.MAX_SAFE_INTEGER);
 
 /** @throws {JournalError} if the store fails, and does not show that the write was done. */
 export async function writeText(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {

@@ -13,21 +13,19 @@ import type { JournalStore, ListedRecord } from './store.ts';
 export interface Records {
   readonly store: JournalStore;
   read(key: string): Promise<VersionedRecord | null>;
-  write(key: string, record: JournalRecord, write: Omit<WriteOptions, 'retention'>): Promise<boolean>;
+  write(key: string, record: JournalRecord, write: WriteOptions): Promise<boolean>;
   /** Whether a process holds the claim of a record: its lease has not expired. */
   isInProgress(found: VersionedRecord): boolean;
 }
 
-export function createRecords(
-  store: JournalStore,
-  { retention, lease }: { retention: number; lease: number },
-): Records {
+export function createRecords(store: JournalStore, lease: number): Records {
   return {
     store,
     read: (key) => readRecord(store, key),
-    write: (key, record, write) => writeRecord(store, key, record, { ...write, retention }),
+    write: (key, record, write) => writeRecord(store, key, record, write),
     isInProgress: ({ record, age }) =>
-      record.state === 'begun' && age < lease && record.followUp?.leaseExpired !== true,
+      // An age far below zero is that of a clock that was set back: it must not hold the key for as long.
+      record.state === 'begun' && Math.abs(age) < lease && record.followUp?.leaseExpired !== true,
   };
 }
 

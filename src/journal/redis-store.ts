@@ -1,24 +1,15 @@
 import { JournalError } from '../errors.ts';
+import { CLAIM_DUE, COUNT, COUNT_DUE, DELETE, LIST, READ, WRITE } from './redis-scripts.ts';
 import {
-  CLAIM_DUE,
-  COUNT,
-  COUNT_DUE,
-  COUNT_TIME,
-  DELETE_EXPIRED,
-  FORGET_KEYS,
-  LIST,
-  READ,
-  SEARCH,
-  WRITE,
-} from './redis-scripts.ts';
-import { RETENTION_MARGIN } from './retention.ts';
-import type { JournalStore, ListedRecord, RecordIndex } from './store.ts';
+  type JournalStore,
+  type ListedRecord,
+  NoJournalError,
+  type RecordIndex,
+  toStoredTime,
+} from './store.ts';
 
 /** Sends one command to Redis. */
 export type Command = (command: string, ...args: string[]) => Promise<unknown>;
-
-/** How long one call takes part in a search for records without an index, in milliseconds. The first search is completed. */
-const SEARCH_BUDGET = 100;
 
 /** Creates a store in Redis, under names that begin with `prefix`. Each step is one script. */
 export function createRedisStore(command: Command, prefix: string): JournalStore {
@@ -28,73 +19,68 @@ export function createRedisStore(command: Command, prefix: string): JournalStore
       throw toClusterError(error);
     });
 
-  const searchKeys = async () => {
-    const startedAt = performance.now();
-    for (;;) {
-      const [state] = parseList(await run(SEARCH, [index]));
-      if (state === 'done') return;
-      if (state === 'again' && performance.now() - startedAt > SEARCH_BUDGET) return;
-    }
-  };
-  const readIndex = async (script: string, ...values: string[]) => {
-    let [state, ...found] = parseList(await run(script, [index], 'search', ...values));
-    if (state !== 'done') {
-      await searchKeys();
-      [state, ...found] = parseList(await run(script, [index], '', ...values));
-    }
-    return found;
+  const readList = async (script: string, names: string[], ...values: string[]) => {
+    const reply = await run(script, names, ...values);
+    if (reply !== null) return parseList(reply);
+    throw new NoJournalError(
+      `The first charge makes it. Is this the Redis of the shop, and "${prefix}" its prefix?`,
+    );
   };
 
   return {
     async read(key) {
-      const found = await run(READ, [prefix + key]);
-      if (found === null) return null;
-      const [version, text, age] = parseList(found);
+      const found = await readList(READ, [prefix + key, index]);
+      if (found.length === 0) return null;
+      const [version, text, age] = found;
       return { version: String(version), text: String(text), age: Number(age) };
     },
 
-    async write(key, { expected, version, text, ttl, index: indexed, dueIn }) {
-      // If the time cannot be counted, the record is kept for ever.
-      const time = ttl === null ? undefined : await countTime(run, prefix, key, ttl).catch(() => undefined);
-      const record = [expected ?? '', version, text, time?.keptUntil ?? ''];
-      const values = [...record, ...indexValues(indexed), dueIn === null ? '' : String(Math.ceil(dueIn))];
-      const isWritten = parseWriteReply(await run(WRITE, [prefix + key, index], ...values));
-      // In the background: the write does not wait for it.
-      if (time && time.expiredKeys.length > 0) deleteExpired(run, prefix, time).catch(() => {});
-      return isWritten;
+    async write(key, { expected, version, text, index: indexed, dueIn }) {
+      const values = [...indexValues(indexed), dueIn === null ? '' : String(Math.ceil(dueIn))];
+      return parseWriteReply(
+        await run(WRITE, [prefix + key, index], expected ?? '', version, text, ...values),
+      );
     },
 
     async list({ by, value, after, limit }) {
       const start = `${by === 'state' ? 's' : 'r'}\t${value}\t`;
       const from = after ? `(${start}${toDigits(after.createdAt)}\t${after.key}` : `[${start}`;
       // A colon comes after all digits.
-      return (await readIndex(LIST, from, `(${start}:`, String(limit))).map(toListedRecord);
+      return (await readList(LIST, [index], from, `(${start}:`, String(limit))).map(toListedRecord);
     },
 
     async count() {
-      const counts = (await readIndex(COUNT)).map(parseList);
+      const counts = (await readList(COUNT, [index])).map(parseList);
       return Object.fromEntries(counts.map(([state, count]) => [String(state), Number(count)]));
     },
 
-    async claimDue({ limit, lease }) {
-      return (await readIndex(CLAIM_DUE, String(limit), String(Math.ceil(lease)))).map(toListedRecord);
+    async claimDue({ kind, limit, lease }) {
+      const claimed = await run(CLAIM_DUE, [index], kind, String(limit), String(Math.ceil(lease)));
+      return parseList(claimed).map(toListedRecord);
     },
 
-    async countDue() {
-      const [due, nextIn] = await readIndex(COUNT_DUE);
+    async countDue({ kind }) {
+      const [due, nextIn] = parseList(await run(COUNT_DUE, [index], kind));
       return { due: Number(due), nextIn: nextIn === '' ? null : Number(nextIn) };
+    },
+
+    async delete(records) {
+      const names = records.map(({ key }) => prefix + key);
+      const deleted = Number(await run(DELETE, [...names, index], ...records.map(({ version }) => version)));
+      if (Number.isNaN(deleted)) throw multiError();
+      return deleted;
     },
   };
 }
 
-type Run = (script: string, names: string[], ...values: string[]) => Promise<unknown>;
-
 function indexValues(index: RecordIndex | null): string[] {
-  return index ? [index.state, toDigits(index.createdAt), index.reference ?? ''] : ['', '', ''];
+  return index
+    ? [index.state, toDigits(index.createdAt), index.reference ?? '', index.kind]
+    : ['', '', '', ''];
 }
 
 /** With as many digits each, times are in order as text too. */
-const toDigits = (milliseconds: number) => Math.max(0, milliseconds).toFixed(0).padStart(16, '0');
+const toDigits = (milliseconds: number) => String(toStoredTime(milliseconds)).padStart(16, '0');
 
 function toListedRecord(row: unknown): ListedRecord {
   const [key, version, text, age, createdAt] = parseList(row);
@@ -105,35 +91,6 @@ function toListedRecord(row: unknown): ListedRecord {
     age: Number(age),
     createdAt: Number(createdAt),
   };
-}
-
-interface CountedTime {
-  readonly now: string;
-  readonly keptUntil: string;
-  /** Keys whose records can be deleted. */
-  readonly expiredKeys: string[];
-}
-
-/** In a cluster both are on one node. No idempotency key has a control character, so none has these names. */
-const timeName = (prefix: string) => `${prefix}\t{retention}:time`;
-const keysName = (prefix: string) => `${prefix}\t{retention}:keys`;
-
-async function countTime(
-  run: Run,
-  prefix: string,
-  key: string,
-  ttl: number,
-): Promise<CountedTime | undefined> {
-  const names = [timeName(prefix), keysName(prefix)];
-  const reply = await run(COUNT_TIME, names, key, String(ttl + RETENTION_MARGIN));
-  const [now = '', keptUntil = '', ...expiredKeys] = parseList(reply).map(String);
-  return { now, keptUntil, expiredKeys };
-}
-
-async function deleteExpired(run: Run, prefix: string, { now, expiredKeys }: CountedTime): Promise<void> {
-  const index = `${prefix}\tindex`;
-  await Promise.all(expiredKeys.map((key) => run(DELETE_EXPIRED, [prefix + key, index], now)));
-  await run(FORGET_KEYS, [keysName(prefix)], now, ...expiredKeys);
 }
 
 /** A client can be set to return numbers as text. */

@@ -6,7 +6,7 @@
 
 import { ConfigurationError } from '../errors.ts';
 import { isObject } from '../untrusted.ts';
-import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
+import { assertOptions, buildJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
 import { durabilityWarnings } from './redis-durability.ts';
 import { type Command, createRedisStore } from './redis-store.ts';
@@ -67,13 +67,8 @@ export interface RedisJournalOptions extends JournalOptions {
  * fail instead, with nothing sent, set `maxRetriesPerRequest` of `ioredis`, or `disableOfflineQueue` of `redis`. Give the
  * journal a connection of its own, not one on which you use `WATCH` and `MULTI`.
  *
- * The index of all records is one sorted set, whose name ends in `index`. If Redis loses it, the next `list` builds it again.
- *
- * **Upgrade**: records of a version of this package without `list` are read as they are. The first `list`, `count` or sweep
- * searches the keys of Redis for them, and adds them to the index. End all processes of that version before it: they do not
- * write the index. What they record afterwards is found by a later search: a minute after the first one, then after
- * twice as long each time, up to a day. Each call spends a tenth of a second at most on a later search. Charges do not need
- * the index: all versions protect them alike.
+ * The index of all records is one sorted set, whose name ends in `index`. Do not delete it: `list`, `count` and follow-ups
+ * find records through it alone.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -89,8 +84,7 @@ export function redisJournal(client: RedisClient, options: RedisJournalOptions =
   const { prefix = 'payments:journal:', ...rest } = assertOptions(options, 'prefix');
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix must be text.');
   const command = toCommand(client);
-  const journal = createJournal(createRedisStore(command, prefix), rest);
-  return Object.assign(journal, { warnings: () => durabilityWarnings(command) });
+  return buildJournal(createRedisStore(command, prefix), rest, () => durabilityWarnings(command));
 }
 
 function toCommand(client: RedisClient): Command {

@@ -3,13 +3,14 @@ import { initializedPaymentSchema } from '../api/transaction.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactReference, redactUnknownSecrets } from '../redact.ts';
 import { isObject, stringField } from '../untrusted.ts';
-import type { JournalRecord } from './record.ts';
+import { type JournalRecord, type RecordedResolution, referenceOf } from './record.ts';
 
 /**
- * What a person found out about a charge whose outcome was unknown: its `reference`, or that it does not exist. A payment
- * of `initialize` needs its `checkout_url` too.
+ * What a person found out about a charge whose outcome was unknown: its `reference`, or that it does not exist
+ * (`not_charged`). A payment of `initialize` needs its `checkout_url` too. `closed` ends what the other two cannot, such as a
+ * charge of another amount: the payment was dealt with outside (paid back, or accepted), and is never charged again.
  */
-export type Resolution = { reference: string; checkout_url?: string | undefined } | 'not_charged';
+export type Resolution = { reference: string; checkout_url?: string | undefined } | 'not_charged' | 'closed';
 
 /** Who resolved a key, and why. Both are kept for ever, with the time. */
 export interface ResolutionNote {
@@ -37,20 +38,24 @@ export interface ValidResolution {
 /** @throws {ConfigurationError} if the resolution or its note is not valid. */
 export function validateResolution(resolution: Resolution, note: ResolutionNote): ValidResolution {
   return {
-    resolution: resolution === 'not_charged' ? resolution : validateFound(resolution),
+    resolution: typeof resolution === 'string' ? validateWord(resolution) : validateFound(resolution),
     by: redactKeys(validateText(note, 'by', 200)),
     reason: redactUnknownSecrets(validateText(note, 'reason', 1_000)),
     resolutionsSeen: validateSeen(note.resolutionsSeen),
   };
 }
 
-function validateFound(resolution: Exclude<Resolution, 'not_charged'>) {
+function validateWord(resolution: 'not_charged' | 'closed') {
+  if (resolution === 'not_charged' || resolution === 'closed') return resolution;
+  throw new ConfigurationError(HOW_TO_RESOLVE);
+}
+
+const HOW_TO_RESOLVE =
+  'Resolve a key with { reference }, the TXN-… of the charge that you found, or with "not_charged" or "closed".';
+
+function validateFound(resolution: Exclude<Resolution, string>) {
   const { reference, checkout_url } = Object(resolution);
-  if (!referenceSchema.safeParse(reference).success) {
-    throw new ConfigurationError(
-      'Resolve a key with { reference }, the TXN-… of the charge that you found, or with "not_charged".',
-    );
-  }
+  if (!referenceSchema.safeParse(reference).success) throw new ConfigurationError(HOW_TO_RESOLVE);
   const address = initializedPaymentSchema.shape.checkout_url;
   if (checkout_url !== undefined && !address.safeParse(checkout_url).success)
     throw new ConfigurationError("checkout_url must be the web address of the payment's checkout page.");
@@ -83,25 +88,55 @@ const redactKeys = (text: string) => text.replace(/sk_(?:test|live)_[\w-]+/gi, '
  * @throws {JournalError} if the record contradicts the resolution.
  * @throws {ConfigurationError} if the resolution needs a `checkout_url`.
  */
-export function applyResolution(
-  record: JournalRecord,
-  { resolution, by, reason }: ValidResolution,
-): JournalRecord | null {
-  const isFromService = record.state === 'completed' && record.resolved !== true;
-  const recorded = record.state === 'completed' ? record.result.reference : undefined;
-  const history = (found: 'not_charged' | { reference: string }) => [
-    ...record.resolutions,
-    { at: Date.now(), by, reason, resolution: found },
-  ];
-  if (resolution === 'not_charged') {
-    if (isFromService) throw contradictionError(recorded, ' It is not "not charged".');
-    if (record.state === 'not_charged') return null;
-    return { ...pickBase(record), resolutions: history('not_charged'), state: 'not_charged' };
-  }
+export function applyResolution(record: JournalRecord, valid: ValidResolution): JournalRecord | null {
+  const { resolution } = valid;
+  if (resolution === 'closed') return closeRecord(record, valid);
+  if (resolution === 'not_charged') return freeRecord(record, valid);
+  return completeRecord(record, resolution, valid);
+}
 
-  const { reference, checkout_url } = resolution;
-  if (recorded === reference) return null;
-  if (isFromService) throw contradictionError(recorded);
+/** Once a final success is recorded, the service itself has confirmed the reference that a person found. */
+function isFromService(record: JournalRecord): boolean {
+  if (record.state !== 'completed') return false;
+  return record.resolved !== true || record.followUp?.final?.status === 'success';
+}
+
+function addResolution(
+  record: JournalRecord,
+  resolution: RecordedResolution['resolution'],
+  { by, reason }: ValidResolution,
+): RecordedResolution[] {
+  return [...record.resolutions, { at: Date.now(), by, reason, resolution }];
+}
+
+function closeRecord(record: JournalRecord, valid: ValidResolution): JournalRecord | null {
+  if (record.state === 'closed') return null;
+  if (!canBeClosed(record)) throw notClosableError(record);
+  const reference = referenceOf(record);
+  const resolutions = addResolution(record, 'closed', valid);
+  return {
+    ...pickBase(record),
+    resolutions,
+    state: 'closed',
+    ...(reference === undefined ? {} : { reference }),
+  };
+}
+
+function freeRecord(record: JournalRecord, valid: ValidResolution): JournalRecord | null {
+  if (record.state === 'closed') throw notClosableError(record);
+  if (isFromService(record)) throw contradictionError(referenceOf(record), ' It is not "not charged".');
+  if (record.state === 'not_charged') return null;
+  const resolutions = addResolution(record, 'not_charged', valid);
+  return { ...pickBase(record), resolutions, state: 'not_charged' };
+}
+
+function completeRecord(
+  record: JournalRecord,
+  { reference, checkout_url }: Exclude<Resolution, string>,
+  valid: ValidResolution,
+): JournalRecord | null {
+  if (record.state === 'completed' && record.result.reference === reference) return null;
+  if (isFromService(record)) throw contradictionError(referenceOf(record));
   const { operation, amount, currency } = record;
   if (operation === 'initialize' && checkout_url === undefined) {
     throw new ConfigurationError(
@@ -112,7 +147,7 @@ export function applyResolution(
   const fields = operation === 'initialize' ? { checkout_url } : { status: 'processing', message: '' };
   return {
     ...pickBase(record),
-    resolutions: history({ reference }),
+    resolutions: addResolution(record, { reference }, valid),
     state: 'completed',
     result: { reference, amount, currency, ...fields },
     resolved: true,
@@ -121,10 +156,30 @@ export function applyResolution(
 
 /** Returns what every record of the key has. The follow-up begins anew: it would be about another payment. */
 function pickBase(record: JournalRecord) {
-  const { format, operation, service, fingerprint, amount, currency, network } = record;
+  const { format, operation, service, fingerprint, amount, currency, network, order } = record;
   const { createdAt, attempts, requestIds } = record;
-  const base = { format, operation, service, fingerprint, amount, currency, createdAt, attempts, requestIds };
-  return network === undefined ? base : { ...base, network };
+  return {
+    ...{ format, operation, service, fingerprint, amount, currency, createdAt, attempts, requestIds },
+    ...(network === undefined ? {} : { network }),
+    ...(order === undefined ? {} : { order }),
+  };
+}
+
+/** What `onAttention` was called for, if only a person can end it: no check can make the payment right. */
+const CLOSABLE = ['mismatch', 'gone', 'shared_reference', 'price_changed', 'paid_twice'];
+
+/** A claim whose lease has expired is unresolved as well: one that holds was refused before. */
+function canBeClosed({ state, followUp }: JournalRecord): boolean {
+  if (state === 'unknown' || state === 'begun') return true;
+  return state === 'completed' && CLOSABLE.some((reason) => followUp?.reported.includes(reason));
+}
+
+function notClosableError(record: JournalRecord): JournalError {
+  const why =
+    record.state === 'closed'
+      ? 'This key was closed by a person: only the reference of its charge, found after all, can replace that.'
+      : `This key is ${record.state}, and nothing is wrong with its payment: there is nothing to close.`;
+  return new JournalError(`${why} Nothing was changed.`);
 }
 
 function contradictionError(recorded = '', more = ''): JournalError {

@@ -8,7 +8,7 @@ import * as z from 'zod/mini';
 import { JournalError, quoteKey } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { parseJson } from '../untrusted.ts';
-import { listPage, readPages } from './list.ts';
+import { findOthersWithReference, readPages } from './list.ts';
 import {
   type JournalRecord,
   namesReference,
@@ -18,7 +18,7 @@ import {
   type VersionedRecord,
   writeText,
 } from './record.ts';
-import { parseListed, type Records, retryCas } from './records.ts';
+import { type Records, retryCas } from './records.ts';
 import { applyResolution, type Resolution, type ResolutionNote, validateResolution } from './resolution.ts';
 import type { JournalStore } from './store.ts';
 
@@ -30,29 +30,42 @@ export async function resolveKey(
   note: ResolutionNote,
 ): Promise<void> {
   const valid = validateResolution(resolution, note);
-  const reference = valid.resolution === 'not_charged' ? undefined : valid.resolution.reference;
+  const reference = typeof valid.resolution === 'string' ? undefined : valid.resolution.reference;
   let seen = valid.resolutionsSeen;
   await retryCas(async () => {
     const found = await readResolvable(records, key);
     const record = applyResolution(found.record, valid);
-    if (!record) return true;
+    if (!record) return await confirmResolved(records, key, reference);
     seen ??= found.record.resolutions.length;
     if (found.record.resolutions.length !== seen) throw resolvedByOtherError(found.record);
     if (reference !== undefined) {
       await assertNotBeingCharged(records, key, found.record);
       await reserveReference(records, key, reference);
     }
-    const version = newVersion(crypto.randomUUID());
-    const dueIn = record.state === 'completed' ? 0 : null;
-    const write = { expected: found.version, version, mustCommit: false, dueIn };
-    if (!(await records.write(key, record, write))) return undefined;
-    if (reference !== undefined && (await readReservation(records.store, reference))?.key !== key) {
-      const undo = { expected: version, version: newVersion(crypto.randomUUID()), mustCommit: false };
-      await records.write(key, found.record, { ...undo, dueIn: 0 });
-      throw otherKeyError(reference);
-    }
-    return true;
+    return await writeResolution(records, { key, found, record, reference });
   });
+}
+
+/** Returns `undefined` if the record was changed meanwhile. */
+async function writeResolution(
+  records: Records,
+  {
+    key,
+    found,
+    record,
+    reference,
+  }: { key: string; found: VersionedRecord; record: JournalRecord; reference: string | undefined },
+): Promise<true | undefined> {
+  const version = newVersion(crypto.randomUUID());
+  const dueIn = record.state === 'completed' ? 0 : null;
+  const write = { expected: found.version, version, mustCommit: false, dueIn };
+  if (!(await records.write(key, record, write))) return undefined;
+  if (reference !== undefined && (await readReservation(records.store, reference))?.key !== key) {
+    const undo = { expected: version, version: newVersion(crypto.randomUUID()), mustCommit: false };
+    await records.write(key, found.record, { ...undo, dueIn: 0 });
+    throw otherKeyError(reference);
+  }
+  return true;
 }
 
 async function readResolvable(records: Records, key: string): Promise<VersionedRecord> {
@@ -92,6 +105,17 @@ async function assertNotBeingCharged(
   }
 }
 
+async function writeReservation(
+  store: JournalStore,
+  reference: string,
+  { key, others, expected }: { key: string; others: readonly string[]; expected: string | null },
+): Promise<boolean> {
+  const text = JSON.stringify({ format: 1, key, others });
+  const version = newVersion(crypto.randomUUID());
+  const change = { expected, version, text, mustCommit: false, index: null, dueIn: null };
+  return await writeText(store, reservationKey(reference), change);
+}
+
 /** @throws {JournalError} if the reference is recorded under another key. */
 async function reserveReference(records: Records, key: string, reference: string): Promise<void> {
   await assertNotRecorded(records, key, reference);
@@ -100,23 +124,36 @@ async function reserveReference(records: Records, key: string, reference: string
     const others = (reservation?.keys ?? []).filter((other) => other !== key);
     await assertNoneNames(records, others, reference);
     if (reservation?.key === key) return true;
-    const text = JSON.stringify({ format: 1, key, others });
     const expected = reservation?.version ?? null;
-    const version = newVersion(crypto.randomUUID());
-    const change = { expected, version, text, ttl: null, mustCommit: false, index: null, dueIn: null };
-    if (!(await writeText(records.store, reservationKey(reference), change))) return undefined;
+    if (!(await writeReservation(records.store, reference, { key, others, expected }))) return undefined;
     // Another key might have been resolved with it after it was read here, and before the reservation was taken over.
     await assertNoneNames(records, others, reference);
     return true;
   });
 }
 
+/**
+ * Confirms that a key is resolved so already. Its reservation is written again, so that no call in progress can take it over
+ * and undo the resolution. Returns `undefined` if another key has it: one of both is about to be undone.
+ */
+async function confirmResolved(
+  { store }: Records,
+  key: string,
+  reference: string | undefined,
+): Promise<true | undefined> {
+  const reservation = reference === undefined ? null : await readReservation(store, reference);
+  // The service itself returned the reference: no person reserved it.
+  if (reference === undefined || !reservation) return true;
+  if (reservation.key !== key) return undefined;
+  const others = reservation.keys.filter((other) => other !== key);
+  const isKept = await writeReservation(store, reference, { key, others, expected: reservation.version });
+  return isKept ? true : undefined;
+}
+
 async function assertNotRecorded({ store }: Records, key: string, reference: string): Promise<void> {
   // A store of one's own might not list. The reservations still keep two persons apart.
   if (typeof store.list !== 'function') return;
-  const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit: 10 } as const;
-  const { found } = parseListed(await listPage(store, query));
-  const other = found.find((item) => item.key !== key && namesReference(item.record, reference));
+  const [other] = await findOthersWithReference(store, key, reference);
   if (other) throw otherKeyError(reference, other.key);
 }
 

@@ -4,7 +4,12 @@
  */
 
 import { JournalError } from '../errors.ts';
-import type { SqliteRunner, SqliteStatement } from './sqlite-handle.ts';
+import {
+  explainMissingTable,
+  isMissingTable,
+  type SqliteRunner,
+  type SqliteStatement,
+} from './sqlite-handle.ts';
 import { buildSchema } from './sqlite-table.ts';
 
 /** What is used of `DatabaseSync` of `node:sqlite`, and of `Database` of `better-sqlite3` and of `bun:sqlite`. */
@@ -17,41 +22,35 @@ export interface SqliteDatabase {
   };
 }
 
-type Statements = Map<string, PreparedStatement>;
 type PreparedStatement = (values: readonly (string | number | null)[]) => unknown[];
 
 /** Runs the statements of a journal on a connection. The time is that of this process, which is on the same machine. */
 export function createConnectionRunner(database: SqliteDatabase, table: string): SqliteRunner {
-  let cached: Statements | undefined;
-  const open = () => {
-    if (cached) return cached;
-    const isDurable = enableDurability(database);
-    prepareTables(database, table);
-    const statements: Statements = new Map();
-    // Inside a transaction of the merchant the settings have to wait, and the table might be rolled back.
-    if (isDurable) cached = statements;
-    return statements;
-  };
-  const run = (statements: Statements, { sql, values }: SqliteStatement) => {
-    const statement = statements.get(sql) ?? prepareStatement(database, sql);
-    statements.set(sql, statement);
+  const prepared = new Map<string, PreparedStatement>();
+  let isDurable = false;
+  const run = ({ sql, values }: SqliteStatement) => {
+    const statement = prepared.get(sql) ?? prepareStatement(database, sql);
+    prepared.set(sql, statement);
     return statement(values);
   };
 
   return {
     now: (index) => `?${index}`,
-    read(build) {
-      return retryWhileBusy(() => {
-        const statements = open();
-        return run(statements, build([Date.now()]));
-      });
-    },
+    read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissingTable),
     write(mustCommit, build) {
       return retryWhileBusy(() => {
-        const statements = open();
-        return runInTransaction(database, mustCommit, () =>
-          build([Date.now()]).map((statement) => run(statements, statement)),
-        );
+        // Inside a transaction of the merchant the settings have to wait.
+        if (!isDurable) isDurable = enableDurability(database);
+        return runInTransaction(database, mustCommit, () => {
+          const runAll = () => build([Date.now()]).map(run);
+          try {
+            return runAll();
+          } catch (error) {
+            if (!isMissingTable(error)) throw error;
+          }
+          database.exec(buildSchema(table).join(';\n'));
+          return runAll();
+        });
       });
     },
   };
@@ -73,26 +72,6 @@ function prepareStatement(database: SqliteDatabase, sql: string): PreparedStatem
     statement.run(...used);
     return [];
   };
-}
-
-/** Makes the tables if they do not exist, and changes those that an older version of this package made. */
-function prepareTables(database: SqliteDatabase, table: string): void {
-  const { addColumns, addIndexes } = buildSchema(table, () => String(Date.now()));
-  if (!hasCurrentColumns(database, table)) {
-    runInTransaction(database, false, () => {
-      // Another process might have been first.
-      if (!hasCurrentColumns(database, table)) database.exec(addColumns.join(';\n'));
-    });
-  }
-  database.exec(addIndexes.join(';\n'));
-}
-
-function hasCurrentColumns(database: SqliteDatabase, table: string): boolean {
-  const found = database.prepare(
-    `SELECT count(*) FROM pragma_table_xinfo(?, 'main') WHERE name IN ('due_at', 'state', 'created_at', 'reference')`,
-  );
-  // The row is an array if the merchant opened the database with returnArrays.
-  return Number(Object.values(Object(found.get(table)))[0]) === 4;
 }
 
 /** Returns `false` if a transaction is open: it cannot be set then. */

@@ -1,6 +1,7 @@
 /** What a database of the SQLite family has to do for a journal if it is reached by promises. */
 
 import { buildSchema, type SqliteNow } from './sqlite-table.ts';
+import { NoJournalError } from './store.ts';
 
 /** A statement of SQLite. Its values are numbered: `?1`, `?2` and so on. */
 export interface SqliteStatement {
@@ -26,12 +27,28 @@ export function isReadOnly(statements: readonly SqliteStatement[]): boolean {
   return statements.every(({ sql }) => /^\s*SELECT\b/i.test(sql));
 }
 
-/** How statements reach the database. The tables exist by the time that one is run. */
+/** Whether an error says that a table does not exist. */
+export const isMissingTable = (error: unknown) => /no such table/i.test(String(Object(error).message));
+
+/** @throws {NoJournalError} if the error says that the table does not exist. To read must make none. */
+export function explainMissingTable(error: unknown): never {
+  if (!isMissingTable(error)) throw error;
+  throw new NoJournalError(
+    'The first charge makes its table. Is this the database of the shop, and its table?',
+    error,
+  );
+}
+
+/** How statements reach the database. */
 export interface SqliteRunner {
   readonly now: SqliteNow;
-  /** Runs a statement that changes nothing. `now` has the value for `SqliteRunner.now`, if it takes one. */
+  /**
+   * Runs a statement that changes nothing. `now` has the value for `SqliteRunner.now`, if it takes one.
+   *
+   * @throws {NoJournalError} if the table does not exist.
+   */
   read(build: (now: readonly number[]) => SqliteStatement): Promise<readonly unknown[]>;
-  /** Runs statements in order, in one transaction. With `mustCommit` it is committed once this resolves. */
+  /** Runs statements in order, in one transaction. If the table does not exist, it is made. With `mustCommit` it is committed once this resolves. */
   write(
     mustCommit: boolean,
     build: (now: readonly number[]) => readonly SqliteStatement[],
@@ -41,41 +58,21 @@ export interface SqliteRunner {
 /** The clock of the database, in milliseconds since 1970. SQLite keeps whole milliseconds, so nothing is lost. */
 const SERVER_NOW = `CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`;
 
-/** Runs the statements of a journal through a handle. The tables are made on first use, by one process of many. */
+/** Runs the statements of a journal through a handle. */
 export function createHandleRunner(handle: SqliteHandle, table: string): SqliteRunner {
-  const now = () => SERVER_NOW;
-  const { countMissing, addColumns, addIndexes } = buildSchema(table, now);
-  const run = (statements: readonly string[]) => handle.batch(statements.map((sql) => ({ sql, values: [] })));
-
-  const makeTables = async () => {
-    const [rows = []] = await run([countMissing]);
-    if (Number(rows[0]?.missing) === 0) return;
-    try {
-      await run([...addColumns, ...addIndexes]);
-    } catch (error) {
-      // Another process was first, or one was killed in between. Then the columns are there.
-      await run(addIndexes).catch(() => {
-        throw error;
-      });
-    }
-  };
-  let areTablesMade = false;
-  // Calls do not wait for each other: one might hang, or belong to a request of a Worker that was cancelled.
-  const prepare = async () => {
-    if (areTablesMade) return;
-    await makeTables();
-    areTablesMade = true;
-  };
-
   return {
-    now,
+    now: () => SERVER_NOW,
     async read(build) {
-      await prepare();
-      const [rows = []] = await handle.batch([build([])]);
+      const [rows = []] = await handle.batch([build([])]).catch(explainMissingTable);
       return rows;
     },
     async write(_mustCommit, build) {
-      await prepare();
+      try {
+        return await handle.batch(build([]));
+      } catch (error) {
+        if (!isMissingTable(error)) throw error;
+      }
+      await handle.batch(buildSchema(table).map((sql) => ({ sql, values: [] })));
       return handle.batch(build([]));
     },
   };

@@ -1,10 +1,9 @@
 /** The store of a journal in a database of the SQLite family. */
 
 import { JournalError } from '../errors.ts';
-import { RETENTION_MARGIN } from './retention.ts';
 import type { SqliteRunner } from './sqlite-handle.ts';
 import { buildStatements } from './sqlite-table.ts';
-import type { JournalStore, ListedRecord, StoredRecord } from './store.ts';
+import { type JournalStore, type ListedRecord, type StoredRecord, toStoredTime } from './store.ts';
 
 export function createSqliteStore(runner: SqliteRunner, table: string): JournalStore {
   const sql = buildStatements(table, runner.now);
@@ -15,17 +14,17 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
       return row === undefined ? null : toStoredRecord(row);
     },
 
-    async write(key, { expected, version, text, ttl, mustCommit, dueIn }) {
-      const keptFor = ttl === null ? null : Math.ceil(ttl) + RETENTION_MARGIN;
-      const values = [key, version, text, keptFor, dueIn === null ? null : Math.ceil(dueIn)];
-      const results = await runner.write(mustCommit, (now) => [
-        { sql: sql.countTime, values: now },
-        { sql: sql.deleteExpired, values: [key, ...now] },
+    async write(key, { expected, version, text, mustCommit, index, dueIn }) {
+      const found = index
+        ? [index.kind, index.state, toStoredTime(index.createdAt), index.reference]
+        : [null, null, null, null];
+      const values = [key, version, text, ...found, dueIn === null ? null : Math.ceil(dueIn)];
+      const [written] = await runner.write(mustCommit, (now) => [
         expected === null
           ? { sql: sql.insert, values: [...values, ...now] }
           : { sql: sql.update, values: [...values, expected, ...now] },
       ]);
-      return results[2]?.length === 1;
+      return written?.length === 1;
     },
 
     async list({ by, value, after, limit }) {
@@ -47,21 +46,27 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
       );
     },
 
-    async claimDue({ limit, lease }) {
+    async claimDue({ kind, limit, lease }) {
       // A record might become due, or its time might go back, between the two: what was claimed is what counts.
       const [order = [], claimed = []] = await runner.write(true, (now) => [
-        { sql: sql.dueKeys, values: [limit, ...now] },
-        { sql: sql.claimDue, values: [limit, Math.ceil(lease), ...now] },
+        { sql: sql.dueKeys, values: [kind, limit, ...now] },
+        { sql: sql.claimDue, values: [kind, limit, Math.ceil(lease), ...now] },
       ]);
       const ranks = new Map(order.map((row, rank) => [toText(toFields(row).key), rank]));
       const rankOf = ({ key }: ListedRecord) => ranks.get(key) ?? order.length;
       return claimed.map(toListedRecord).sort((one, other) => rankOf(one) - rankOf(other));
     },
 
-    async countDue() {
-      const [row] = await runner.read((now) => ({ sql: sql.countDue, values: now }));
+    async countDue({ kind }) {
+      const [row] = await runner.read((now) => ({ sql: sql.countDue, values: [kind, ...now] }));
       const { due, next_in } = toFields(row);
       return { due: toNumber(due), nextIn: next_in === null ? null : toNumber(next_in) };
+    },
+
+    async delete(records) {
+      const pairs = JSON.stringify(records.map(({ key, version }) => [key, version]));
+      const [deleted = []] = await runner.write(true, () => [{ sql: sql.delete, values: [pairs] }]);
+      return deleted.length;
     },
   };
 }

@@ -28,8 +28,7 @@ export type { SqliteHandle, SqliteStatement } from './sqlite-handle.ts';
 /** What {@link sqliteJournal} takes besides the database. */
 export interface SqliteJournalOptions extends JournalOptions {
   /**
-   * The table. It is made on first use, and so is a second one of this name and `_clock`: its one row is the time that
-   * `retention` is measured with. A table of an older version of this package is changed in place.
+   * The table. The first write makes it.
    *
    * @default 'payments_journal'
    */
@@ -38,16 +37,18 @@ export interface SqliteJournalOptions extends JournalOptions {
 
 /**
  * Makes a journal in a database of the SQLite family: a database of `node:sqlite`, `better-sqlite3` or `bun:sqlite`, or
- * what {@link fromLibsql}, {@link fromD1} or {@link fromDurableObject} returns. It makes its tables on first use.
+ * what {@link fromLibsql}, {@link fromD1} or {@link fromDurableObject} returns. The first write makes its table.
+ * `read`, `list` and `count` make none: without a table they reject with a `JournalError`.
  *
  * Several processes can share a file. Give the journal a connection of its own: it sets WAL mode and `synchronous = FULL`,
  * so that a record survives a crash of the machine. Inside a transaction of yours on the same connection, `read`, `list`
  * and `resolve` are part of that. Charging is refused, and so are follow-ups: what is recorded there could be rolled back
  * after the charge.
  *
- * Each row is a key and its `record`, as JSON. Some columns are generated from the record, and have an index: `state`,
- * `created_at` (milliseconds since 1970) and `reference` (in lower case). `due_at` is when a follow-up is due. The journal's
- * own records have no `state`. Read the table as you like, but change it through the journal only.
+ * Each row is a key and its `record`, as JSON. Some columns repeat what the record is found by: `state`, `created_at`
+ * (milliseconds since 1970), `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is
+ * when a follow-up is due. The journal's own records have no `state`. Read the table as you like, but change it through the
+ * journal only.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *

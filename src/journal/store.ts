@@ -1,3 +1,5 @@
+import { JournalError } from '../errors.ts';
+
 /** A record as a store keeps it. */
 export interface StoredRecord {
   /** Of the write that left it so. */
@@ -15,11 +17,6 @@ export interface RecordChange {
   readonly version: string;
   readonly text: string;
   /**
-   * After how many milliseconds the record can be dropped; `null`: never. A store can keep it for longer, or for ever. It
-   * must not drop a record, nor hide it, because a clock that can be set has jumped ahead: the key would count as new.
-   */
-  readonly ttl: number | null;
-  /**
    * Whether a request, or a result for the caller, depends on this write: it must not be part of another transaction that
    * could still be rolled back. `false` for `resolve` and for follow-ups only.
    */
@@ -33,9 +30,20 @@ export interface RecordChange {
   readonly dueIn: number | null;
 }
 
-/** What a record is found by. It is a part of the record's `text`, too: there the reference is as the service returned it. */
+/**
+ * Who follows a payment up: `createFollowUps` those that were charged under a key of the caller, `createOrderPayments` those
+ * of its orders.
+ */
+export type RecordKind = 'key' | 'order';
+
+/**
+ * What a record is found by: keep it beside the record. It is a part of the record's `text`, too: there the reference is as the
+ * service returned it.
+ */
 export interface RecordIndex {
-  /** As in the record: `begun`, `completed`, `not_sent`, `rejected`, `unknown` or `not_charged`. */
+  /** `claimDue` and `countDue` ask for one kind, so that neither delays the other. `list` and `count` take both. */
+  readonly kind: RecordKind;
+  /** As in the record: `begun`, `completed`, `not_sent`, `rejected`, `unknown`, `not_charged` or `closed`. */
   readonly state: string;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -45,6 +53,29 @@ export interface RecordIndex {
 
 /** The longest `dueIn`, in milliseconds: an hour, and 10 % of jitter. */
 export const MAX_DUE_IN = 66 * 60 * 1000;
+
+/** The latest time of JavaScript's dates, in milliseconds since 1970. */
+const MAX_TIME = 8.64e15;
+
+/** Returns a time that each database can hold, in whole milliseconds. */
+export const toStoredTime = (milliseconds: number) =>
+  Math.round(Math.min(Math.max(milliseconds, 0), MAX_TIME));
+
+/** How the message of a {@link NoJournalError} begins. */
+export const NO_JOURNAL = 'There is no journal in this database.';
+
+/** What a store reads before anything was written to it: its tables are not there. To read makes none. */
+export class NoJournalError extends JournalError {
+  /** Tells it from other errors of a journal, also if an application loads this package twice. */
+  readonly reason = 'no_journal';
+
+  constructor(details: string, cause?: unknown) {
+    super(`${NO_JOURNAL} ${details}`, { cause });
+  }
+}
+
+/** Whether an error says that there is no journal in the database. */
+export const isNoJournalError = (error: unknown) => Object(error).reason === 'no_journal';
 
 /** A page of {@link JournalStore.list}: records with one value of a field, oldest first. */
 export interface ListQuery {
@@ -68,8 +99,8 @@ export interface ListedRecord extends StoredRecord {
  * {@link createJournal}, and run `journalConformance` of `payment-collection-client/testing` against that.
  *
  * The other methods are optional, and charges are protected without them. Without `list`, a journal cannot list its keys or
- * find a key by its reference. Without `claimDue` and `countDue` it has no follow-ups. Each then rejects, and its message
- * names the method that is missing.
+ * find a key by its reference. Without `claimDue` and `countDue` it has no follow-ups, and without `delete` it
+ * cannot prune. Each then rejects, and its message names the method that is missing.
  *
  * @example
  * ```ts
@@ -95,14 +126,22 @@ export interface JournalStore {
   /** Returns how many records are in each state. Without it they are counted page by page. */
   count?(): Promise<Readonly<Record<string, number>>>;
   /**
-   * Returns records that are due by the store's own clock, the earliest first, and makes each due again after `lease`
+   * Returns records of one kind that are due by the store's own clock, the earliest first, and makes each due again after `lease`
    * milliseconds. Two callers never get one record within its lease. Nothing else of the record changes, neither its
    * `version` nor its `age`. A record that is due later than {@link MAX_DUE_IN} from now is due too: a clock went back.
    */
-  claimDue?(claim: { readonly limit: number; readonly lease: number }): Promise<readonly ListedRecord[]>;
+  claimDue?(claim: {
+    readonly kind: RecordKind;
+    readonly limit: number;
+    readonly lease: number;
+  }): Promise<readonly ListedRecord[]>;
   /**
-   * Returns how many records are due now, and in how many milliseconds the next of the others is (`null` if there is none).
+   * Returns how many records of one kind are due now, and in how many milliseconds the next of the others is (`null` if there is none).
    * It changes nothing.
    */
-  countDue?(): Promise<{ readonly due: number; readonly nextIn: number | null }>;
+  countDue?(query: {
+    readonly kind: RecordKind;
+  }): Promise<{ readonly due: number; readonly nextIn: number | null }>;
+  /** Deletes each record that still has this `version`, and returns how many those were. For `journal.prune` alone. */
+  delete?(records: readonly { readonly key: string; readonly version: string }[]): Promise<number>;
 }

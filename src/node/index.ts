@@ -5,10 +5,12 @@
  */
 
 import { Agent, type Dispatcher } from 'undici';
+import * as z from 'zod/mini';
 import { ConfigurationError } from '../errors.ts';
 import { markOwnConnections } from '../http/not-sent.ts';
 import type { Transport } from '../options.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
+import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
+import { isObject } from '../untrusted.ts';
 import { dispatch } from './dispatch.ts';
 
 export type { ResponseSink, Transport, TransportRequest } from '../options.ts';
@@ -38,7 +40,17 @@ export interface UndiciTransportOptions {
   dispatcher?: Dispatcher | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof UndiciTransportOptions, true>> = { connections: true, dispatcher: true };
+const optionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    connections: optionalNumber(
+      (value) => Number.isInteger(value) && value > 0,
+      'connections must be a whole number, 1 or more.',
+    ),
+    dispatcher: optionalValue<Dispatcher>(
+      (value) => isObject(value) && typeof Reflect.get(value, 'dispatch') === 'function',
+      'dispatcher must be a dispatcher of undici.',
+    ),
+  } satisfies OptionsShape<UndiciTransportOptions>))();
 
 /** A {@link Transport} with its own connections. Several clients can share it. */
 export interface UndiciTransport extends Transport {
@@ -65,16 +77,13 @@ export interface UndiciTransport extends Transport {
  * ```
  */
 export function undiciTransport(options: UndiciTransportOptions = {}): UndiciTransport {
-  const { connections, dispatcher, ...unknown } = options;
-  refuseUnknownOption(unknown, OPTIONS);
-  if (connections !== undefined && !(Number.isInteger(connections) && connections > 0))
-    throw new ConfigurationError('connections must be a whole number, 1 or more.');
+  const { connections, dispatcher } = parseOptions(optionsSchema, options, {
+    notAnObject: 'undiciTransport takes an object, such as { connections: 64 }.',
+  });
   if (connections !== undefined && dispatcher !== undefined)
     throw new ConfigurationError(
       'connections is for the Agent that undiciTransport creates: set it on your dispatcher instead.',
     );
-  if (dispatcher !== undefined && typeof dispatcher?.dispatch !== 'function')
-    throw new ConfigurationError('dispatcher must be a dispatcher of undici.');
   const used = dispatcher ?? createAgent(connections);
   // Bun replaces undici with a stub.
   if (typeof used.dispatch !== 'function')

@@ -2,7 +2,7 @@ import { verify } from '../api/operations.ts';
 import type { Transaction } from '../api/transaction.ts';
 import { APIError, RateLimitError } from '../errors.ts';
 import type { CallResult } from '../http/attempt.ts';
-import type { PollingRules, ResolvedOptions } from '../options.ts';
+import type { NormalizedOptions, PollingRules } from '../options.ts';
 import { isFinal } from '../schedule.ts';
 import { limitRetryAfter, MAX_BACKOFF } from './rate-limiter.ts';
 
@@ -31,7 +31,7 @@ export function toCheckResult(
  * schedule is its retry.
  */
 export function createPollCall(
-  client: Pick<ResolvedOptions, 'timeout' | 'headers'>,
+  client: Pick<NormalizedOptions, 'timeout' | 'headers'>,
   { reference, headers }: { reference: string; headers: Readonly<Record<string, string>> | undefined },
   signal: AbortSignal,
 ) {

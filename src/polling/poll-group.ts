@@ -1,13 +1,12 @@
 import { NotFoundError, PaymentsError } from '../errors.ts';
+import type { PollingRules } from '../options.ts';
 import { nextDelay } from '../schedule.ts';
+import { NOT_FOUND_GRACE, NOTIFY_INTERVAL } from '../timing.ts';
 import { getRequestedPause, type PollResult } from './check.ts';
-import type { ResolvedWait } from './resolve-wait.ts';
+import type { NormalizedWait } from './normalize-wait.ts';
 import { getFinalPollTime, type PollGroup, type Waiter } from './waiter.ts';
 
-/** `notify` brings a poll of one reference forward at most this often, in milliseconds. */
-export const NOTIFY_INTERVAL = 1_000;
-
-export function createPollGroup({ reference, headers }: ResolvedWait, startedMono: number): PollGroup {
+export function createPollGroup({ reference, headers }: NormalizedWait, startedMono: number): PollGroup {
   return {
     reference,
     headers,
@@ -58,7 +57,7 @@ export function hasLiveWaiters({ waiters }: PollGroup, now: number): boolean {
  */
 export function planPollForNewWaiter(
   waiter: Waiter,
-  { rules, startedAt }: Pick<ResolvedWait, 'rules' | 'startedAt'>,
+  { rules, startedAt }: Pick<NormalizedWait, 'rules' | 'startedAt'>,
   now: number,
 ): number {
   const { group, startedMono } = waiter;
@@ -70,7 +69,7 @@ export function planPollForNewWaiter(
   const { lastPollAt, notBefore } = group;
   const elapsed = Math.max(0, lastPollAt - group.startedMono);
   // The longest delay that `random` allows: a wait with the same options as the others brings no poll forward.
-  const delay = nextDelay({ ...rules, elapsed, random: 1, timeout: Number.POSITIVE_INFINITY });
+  const delay = nextDelay({ ...afterPoll(rules), elapsed, random: 1, timeout: Number.POSITIVE_INFINITY });
   const alone = Math.max(notBefore, lastPollAt + (delay ?? rules.minDelay));
   const pollAt = Math.max(now, Math.min(alone, Math.max(finalPollAt, lastPollAt + rules.minDelay)));
   return pollAt < waiter.dueAt ? pollAt : group.dueAt;
@@ -85,9 +84,6 @@ export function recordResult(group: PollGroup, result: PollResult, now: number):
   group.lastPollAt = Math.ceil(now);
   group.notBefore = Math.ceil(now + getRequestedPause(result));
 }
-
-/** A replica of the service can lag behind: a 404 is permanent once it has lasted this long, in milliseconds. */
-const NOT_FOUND_GRACE = 10_000;
 
 /** Whether the waits go on after this error. */
 export function isTemporaryError({ notFoundSince }: PollGroup, error: unknown, now: number): boolean {
@@ -104,9 +100,14 @@ export function planNextPoll({ startedMono, notBefore, waiters }: PollGroup, now
   const timeout = elapsed + getTimeToFinalPoll(waiters, minDelay, now);
   const shared = { elapsed, timeout, retryAfter: notBefore - now, random: Math.random() };
   let delay = Number.POSITIVE_INFINITY;
-  for (const rules of distinctRules) delay = Math.min(delay, nextDelay({ ...rules, ...shared }) ?? minDelay);
+  for (const rules of distinctRules)
+    delay = Math.min(delay, nextDelay({ ...afterPoll(rules), ...shared }) ?? minDelay);
   return now + delay;
 }
+
+/** After the first poll, which a wait without `startedAt` makes at once, `minDelay` holds. */
+const afterPoll = (rules: PollingRules) =>
+  rules.initialDelay < rules.minDelay ? { ...rules, initialDelay: 0 } : rules;
 
 /**
  * Returns the milliseconds to the next final poll. A final poll nearer than `minDelay` was just served, so that many

@@ -1,24 +1,24 @@
 import { ClosedError, RateLimitError } from '../errors.ts';
 import type { WaitEvent } from '../events.ts';
-import type { ResolvedOptions } from '../options.ts';
+import type { NormalizedOptions } from '../options.ts';
+import { NOTIFY_INTERVAL } from '../timing.ts';
 import { SharedAbortListeners } from './abort-listeners.ts';
 import { createPollCall, isAccepted, type PollResult, type SendPoll } from './check.ts';
-import { Clock, WakeTimer } from './clock.ts';
+import { PollingClock } from './clock.ts';
 import { Heap } from './heap.ts';
+import type { NormalizedWait } from './normalize-wait.ts';
 import { callOnPoll, createPollEvent, createTimeoutError, createWaitEvent } from './poll-events.ts';
 import {
   addWaiter,
   createPollGroup,
   hasLiveWaiters,
   isTemporaryError,
-  NOTIFY_INTERVAL,
   planNextPoll,
   planPollForNewWaiter,
   recordResult,
   removeWaiter,
 } from './poll-group.ts';
 import { RateLimiter } from './rate-limiter.ts';
-import type { ResolvedWait } from './resolve-wait.ts';
 import {
   cloneTransaction,
   createWaiter,
@@ -47,11 +47,7 @@ export class Poller {
   readonly #signals = new SharedAbortListeners<Waiter>((waiter, aborted) => {
     if (this.remove(waiter)) this.#reject(waiter, 'aborted', aborted);
   });
-  readonly #clock = new Clock();
-  readonly #timer = new WakeTimer((time) => {
-    this.#clock.advanceTo(time);
-    this.#tick();
-  });
+  readonly #clock = new PollingClock(() => this.#tick());
   /** How far the wall clock was ahead of the monotonic clock at the last tick. */
   #wallLead = 0;
   /** Until when a limit held back a poll that was due, as far as that is known. */
@@ -59,6 +55,8 @@ export class Poller {
   /** When a poll last ended while `maxConcurrency` was reached. */
   #wasFullUntil = Number.NEGATIVE_INFINITY;
   #lastTick = Number.NEGATIVE_INFINITY;
+  /** Whether the last tick came after a freeze, and started no poll. */
+  #isResuming = false;
   #inFlight = 0;
 
   /** `closing` ends every wait when it is aborted, and refuses each later one. */
@@ -71,7 +69,7 @@ export class Poller {
   }
 
   /** Starts a wait. Returns what {@link remove} takes, or `undefined` if the wait was refused. */
-  add(request: ResolvedWait, resolve: ResolveWaiter): Waiter | undefined {
+  add(request: NormalizedWait, resolve: ResolveWaiter): Waiter | undefined {
     const { reference, signal } = request;
     if (this.#closing.aborted || signal?.aborted) {
       resolve(Promise.reject(this.#closing.aborted ? new ClosedError('verify') : signal?.reason));
@@ -125,7 +123,7 @@ export class Poller {
     }
   }
 
-  #addGroup(request: ResolvedWait, startedMono: number): PollGroup {
+  #addGroup(request: NormalizedWait, startedMono: number): PollGroup {
     const group = createPollGroup(request, startedMono);
     this.#groups.set(request.reference, group);
     return group;
@@ -135,7 +133,7 @@ export class Poller {
     this.#groups.delete(group.reference);
     this.#pollQueue.remove(group);
     this.#abortPoll(group, NO_WAITERS);
-    if (this.#groups.size === 0) this.#timer.clear();
+    if (this.#groups.size === 0) this.#clock.clear();
   }
 
   #schedulePoll(group: PollGroup, time: number): void {
@@ -163,7 +161,7 @@ export class Poller {
 
   #setTimer(now: number): void {
     const waiter = this.#deadlines.first;
-    if (waiter) this.#timer.scheduleAt(waiter.dueAt, now);
+    if (waiter) this.#clock.wakeAt(waiter.dueAt, now);
     const group = this.#pollQueue.first;
     if (!group) return;
     const hasSlot = this.#hasFreeSlot();
@@ -173,8 +171,7 @@ export class Poller {
         this.#heldBackUntil,
         Math.ceil(hasSlot ? allowedAt : Math.max(allowedAt, now + 1)),
       );
-    if (hasSlot)
-      this.#timer.scheduleAt(Math.max(group.dueAt, allowedAt, this.#lastTick + TICK_INTERVAL), now);
+    if (hasSlot) this.#clock.wakeAt(Math.max(group.dueAt, allowedAt, this.#lastTick + TICK_INTERVAL), now);
   }
 
   #tick(): void {
@@ -183,7 +180,9 @@ export class Poller {
     const hasSlept = this.#handleSleep(now);
     const hasMissed = this.#expireDeadlines(now);
     // After a freeze polls wait for one turn of the event loop: until then a connection that has closed looks open.
-    if (hasSlept || hasMissed) this.#timer.clear();
+    // Not twice in a row: each step of a fake clock can look like a freeze.
+    this.#isResuming = (hasSlept || hasMissed) && !this.#isResuming;
+    if (this.#isResuming) this.#clock.clear();
     else this.#startDuePolls();
     this.#setTimer(this.#clock.now());
   }
@@ -376,7 +375,7 @@ export class Poller {
 
 /** The client's options that the poller reads. */
 export type PollerOptions = Pick<
-  ResolvedOptions,
+  NormalizedOptions,
   'polling' | 'report' | 'redactReference' | 'timeout' | 'headers'
 >;
 
@@ -398,8 +397,8 @@ const FINAL_CHECK_TIMEOUT = 10_000;
 /** That check counts as due at the deadline, but at most this many milliseconds ago. */
 const MAX_OVERDUE = 60_000;
 
-const TOO_OLD = new Error(
+const TOO_OLD = /* @__PURE__ */ new Error(
   'The process was frozen while this request was in flight: its result would be too old.',
 );
 
-const NO_WAITERS = new Error('Every wait on this reference has ended.');
+const NO_WAITERS = /* @__PURE__ */ new Error('Every wait on this reference has ended.');

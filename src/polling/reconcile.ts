@@ -4,12 +4,13 @@ import type { Transaction } from '../api/transaction.ts';
 import { ClosedError, ConfigurationError } from '../errors.ts';
 import { ignoreErrors } from '../events.ts';
 import { validateInput } from '../http/call.ts';
+import { reconcileOptionsSchema } from '../normalize-options.ts';
 import type { PollingRules, ReconcileItem, ReconcileOptions, WaitOptions } from '../options.ts';
-import { validateCallOptions, validateSignal } from '../resolve-options.ts';
-import { isObject } from '../untrusted.ts';
+import { parseOptions } from '../parse-options.ts';
+import { isObject, isPlainObject } from '../untrusted.ts';
 import { type Channel, createChannel, type Producer } from './channel.ts';
+import { createWait, type NormalizedWait } from './normalize-wait.ts';
 import type { Poller } from './poller.ts';
-import { type ResolvedWait, resolveWait } from './resolve-wait.ts';
 import type { Waiter } from './waiter.ts';
 
 /** The result for one reference: the transaction as it is now, or the error of its check. */
@@ -28,16 +29,13 @@ export function reconcile(
   closing: AbortSignal,
 ): AsyncGenerator<ReconcileResult, void, void> {
   assertReferences(references);
-  const { signal, ...waitOptions } = validateCallOptions(options);
-  for (const name of ['expect', 'startedAt']) {
-    if (Reflect.get(waitOptions, name) === undefined) continue;
-    throw new ConfigurationError(`reconcile takes ${name} for each reference: { reference, ${name} }.`);
-  }
+  refuseItemOptions(options);
   return createChannel<ReconcileResult>((channel) => {
     if (closing.aborted) throw new ClosedError('verify');
-    validateSignal(signal, 'verify')?.throwIfAborted();
-    const resolve = (item: string | ReconcileItem) => resolveItem(item, waitOptions, defaults);
-    const checks = checkEach(poller, getIterator(references), resolve, channel);
+    const { signal, ...waitOptions } = parseOptions(reconcileOptionsSchema, options, { operation: 'verify' });
+    signal?.throwIfAborted();
+    const normalize = (item: string | ReconcileItem) => normalizeItem(item, waitOptions, defaults);
+    const checks = checkEach(poller, getIterator(references), normalize, channel);
     const onClose = () => channel.abort(new ClosedError('verify'));
     const onAbort = () => channel.abort(signal?.reason);
     closing.addEventListener('abort', onClose, { once: true });
@@ -56,7 +54,19 @@ export function reconcile(
 function assertReferences(references: References): void {
   if (isObject(references) && (isAsync(references) || typeof references[Symbol.iterator] === 'function'))
     return;
-  throw new ConfigurationError('reconcile takes an iterable of references, such as an array.');
+  throw new ConfigurationError('reconcile takes an iterable of references, such as an array.', {
+    operation: 'verify',
+  });
+}
+
+function refuseItemOptions(options: ReconcileOptions): void {
+  if (!isPlainObject(options)) return;
+  for (const name of ['expect', 'startedAt']) {
+    if (Reflect.get(options, name) === undefined) continue;
+    throw new ConfigurationError(`reconcile takes ${name} for each reference: { reference, ${name} }.`, {
+      operation: 'verify',
+    });
+  }
 }
 
 function isAsync(references: References): references is AsyncIterable<string | ReconcileItem> {
@@ -69,16 +79,16 @@ function getIterator(references: References): Source {
   return isAsync(references) ? references[Symbol.asyncIterator]() : references[Symbol.iterator]();
 }
 
-function resolveItem(
+function normalizeItem(
   given: string | ReconcileItem,
   options: WaitOptions,
   defaults: PollingRules,
-): ResolvedWait {
+): NormalizedWait {
   const item = isObject(given)
     ? validateInput({ ...verify, input: reconcileItemSchema }, given)
     : { reference: given };
   const { reference, expect, startedAt } = item;
-  const request = resolveWait(reference, { ...options, expect, startedAt }, defaults);
+  const request = createWait(reference, { ...options, expect, startedAt }, defaults);
   // The timeout counts from now: yesterday's order gets as much time for its check as a new one.
   const elapsed = startedAt === undefined ? 0 : Math.max(0, Date.now() - startedAt);
   return { ...request, timeout: request.timeout + elapsed, until: 'transaction' };
@@ -91,7 +101,7 @@ const MAX_PENDING = 256;
 function checkEach(
   poller: Poller,
   source: Source,
-  resolve: (item: string | ReconcileItem) => ResolvedWait,
+  normalize: (item: string | ReconcileItem) => NormalizedWait,
   channel: Channel<ReconcileResult>,
 ): Required<Producer> {
   const pending = new Set<Waiter>();
@@ -118,7 +128,7 @@ function checkEach(
   const startCheck = (item: string | ReconcileItem) => {
     const reference = isObject(item) ? item.reference : item;
     try {
-      const request = resolve(item);
+      const request = normalize(item);
       let waiter: Waiter | undefined;
       const check = new Promise<Transaction>((resolveCheck) => {
         waiter = poller.add(request, resolveCheck);

@@ -5,7 +5,7 @@ import { isFinal } from '../schedule.ts';
 import type { Abortable } from './abort-listeners.ts';
 import type { PollResult } from './check.ts';
 import type { HeapItem } from './heap.ts';
-import type { ResolvedWait } from './resolve-wait.ts';
+import type { NormalizedWait } from './normalize-wait.ts';
 
 /**
  * One caller's wait. `dueAt` is its place in the heap of deadlines. One client can hold a million of these, so the object
@@ -14,7 +14,7 @@ import type { ResolvedWait } from './resolve-wait.ts';
 export interface Waiter
   extends HeapItem,
     Abortable<Waiter>,
-    Readonly<Pick<ResolvedWait, 'rules' | 'expect' | 'onPoll' | 'onTransaction' | 'until'>> {
+    Readonly<Pick<NormalizedWait, 'rules' | 'expect' | 'onPoll' | 'onTransaction' | 'until'>> {
   readonly group: PollGroup;
   /** Its index among the waiters of its group, -1 after it has left. */
   index: number;
@@ -65,7 +65,7 @@ export type WaitStart = Pick<Waiter, 'startedMono' | 'startedAt'>;
 /** Creates a waiter that is in no heap yet. A poll in flight counts as its own: it gets that poll's result too. */
 export function createWaiter(
   group: PollGroup,
-  request: ResolvedWait,
+  request: NormalizedWait,
   { startedMono, startedAt }: WaitStart,
   resolve: ResolveWaiter,
 ): Waiter {

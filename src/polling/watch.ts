@@ -1,11 +1,11 @@
 import { getRawStatus, type Transaction } from '../api/transaction.ts';
 import { createChannel } from './channel.ts';
+import type { NormalizedWait } from './normalize-wait.ts';
 import type { Poller } from './poller.ts';
-import type { ResolvedWait } from './resolve-wait.ts';
 import type { Waiter } from './waiter.ts';
 
 /** Yields each change of status, the final one last. A reader who leaves ends the wait. */
-export function watch(poller: Poller, request: ResolvedWait): AsyncGenerator<Transaction, void, void> {
+export function watch(poller: Poller, request: NormalizedWait): AsyncGenerator<Transaction, void, void> {
   return createChannel<Transaction>((channel) => {
     let lastStatus: string | undefined;
     const onTransaction = (transaction: Transaction) => {

@@ -92,6 +92,13 @@ export class ActivityLog implements LedgerObserver {
     this.notifyChange();
   }
 
+  /** The client was gone before it had the whole response. */
+  lostResponse(exchange: Exchange): void {
+    const history = exchange.reference === null ? undefined : this.#histories.get(exchange.reference);
+    (history ?? this.#unmatched).lostResponse(exchange);
+    this.notifyChange();
+  }
+
   /** Makes every open page update, also for a change that is not in this log, such as a fault. */
   notifyChange(): void {
     this.#version++;

@@ -93,8 +93,16 @@ function createApi(service: PaymentService): Hono<{ Bindings: HttpBindings }> {
     }),
   );
   app.all('*', async ({ req, env }) => {
+    const { outgoing } = env;
     const response = await service.handle(req.raw);
-    if (response.type !== 'error') return response;
+    if (response.type !== 'error') {
+      const recordLoss = () => {
+        if (!outgoing.writableFinished) service.loseResponse(req.raw);
+      };
+      if (outgoing.closed) recordLoss();
+      else outgoing.once('close', recordLoss);
+      return response;
+    }
     env.incoming.socket.resetAndDestroy();
     return RESPONSE_ALREADY_SENT;
   });

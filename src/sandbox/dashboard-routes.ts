@@ -1,4 +1,5 @@
 import type { Context, Hono } from 'hono';
+import { faultSchema, webhookFaultSchema } from '../testing/faults.ts';
 import type { PaymentService } from '../testing/service.ts';
 import { isHttpAddress } from '../testing/validate-request.ts';
 import type { Webhooks } from '../testing/webhooks.ts';
@@ -6,9 +7,9 @@ import type { ActivityLog } from './activity-log.ts';
 import { parseFilter } from './find-transactions.ts';
 import { advances } from './pages/clock-card.ts';
 import { type DashboardContext, dashboardPage, liveDashboard } from './pages/dashboard.ts';
-import { parseFaultForm } from './pages/fault-form.ts';
+import { readFault, readTimes } from './pages/form-fields.ts';
 import { messagePage } from './pages/layout.ts';
-import { parseSendForm, parseWebhookFaultForm } from './pages/webhook-form.ts';
+import { readForgedFields } from './pages/webhook-form.ts';
 import { liveWebhooks, webhooksPage } from './pages/webhooks.ts';
 import { type Env, parseForm, streamUpdates } from './respond.ts';
 
@@ -40,16 +41,27 @@ function refuse(c: Context<Env>, title: string, text: string, status: 400 | 404 
   return c.html(messagePage(title, text, link), status);
 }
 
-function addFaultActions(app: Hono<Env>, { faults }: PaymentService, activity: ActivityLog): void {
+/** Responds with what is wrong if the service refuses a value. */
+function attempt(c: Context<Env>, title: string, act: () => Response): Response | Promise<Response> {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError) return refuse(c, title, error.message);
+    throw error;
+  }
+}
+
+function addFaultActions(app: Hono<Env>, service: PaymentService, activity: ActivityLog): void {
   app.post('/faults', async (c) => {
-    const ordered = parseFaultForm(await parseForm(c));
-    if (typeof ordered === 'string') return refuse(c, 'Invalid fault', ordered);
-    faults.add(ordered.operation, ordered.fault, ordered.times);
-    activity.notifyChange();
-    return c.redirect('/#faults', 303);
+    const form = await parseForm(c);
+    return attempt(c, 'Invalid fault', () => {
+      service.orderFault(String(form.operation), readFault(faultSchema, form), readTimes(form));
+      activity.notifyChange();
+      return c.redirect('/#faults', 303);
+    });
   });
   app.post('/faults/stop', (c) => {
-    faults.clear();
+    service.faults.clear();
     activity.notifyChange();
     return c.redirect('/#faults', 303);
   });
@@ -65,24 +77,28 @@ function addWebhookActions(app: Hono<Env>, webhooks: Webhooks, { ledger }: Payme
     return c.redirect('/webhooks#receiver', 303);
   });
   app.post('/webhooks/faults', async (c) => {
-    const ordered = parseWebhookFaultForm(await parseForm(c));
-    if (typeof ordered === 'string') return refuse(c, 'Invalid fault', ordered);
-    webhooks.fault(ordered.fault, { times: ordered.times });
-    return c.redirect('/webhooks#faults', 303);
+    const form = await parseForm(c);
+    return attempt(c, 'Invalid fault', () => {
+      webhooks.orderFault(readFault(webhookFaultSchema, form), readTimes(form));
+      return c.redirect('/webhooks#faults', 303);
+    });
   });
   app.post('/webhooks/faults/stop', (c) => {
     webhooks.clearFaults();
     return c.redirect('/webhooks#faults', 303);
   });
   app.post('/webhooks/send', async (c) => {
-    const sent = parseSendForm(await parseForm(c));
-    if (!sent) return refuse(c, 'Invalid form', 'Name the transaction of the webhook.');
-    if (!ledger.find(sent.about)) {
+    const form = await parseForm(c);
+    const { about } = form;
+    if (typeof about !== 'string') return refuse(c, 'Invalid form', 'Name the transaction of the webhook.');
+    if (!ledger.find(about)) {
       return refuse(c, 'Not found', 'There is no transaction with this reference.', 404);
     }
     if (webhooks.url === null) return refuse(c, 'No receiver', 'Set a receiver of webhooks first.');
-    webhooks.send(sent.about, sent.forged);
-    return c.redirect('/webhooks', 303);
+    return attempt(c, 'Invalid webhook', () => {
+      webhooks.send(about, form.forged === 'yes' ? readForgedFields(form) : undefined);
+      return c.redirect('/webhooks', 303);
+    });
   });
   app.post('/webhooks/flush', (c) => {
     // A slow receiver must not hold up the page, which shows each delivery as it ends.

@@ -1,5 +1,5 @@
 import { transactionStatuses } from '../api/transaction.ts';
-import type { Entry } from '../testing/ledger.ts';
+import { type Entry, failures } from '../testing/ledger.ts';
 
 /** What the dashboard and the API for scripts show of all transactions. An empty text does not restrict it. */
 export interface TransactionFilter {
@@ -23,7 +23,7 @@ export interface FoundTransactions {
 }
 
 /** The values of {@link TransactionFilter.status}. */
-export const statusFilters: readonly string[] = [...transactionStatuses, 'declined', 'expired'];
+export const statusFilters: readonly string[] = [...transactionStatuses, ...failures];
 
 const MAX_SEARCH_CHARS = 255;
 

@@ -13,46 +13,21 @@ import { SettlementTimers } from '../testing/settlement-timers.ts';
 import { Webhooks } from '../testing/webhooks.ts';
 import { ActivityLog } from './activity-log.ts';
 import { API_PATH, createApp } from './app.ts';
-import { resolveOptions, type SandboxOptions } from './options.ts';
+import { LIVE_KEY, resolveOptions, type SandboxOptions, TEST_KEY } from './options.ts';
 import { listen, serve, stop, urlOf } from './server.ts';
 import { StateFile } from './state-file.ts';
 
 export type { MockCharge, PaymentControls } from '../testing/controls.ts';
-export type {
-  Fault,
-  Faults,
-  HangFault,
-  LateApprovalFault,
-  RateLimitedFault,
-  ResetFault,
-  ResponseLostFault,
-  SlowBodyFault,
-  StatusFault,
-  TruncatedFault,
-  UnrecognisedStatusFault,
-  WrongAmountFault,
-  WrongCurrencyFault,
-  WrongReferenceFault,
-} from '../testing/faults.ts';
+export type { Fault, Faults, ForgedFields, WebhookFault } from '../testing/faults.ts';
 export type { FinalStatus, KnownStatus } from '../testing/ledger.ts';
 export type { RecordedRequest } from '../testing/service.ts';
 export type {
-  EarlyWebhookFault,
-  ForgedWebhookFault,
-  LateWebhookFault,
-  LostWebhookFault,
-  OutOfOrderWebhookFault,
-  TwiceWebhookFault,
-  WebhookFault,
-} from '../testing/webhook-faults.ts';
-export type {
-  ForgedFields,
   WebhookAttempt,
-  WebhookControls,
   WebhookDelivery,
   WebhookOptions,
   WebhookReceiver,
-} from '../testing/webhooks.ts';
+} from '../testing/webhook-delivery.ts';
+export type { WebhookControls } from '../testing/webhooks.ts';
 export { SandboxError, type SandboxOptions } from './options.ts';
 
 /** A running sandbox, and the controls that a test has over it: {@link PaymentControls}. */
@@ -102,7 +77,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     throw error;
   });
   const url = publicUrl ?? urlOf(server, host);
-  const access = { baseUrl: url + API_PATH, testKey: 'sk_test_sandbox', liveKey: 'sk_live_sandbox' };
+  const access = { baseUrl: url + API_PATH, testKey: TEST_KEY, liveKey: LIVE_KEY };
 
   const activity = new ActivityLog();
   const clock = new Clock();
@@ -115,6 +90,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
     onExchange: (exchange) => activity.exchanged(exchange),
+    onResponseLost: (exchange) => activity.lostResponse(exchange),
     ledger: {
       clock,
       keep,

@@ -2,6 +2,10 @@ import { MAX_DELAY_MS } from '../testing/ledger.ts';
 import { isHttpAddress } from '../testing/validate-request.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
 
+/** The keys that every sandbox accepts. Neither has the shape of a key of the service's live mode. */
+export const TEST_KEY = 'sk_test_sandbox';
+export const LIVE_KEY = 'sandbox-live-key';
+
 /** The sandbox cannot start as configured. The message says what to change. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';

@@ -5,7 +5,7 @@ import { orUndefined } from '../untrusted.ts';
 export interface RequestGroup {
   /** Different from that of every other group of its history. */
   readonly key: number;
-  readonly first: Exchange;
+  first: Exchange;
   last: Exchange;
   count: number;
 }
@@ -16,6 +16,7 @@ const MAX_BODY_CHARS = 16_384;
 /** The latest requests of one transaction, or of none. It is bounded. */
 export class RequestHistory {
   #groups: RequestGroup[] = [];
+  readonly #groupsByExchange = new WeakMap<Exchange, RequestGroup>();
   #added = 0;
   #hidden = 0;
   #isResponseLost = false;
@@ -48,17 +49,29 @@ export class RequestHistory {
     if (group && isSameVerify(group.last, exchange)) {
       group.last = exchange;
       group.count++;
+      this.#groupsByExchange.set(exchange, group);
       return;
     }
     const kept = shortenBodies(exchange);
-    this.#groups.push({ key: ++this.#added, first: kept, last: kept, count: 1 });
+    const added = { key: ++this.#added, first: kept, last: kept, count: 1 };
+    this.#groups.push(added);
+    this.#groupsByExchange.set(exchange, added);
     if (this.#groups.length > MAX_GROUPS) this.#hidden += this.#groups.shift()?.count ?? 0;
+  }
+
+  /** Shows a request that was added before as one whose response did not arrive. */
+  lostResponse(exchange: Exchange): void {
+    if (exchange.request.operation !== 'verify') this.#isResponseLost ||= isResponseLost(exchange);
+    const group = this.#groupsByExchange.get(exchange);
+    if (!group) return;
+    group.last = { ...group.last, status: null };
+    if (group.count === 1) group.first = group.last;
   }
 }
 
 /** Whether the service acted, and the response broke before the client had it. */
-function isResponseLost({ fault, found, status }: Exchange): boolean {
-  return found !== null && status === null && (fault === 'responseLost' || fault === 'hang');
+function isResponseLost({ found, status }: Exchange): boolean {
+  return found !== null && status === null;
 }
 
 function isSameVerify(one: Exchange, other: Exchange): boolean {

@@ -1,14 +1,15 @@
 import type { Context, Hono } from 'hono';
 import * as z from 'zod/mini';
 import { isFinal } from '../schedule.ts';
-import type { Ledger } from '../testing/ledger.ts';
+import type { Entry, Ledger } from '../testing/ledger.ts';
+import type { PaymentService } from '../testing/service.ts';
 import type { ActivityLog } from './activity-log.ts';
 import { assets } from './assets/assets.ts';
 import { addDashboard } from './dashboard-routes.ts';
 import { checkoutOutcomes, checkoutPage, createReturnUrl } from './pages/checkout.ts';
 import type { DashboardContext } from './pages/dashboard.ts';
 import { messagePage } from './pages/layout.ts';
-import { livePhone, phonePage } from './pages/phone.ts';
+import { formatPhonePath, livePhone, parsePhoneFilter, phonePage } from './pages/phone.ts';
 import { type Env, parseForm, streamUpdates } from './respond.ts';
 
 /** What the pages show and control. */
@@ -20,14 +21,15 @@ export interface PageContext extends DashboardContext {
 /** Adds every page, and what its buttons do. */
 export function addPages(app: Hono<Env>, context: PageContext): void {
   const { service, activity, returnUrl } = context;
-  app.get('/phone', (c) => c.html(phonePage(activity)));
-  app.get('/events/phone', (c) => streamUpdates(c, activity, livePhone(activity)));
+  const readFilter = (c: Context<Env>) => parsePhoneFilter(c.req.query(), service.clock.now());
+  app.get('/phone', (c) => c.html(phonePage(activity, readFilter(c))));
+  app.get('/events/phone', (c) => streamUpdates(c, activity, livePhone(activity, readFilter(c))));
   app.get('/assets/:name', (c) => {
     const asset = assets.get(c.req.param('name'));
     return asset ? c.body(asset.text, 200, { 'content-type': asset.type }) : c.notFound();
   });
   addDashboard(app, context);
-  addPhoneActions(app, service.ledger, activity);
+  addPhoneActions(app, service, activity);
   addCheckout(app, service.ledger, returnUrl);
 }
 
@@ -40,9 +42,10 @@ const decisionSchema = z.object({
 });
 
 /** Approves or declines a prompt. The PIN is neither stored nor compared: any four digits are accepted. */
-function addPhoneActions(app: Hono<Env>, ledger: Ledger, activity: ActivityLog): void {
+function addPhoneActions(app: Hono<Env>, { ledger, clock }: PaymentService, activity: ActivityLog): void {
   app.post('/phone', async (c) => {
-    const parsed = decisionSchema.safeParse(await parseForm(c));
+    const form = await parseForm(c);
+    const parsed = decisionSchema.safeParse(form);
     if (!parsed.success)
       return c.html(messagePage('Invalid form', 'Approve or decline a prompt.', phoneLink), 400);
     const { reference, decision, pin } = parsed.data;
@@ -50,13 +53,27 @@ function addPhoneActions(app: Hono<Env>, ledger: Ledger, activity: ActivityLog):
     if (!entry?.mobileMoney) {
       return c.html(messagePage('Not found', 'There is no such prompt.', phoneLink), 404);
     }
+    const filter = parsePhoneFilter(form, clock.now());
     if (decision === 'approve' && !/^[0-9]{4}$/.test(pin)) {
-      return c.html(phonePage(activity, { reference, message: 'A PIN has four digits.' }), 400);
+      return c.html(phonePage(activity, filter, { reference, message: 'A PIN has four digits.' }), 400);
     }
-    // A final status stays as it is.
-    if (!isFinal(entry.status)) ledger.settle(reference, decision === 'approve' ? 'success' : 'failed');
-    return c.redirect('/phone', 303);
+    decide(ledger, entry, decision);
+    const { number, since, isNew } = filter;
+    return c.redirect(formatPhonePath(isNew ? { number } : { number, since }), 303);
   });
+  app.post('/decide', async (c) => {
+    const parsed = decisionSchema.safeParse(await parseForm(c));
+    if (!parsed.success) return c.html(messagePage('Invalid form', 'Approve or decline a charge.'), 400);
+    const entry = ledger.find(parsed.data.reference);
+    if (!entry?.mobileMoney) return c.html(messagePage('Not found', 'There is no such charge.'), 404);
+    decide(ledger, entry, parsed.data.decision);
+    return c.redirect('/', 303);
+  });
+}
+
+/** A final status stays as it is. */
+function decide(ledger: Ledger, { reference, status }: Entry, decision: 'approve' | 'decline'): void {
+  if (!isFinal(status)) ledger.settle(reference, decision === 'approve' ? 'success' : 'failed');
 }
 
 /** The checkout page: docs/reference/service.md, "Start a checkout payment". */

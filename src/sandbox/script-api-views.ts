@@ -2,8 +2,9 @@ import { createRedact } from '../redact.ts';
 import type { Entry, Ledger } from '../testing/ledger.ts';
 import { toTransactionData } from '../testing/responses.ts';
 import type { Exchange } from '../testing/service.ts';
-import type { WebhookDelivery } from '../testing/webhooks.ts';
+import type { WebhookDelivery } from '../testing/webhook-delivery.ts';
 import { isRecord, orUndefined } from '../untrusted.ts';
+import { LIVE_KEY } from './options.ts';
 import { NOT_SHOWN, shortenBody } from './request-history.ts';
 
 /** What a transaction is shown with. */
@@ -71,7 +72,7 @@ function viewBody(body: unknown): unknown {
   return orUndefined(() => redactKeys({ shown: shortenBody(body) }))?.shown ?? NOT_SHOWN;
 }
 
-const { own: redactKey } = createRedact([]);
+const { own: redactKey } = createRedact([LIVE_KEY]);
 
 /** Redacts what looks like an API key in every text of a value, and in the names of its fields. */
 function redactKeys<T extends object>(value: T): T {

@@ -85,7 +85,7 @@ function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<
       GET: readWithoutQuery(() => ({ faults: service.faults.pending.map(viewFault) })),
       POST: write(async (c) => {
         const { operation, fault, times } = await parseBody(c, schemas.newFault);
-        refuseInvalid(() => service.faults.add(operation, fault, toCount(times)));
+        refuseInvalid(() => service.orderFault(operation, fault, toCount(times)));
         return c.json({ faults: service.faults.pending.map(viewFault) }, 201);
       }),
       DELETE: write((c) => {

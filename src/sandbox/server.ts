@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import { isLoopback } from '../loopback.ts';
+import { isLoopback } from '../normalize-options.ts';
 import { type ResolvedOptions, SandboxError } from './options.ts';
 
 /**

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { networks } from '../api/input.ts';
 import { transactionStatuses } from '../api/transaction.ts';
 import { defaultFinalStatuses } from '../schedule.ts';
-import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import { type Entry, failures, keyModes, type LedgerObserver } from '../testing/ledger.ts';
 import { isHttpAddress } from '../testing/validate-request.ts';
 import { parseJson } from '../untrusted.ts';
 import { SandboxError } from './options.ts';
@@ -43,7 +43,7 @@ const planSchema = z.union([
 
 const rowSchema = z.object({
   reference: z.string(),
-  mode: z.enum(['test', 'live']),
+  mode: z.enum(keyModes),
   amount: z.string(),
   currency: z.string(),
   customer_email: z.string(),
@@ -51,7 +51,7 @@ const rowSchema = z.object({
   network: z.nullable(z.enum(networks)),
   return_url: z.nullable(z.string().check(z.refine(isHttpAddress))),
   status: z.enum(transactionStatuses),
-  failure: z.nullable(z.enum(['declined', 'expired'])),
+  failure: z.nullable(z.enum(failures)),
   created_at: timestamp,
   changed_at: timestamp,
   plan: z.nullable(z.string()),

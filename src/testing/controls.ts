@@ -57,11 +57,13 @@ export interface PaymentControls {
    * Breaks the next valid requests of an operation. An invalid request is rejected as usual, and uses up no fault.
    * Several faults follow one after the other. The client's own retries count as requests.
    *
-   * @param options `times`: how many requests, or `Infinity` until `reset`. Default 1.
+   * @param options `times`: how many requests, or `Infinity` until `clearFaults` or `reset`. Default 1.
    * @example mock.fault('chargeMobileMoney', { kind: 'responseLost' });
    * @example mock.fault('verify', { kind: 'status', status: 502, body: 'html' }, { times: 3 });
    */
   fault<Name extends OperationName>(operation: Name, fault: Faults[Name], options?: { times?: number }): void;
+  /** Deletes the faults that are not used up, also those of webhooks. Transactions and requests stay. */
+  clearFaults(): void;
   /**
    * Throws if one customer was charged the same amount on the same phone twice, unless the first charge had failed
    * before the second was made. Of the phone it compares the last nine digits. It ignores the case of the email.
@@ -71,7 +73,10 @@ export interface PaymentControls {
   expectNoDoubleCharge(options?: { within?: number }): void;
   /** The webhooks: who receives them, their faults, and what was sent. */
   readonly webhooks: WebhookControls;
-  /** Deletes transactions, requests, scripts and faults, between two tests. The mock counts references from 1 again. */
+  /**
+   * Deletes transactions, requests, scripts and faults, between two tests. References go on, so that a journal that
+   * outlives the test never meets one twice.
+   */
   reset(): void;
 }
 
@@ -95,7 +100,11 @@ export function createControls(service: PaymentService, webhooks: Webhooks): Pay
     abandon: (reference) => toTransaction(ledger.settle(reference, 'abandoned')),
     settleAfter: (reference, delay, status) => ledger.settleAfter(reference, delay, status),
     script: (reference, statuses) => ledger.script(reference, statuses),
-    fault: (operation, fault, { times = 1 } = {}) => service.faults.add(operation, fault, times),
+    fault: (operation, fault, { times = 1 } = {}) => service.orderFault(operation, fault, times),
+    clearFaults: () => {
+      service.faults.clear();
+      webhooks.clearFaults();
+    },
     expectNoDoubleCharge: ({ within = Number.POSITIVE_INFINITY } = {}) =>
       assertNoDoubleCharge(ledger.list(), within),
     webhooks,

@@ -5,22 +5,7 @@
  */
 
 export type { MockCharge, PaymentControls } from './controls.ts';
-export type {
-  Fault,
-  Faults,
-  HangFault,
-  LateApprovalFault,
-  RateLimitedFault,
-  ResetFault,
-  ResponseLostFault,
-  SlowBodyFault,
-  StatusFault,
-  TruncatedFault,
-  UnrecognisedStatusFault,
-  WrongAmountFault,
-  WrongCurrencyFault,
-  WrongReferenceFault,
-} from './faults.ts';
+export type { Fault, Faults, ForgedFields, WebhookFault } from './faults.ts';
 export {
   type JournalCase,
   type JournalConformanceOptions,
@@ -32,19 +17,9 @@ export type { FinalStatus, KnownStatus } from './ledger.ts';
 export { createMockPayments, type MockPayments, type MockPaymentsOptions } from './mock.ts';
 export type { RecordedRequest } from './service.ts';
 export type {
-  EarlyWebhookFault,
-  ForgedWebhookFault,
-  LateWebhookFault,
-  LostWebhookFault,
-  OutOfOrderWebhookFault,
-  TwiceWebhookFault,
-  WebhookFault,
-} from './webhook-faults.ts';
-export type {
-  ForgedFields,
   WebhookAttempt,
-  WebhookControls,
   WebhookDelivery,
   WebhookOptions,
   WebhookReceiver,
-} from './webhooks.ts';
+} from './webhook-delivery.ts';
+export type { WebhookControls } from './webhooks.ts';

@@ -10,9 +10,6 @@ export type { KnownStatus } from '../api/transaction.ts';
 /** A status that ends a payment. */
 export type FinalStatus = (typeof defaultFinalStatuses)[number];
 
-/** The mode of a key, and of every transaction that was made with it. */
-export type KeyMode = 'test' | 'live';
-
 /** A transaction as the service stores it. Times are epoch milliseconds. */
 export interface Entry {
   readonly reference: string;
@@ -43,8 +40,15 @@ export interface Entry {
   plannedSeq: number;
 }
 
+export const failures = ['declined', 'expired'] as const;
+
 /** Why a transaction failed. A verify reports both as `failed`. */
-export type Failure = 'declined' | 'expired';
+export type Failure = (typeof failures)[number];
+
+export const keyModes = ['test', 'live'] as const;
+
+/** The mode of a key, and of every transaction that was made with it. */
+export type KeyMode = (typeof keyModes)[number];
 
 /** What happens to a transaction by itself: one final status at a given time, or a status for each verify. */
 export type Plan =
@@ -222,9 +226,9 @@ export class Ledger {
     this.#plan(reference, () => ({ statuses }));
   }
 
+  /** Deletes all transactions and plans. References go on, so that none is used twice. */
   clear(): void {
     this.#delete([...this.#entries.values()]);
-    this.#created = 0;
     this.#plannersForNext = [];
   }
 

@@ -22,7 +22,7 @@ export interface MockPaymentsOptions {
    * The key of the client under test. The mock accepts this one and `testKey`, and rejects any other with 401. A key that
    * does not begin with `sk_test_` belongs to live mode.
    *
-   * @default 'sk_live_mock'
+   * @default 'mock-live-key'
    */
   apiKey?: string | undefined;
   /**
@@ -56,7 +56,7 @@ export interface MockPayments extends PaymentControls {
   /** For a client in test mode. It sees the transactions of test mode only. */
   readonly testKey: string;
   /**
-   * Responds to `fetch` in place of the service, until {@link close}. A client that was created before is included. A
+   * Responds to `fetch` in place of the service, until {@link close}: for a project without MSW. A client that was created before is included. A
    * second call changes nothing.
    *
    * Requests to other hosts pass, untouched. A request to the host of `baseUrl` that is not below it gets 404: nothing goes
@@ -79,8 +79,8 @@ export interface MockPayments extends PaymentControls {
   /** Calls {@link close}, at the end of the scope of `using`. */
   [Symbol.dispose](): void;
   /**
-   * For a server or a worker of MSW that you have anyway, in place of {@link listen}. Put handlers of your own for the
-   * same host before them, because they respond to every request to it.
+   * The handlers for a server or a worker of MSW. Put handlers of your own for the same host before them, because they
+   * respond to every request to it.
    *
    * MSW itself prints the body of each request that no handler takes, also the phone number in it. Start it with
    * `onUnhandledRequest: 'bypass'` (MSW 2) or `onUnhandledFrame: 'bypass'` (MSW 3).
@@ -108,19 +108,20 @@ export interface MockPayments extends PaymentControls {
  * @example
  * ```ts
  * const mock = createMockPayments();
- * mock.listen();
+ * const server = setupServer(...mock.handlers); // of msw/node; without MSW: mock.listen()
+ * server.listen();
  * const payments = new PaymentsClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
  *
  * const { reference } = await payments.initialize({ amount: '25.50', customer_email: 'ama@example.com' });
  * mock.approve(reference);
  * (await payments.verify(reference)).status; // 'success'
- * mock.close();
+ * server.close();
  * ```
  */
 export function createMockPayments(options: MockPaymentsOptions = {}): MockPayments {
   const {
     baseUrl: address = 'https://payments.example/api/v1',
-    apiKey = 'sk_live_mock',
+    apiKey = 'mock-live-key',
     testKey = 'sk_test_mock',
     allowTestCharges = false,
     ...others

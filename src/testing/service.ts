@@ -3,7 +3,7 @@ import { parseJson } from '../untrusted.ts';
 import { respondWithFault } from './apply-fault.ts';
 import { Clock } from './clock.ts';
 import { FaultQueue } from './fault-queue.ts';
-import type { Fault } from './faults.ts';
+import { type Fault, type FaultOrder, parseFault } from './faults.ts';
 import { type KeyMode, type KnownStatus, Ledger, type LedgerOptions } from './ledger.ts';
 import {
   createChargeBody,
@@ -71,6 +71,8 @@ export interface ServiceOptions extends KeyRules {
   readonly keepRequests?: number;
   /** Called for each request once its response is ready. */
   readonly onExchange?: (exchange: Exchange) => void;
+  /** Called after that if the client was gone before it had the whole response. */
+  readonly onResponseLost?: (exchange: Exchange) => void;
 }
 
 /**
@@ -80,10 +82,11 @@ export interface ServiceOptions extends KeyRules {
 export class PaymentService {
   readonly clock: Clock;
   readonly ledger: Ledger;
-  readonly faults = new FaultQueue();
+  readonly faults = new FaultQueue<FaultOrder>();
   readonly #options: ServiceOptions;
   readonly #basePath: string;
   #exchanges: Exchange[] = [];
+  readonly #byRequest = new WeakMap<Request, OpenExchange>();
   #lifetime = new AbortController();
 
   constructor(options: ServiceOptions) {
@@ -124,6 +127,7 @@ export class PaymentService {
       duration: null,
     };
     this.#record(exchange);
+    this.#byRequest.set(request, exchange);
     const response = await this.#respond(request, route, body, exchange);
     exchange.duration = performance.now() - startedAt;
     if (response.type !== 'error') {
@@ -132,6 +136,19 @@ export class PaymentService {
     }
     this.#options.onExchange?.(exchange);
     return response;
+  }
+
+  /** Records that the client was gone before it had the whole response. */
+  loseResponse(request: Request): void {
+    const exchange = this.#byRequest.get(request);
+    if (!exchange) return;
+    exchange.status = null;
+    this.#options.onResponseLost?.(exchange);
+  }
+
+  /** Breaks the next valid requests of an operation. Throws for a fault that is not possible. */
+  orderFault(operation: string, fault: unknown, times: number): void {
+    this.faults.add(parseFault(operation, fault), times);
   }
 
   /** Deletes everything, and breaks the connections that hang. */
@@ -169,7 +186,8 @@ export class PaymentService {
     try {
       const command = parseRequest(route, { method, headers, body }, this.#options);
       if (command.operation === 'verify') this.#refuseOtherMode(command.reference, command.mode);
-      const fault = this.faults.take(command.operation);
+      const ordered = this.faults.take(({ operation }) => operation === command.operation);
+      const fault = ordered?.fault;
       exchange.fault = fault?.kind ?? null;
       return await respondWithFault(fault, {
         act: () => {

@@ -1,4 +1,8 @@
-import type { WebhookFault } from './webhook-faults.ts';
+import * as z from 'zod/mini';
+import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
+import type { WebhookFault } from './faults.ts';
+import { milliseconds, strict } from './fields.ts';
+import { MAX_DELAY_MS } from './ledger.ts';
 
 /**
  * What receives webhooks: an address, or a handler in the same process. Any 2xx status accepts the webhook, and so does a
@@ -6,21 +10,28 @@ import type { WebhookFault } from './webhook-faults.ts';
  */
 export type WebhookReceiver = string | ((request: Request) => unknown);
 
-/** How a webhook is sent. */
-export interface WebhookOptions {
+/** The options of a receiver: the most retries and the longest times that they can have. */
+export const webhookOptionsSchema = strict({
   /**
    * Milliseconds before each retry. Their number is the number of retries.
    *
    * @default [1_000, 5_000, 25_000, 125_000]
    */
-  readonly retryDelays?: readonly number[] | undefined;
+  retryDelays: z.optional(
+    z
+      .readonly(z.array(milliseconds(MAX_DELAY_MS), { error: 'must be a list of milliseconds' }))
+      .check(z.maxLength(100, { error: 'must have at most 100 items' })),
+  ),
   /**
    * Milliseconds that a receiver has for its response.
    *
    * @default 5_000
    */
-  readonly timeout?: number | undefined;
-}
+  timeout: z.optional(milliseconds(MAX_TIMEOUT_MS, 1)),
+});
+
+/** How a webhook is sent. */
+export type WebhookOptions = z.output<typeof webhookOptionsSchema>;
 
 /** One request to the receiver, and its response. */
 export interface WebhookAttempt {
@@ -54,11 +65,4 @@ export interface WebhookDelivery {
   readonly dueAt: number | null;
   readonly createdAt: number;
   readonly attempts: readonly WebhookAttempt[];
-}
-
-/** Changes of the payload of a forged webhook. */
-export interface ForgedFields {
-  readonly reference?: string;
-  readonly amount?: string;
-  readonly status?: string;
 }

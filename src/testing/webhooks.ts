@@ -1,37 +1,23 @@
 import { type KnownStatus, transactionStatuses } from '../api/transaction.ts';
-import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { redactReference } from '../redact.ts';
 import { isFinal } from '../schedule.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
 import { version } from '../version.ts';
 import type { Clock } from './clock.ts';
+import { FaultQueue, type Queued } from './fault-queue.ts';
+import { type ForgedFields, forgedFieldsSchema, parseWebhookFault, type WebhookFault } from './faults.ts';
+import { parseOrThrow } from './fields.ts';
 import type { Entry, LedgerObserver } from './ledger.ts';
 import { JSON_TYPE, toTransactionData } from './responses.ts';
 import type { PaymentService } from './service.ts';
-import type { ForgedFields, WebhookDelivery, WebhookOptions, WebhookReceiver } from './webhook-delivery.ts';
 import {
-  type QueuedWebhookFault,
-  validateDelay,
-  validateForgedFields,
-  type WebhookFault,
-  WebhookFaultQueue,
-} from './webhook-faults.ts';
-import {
-  type Job,
-  type OpenDelivery,
-  type Shipment,
-  WebhookQueue,
-  type WebhookTarget,
-} from './webhook-queue.ts';
-import { createReceiver } from './webhook-receiver.ts';
-
-export type {
-  ForgedFields,
-  WebhookAttempt,
-  WebhookDelivery,
-  WebhookOptions,
-  WebhookReceiver,
+  type WebhookDelivery,
+  type WebhookOptions,
+  type WebhookReceiver,
+  webhookOptionsSchema,
 } from './webhook-delivery.ts';
+import { type OpenDelivery, WebhookQueue, type WebhookTarget } from './webhook-queue.ts';
+import { createReceiver } from './webhook-receiver.ts';
 
 /** Controls the webhooks of the service from a test. */
 export interface WebhookControls {
@@ -60,14 +46,17 @@ export interface WebhookControls {
   /**
    * Orders a fault for the next webhooks. Several faults follow one after the other.
    *
-   * @param options `times`: how many webhooks, or `Infinity` until `reset`. Default 1.
+   * @param options `times`: how many webhooks, or `Infinity` until `clearFaults` or `reset`. Default 1.
    * @throws {TypeError} if the kind or a text is not valid
    * @throws {RangeError} if a number is out of its range
    */
   fault(fault: WebhookFault, options?: { times?: number }): void;
+  /** Deletes the faults that are not used up. */
+  clearFaults(): void;
   /**
-   * Sends what waits (late webhooks, retries, held ones) now, and resolves when each has been delivered or has failed. Under
-   * fake timers, the timeout of a receiver that does not respond passes only when the test advances them.
+   * Sends what waits (late webhooks, retries) now, and resolves when each has been delivered or has failed. Under fake
+   * timers, the timeout of a receiver that does not respond passes only when the test advances them. A receiver must not
+   * wait for it, because it waits for the receiver.
    */
   flush(): Promise<void>;
 }
@@ -76,9 +65,6 @@ const DEFAULT_RETRY_DELAYS = [1_000, 5_000, 25_000, 125_000];
 const DEFAULT_TIMEOUT = 5_000;
 const DEFAULT_LATE_DELAY = 10_000;
 const DEFAULT_EARLY_DELAY = 3_000;
-/** How long a webhook is held that is to arrive after the next one. */
-const MAX_HOLD = 60_000;
-const MAX_RETRIES = 100;
 /** How many deliveries are kept at least, once they are final. At most twice as many are kept. */
 const MIN_KEPT_DELIVERIES = 1_000;
 
@@ -107,14 +93,14 @@ interface WebhookEvent {
 export class Webhooks implements LedgerObserver, WebhookControls {
   readonly #context: WebhooksContext;
   readonly #queue: WebhookQueue;
-  readonly #faults = new WebhookFaultQueue();
+  readonly #faults = new FaultQueue<{ readonly fault: WebhookFault }>();
   #service: PaymentService | undefined;
   #target: WebhookTarget | null = null;
   #deliveries: WebhookDelivery[] = [];
   #deliveryCount = 0;
   #eventCount = 0;
-  /** The last webhook of a transaction, until it was sent. */
-  readonly #latest = new Map<string, Job>();
+  /** What the next webhook of a transaction waits for: the first attempt of the one before it. */
+  readonly #latest = new Map<string, Promise<void>>();
 
   constructor(context: WebhooksContext) {
     this.#context = context;
@@ -130,7 +116,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   }
 
   /** The faults that have not been used up, in the order in which they were ordered. */
-  get pendingFaults(): readonly QueuedWebhookFault[] {
+  get pendingFaults(): readonly Queued<{ readonly fault: WebhookFault }>[] {
     return this.#faults.pending;
   }
 
@@ -140,24 +126,22 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   }
 
   deliverTo(receiver: WebhookReceiver | null, options: WebhookOptions = {}): void {
-    const { retryDelays = DEFAULT_RETRY_DELAYS, timeout = DEFAULT_TIMEOUT, ...others } = options;
+    const { retryDelays: _, timeout: __, ...others } = options;
     refuseUnknownOption(others, OPTIONS);
-    validateDelay('timeout', timeout, 1, MAX_TIMEOUT_MS);
-    if (!Array.isArray(retryDelays) || retryDelays.length > MAX_RETRIES)
-      throw new TypeError(`retryDelays must be an array of at most ${MAX_RETRIES} numbers.`);
-    for (const delay of retryDelays) validateDelay('Each of retryDelays', delay);
+    const given = parseOrThrow(webhookOptionsSchema, options, 'The options');
+    const { retryDelays = DEFAULT_RETRY_DELAYS, timeout = DEFAULT_TIMEOUT } = given;
     if (receiver === null) {
       this.#target = null;
       this.#queue.giveUp();
     } else {
-      this.#target = { receiver: createReceiver(receiver), retryDelays: [...retryDelays], timeout };
+      this.#target = { receiver: createReceiver(receiver), retryDelays, timeout };
     }
     this.#context.onReceiver?.(receiver !== null);
     this.#notifyChange();
   }
 
   send(reference: string, forged: ForgedFields = {}): WebhookDelivery {
-    validateForgedFields(forged);
+    const claimed = parseOrThrow(forgedFieldsSchema, forged, 'The forged webhook');
     const entry = this.#service?.ledger.find(reference);
     if (!entry) {
       const named = redactReference(String(reference).slice(0, 64));
@@ -165,16 +149,18 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     }
     if (!this.#target)
       throw new Error('There is no receiver of webhooks. Nothing was sent. Call deliverTo first.');
-    const isForged = Object.values(forged).some((value) => value !== undefined);
-    const event = this.#createEvent(entry, this.#target, forged);
-    const job = isForged
-      ? this.#add(event, 'forged', { isForged })
-      : this.#addInOrder(event, null, this.#latest.get(reference));
-    return job.delivery;
+    const event = this.#createEvent(entry, this.#target, claimed);
+    if (!isEmpty(claimed)) return this.#add(event, 'forged').delivery;
+    return this.#addInOrder(event, null);
   }
 
   fault(fault: WebhookFault, { times = 1 }: { times?: number } = {}): void {
-    this.#faults.add(fault, times);
+    this.orderFault(fault, times);
+  }
+
+  /** Does the same with a fault that is not checked yet. */
+  orderFault(fault: unknown, times: number): void {
+    this.#faults.add({ fault: parseWebhookFault(fault) }, times);
     this.#notifyChange();
   }
 
@@ -214,49 +200,40 @@ export class Webhooks implements LedgerObserver, WebhookControls {
 
   /** Creates the webhook of a new final status, with the next fault. */
   #announce(entry: Entry, before: KnownStatus, target: WebhookTarget): void {
-    const { reference } = entry;
-    const fault = this.#faults.take();
-    const kind = fault?.kind ?? null;
+    const fault = this.#faults.take()?.fault;
     const now = this.#context.clock.now();
-    const after = this.#latest.get(reference);
+    const event = () => this.#createEvent(entry, target);
     switch (fault?.kind) {
       case 'lost':
-        this.#record(this.#createEvent(entry, target), kind, 'lost');
+        this.#record(event(), 'lost', 'lost');
         this.#notifyChange();
-        return;
-      case 'late': {
-        const at = now + (fault.delay ?? DEFAULT_LATE_DELAY);
-        this.#add(this.#createEvent(entry, target), kind, { at });
-        return;
-      }
-      case 'outOfOrder':
-        this.#add(this.#createEvent(entry, target), kind, { at: now + MAX_HOLD, isHeld: true });
-        return;
+        break;
+      case 'late':
+        this.#add(event(), 'late', now + (fault.delay ?? DEFAULT_LATE_DELAY));
+        break;
       case 'forged': {
-        const { reference: claimed, amount, status } = fault;
-        const isEmpty = claimed === undefined && amount === undefined && status === undefined;
-        const fields = isEmpty ? { status: 'success' } : { reference: claimed, amount, status };
-        const forgery = this.#createEvent(entry, target, fields);
-        const forged = this.#add(forgery, kind, { after, isForged: true });
-        this.#addInOrder(this.#createEvent(entry, target), null, forged);
-        return;
+        const { kind, ...fields } = fault;
+        const claimed = isEmpty(fields) ? { status: 'success' } : fields;
+        this.#addInOrder(this.#createEvent(entry, target, claimed), kind);
+        this.#addInOrder(event(), null);
+        break;
       }
       case 'twice': {
-        const event = this.#createEvent(entry, target);
-        const first = this.#addInOrder(event, kind, after);
-        this.#addInOrder(event, kind, first);
-        return;
+        const sent = event();
+        this.#addInOrder(sent, 'twice');
+        this.#addInOrder(sent, 'twice');
+        break;
       }
       case 'early':
-        this.#addInOrder(this.#createEvent(entry, target), kind, after);
-        this.#service?.ledger.hideStatus(reference, before, now + (fault.delay ?? DEFAULT_EARLY_DELAY));
-        return;
+        this.#addInOrder(event(), 'early');
+        this.#service?.ledger.hideStatus(entry.reference, before, now + (fault.delay ?? DEFAULT_EARLY_DELAY));
+        break;
       case undefined:
-        this.#addInOrder(this.#createEvent(entry, target), kind, after);
+        this.#addInOrder(event(), null);
     }
   }
 
-  #createEvent(entry: Entry, target: WebhookTarget, forged: ClaimedFields = {}): WebhookEvent {
+  #createEvent(entry: Entry, target: WebhookTarget, forged: ForgedFields = {}): WebhookEvent {
     const status = forged.status ?? entry.status;
     const known = transactionStatuses.find((candidate) => candidate === status) ?? 'pending';
     const data = toTransactionData(entry, known);
@@ -265,33 +242,27 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     return { id: `whe_${++this.#eventCount}`, reference: entry.reference, payload, target };
   }
 
-  /** Adds a webhook after the earlier ones of its transaction, and before the later ones. */
-  #addInOrder(event: WebhookEvent, kind: WebhookFault['kind'] | null, after: Job | undefined): Job {
-    const job = this.#add(event, kind, { after });
-    this.#latest.set(event.reference, job);
-    return job;
+  /** Adds a webhook that is sent after the earlier ones of its transaction. */
+  #addInOrder(event: WebhookEvent, kind: WebhookFault['kind'] | null): OpenDelivery {
+    const { reference } = event;
+    const { delivery, sent } = this.#add(event, kind, this.#context.clock.now(), this.#latest.get(reference));
+    this.#latest.set(reference, sent);
+    void sent.then(() => {
+      if (this.#latest.get(reference) === sent) this.#latest.delete(reference);
+    });
+    return delivery;
   }
 
   #add(
     event: WebhookEvent,
     kind: WebhookFault['kind'] | null,
-    options: Pick<Shipment, 'at' | 'after' | 'isHeld' | 'isForged'>,
-  ): Job {
+    at: number = this.#context.clock.now(),
+    after?: Promise<void>,
+  ): { delivery: OpenDelivery; sent: Promise<void> } {
     const delivery = this.#record(event, kind, 'waiting');
-    const job = this.#queue.add({
-      ...options,
-      delivery,
-      text: JSON.stringify(event.payload),
-      target: event.target,
-      onSent: () => {
-        if (this.#latest.get(event.reference) !== job) return;
-        // It was given up before its turn if the one before it was not sent.
-        if (job.after && !job.after.isSent) this.#latest.set(event.reference, job.after);
-        else this.#latest.delete(event.reference);
-      },
-    });
+    const sent = this.#queue.add(delivery, event.target, at, after);
     this.#notifyChange();
-    return job;
+    return { delivery, sent };
   }
 
   #record(
@@ -336,5 +307,6 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   }
 }
 
-/** {@link ForgedFields}, of which some can be missing. */
-type ClaimedFields = { readonly [Name in keyof ForgedFields]?: ForgedFields[Name] | undefined };
+function isEmpty(fields: ForgedFields): boolean {
+  return Object.values(fields).every((value) => value === undefined);
+}

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { PaymentService } from '../../testing/service.ts';
-import type { WebhookDelivery, Webhooks } from '../../testing/webhooks.ts';
+import type { WebhookDelivery } from '../../testing/webhook-delivery.ts';
+import type { Webhooks } from '../../testing/webhooks.ts';
 import type { ActivityLog } from '../activity-log.ts';
 import {
   type FoundTransactions,

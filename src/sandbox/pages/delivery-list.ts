@@ -1,19 +1,11 @@
 import { html } from 'hono/html';
 import { createRedact } from '../../redact.ts';
-import type { WebhookFault } from '../../testing/webhook-faults.ts';
-import type { WebhookAttempt, WebhookDelivery } from '../../testing/webhooks.ts';
+import { webhookFaultSchema } from '../../testing/faults.ts';
+import type { WebhookAttempt, WebhookDelivery } from '../../testing/webhook-delivery.ts';
 import { isRecord, parseJson } from '../../untrusted.ts';
+import { LIVE_KEY } from '../options.ts';
+import { nameFault } from './form-fields.ts';
 import { formatDuration, type Html, type Look, renderLabel, renderTime } from './layout.ts';
-
-/** Faults as forms and deliveries name them. */
-export const webhookFaultNames: Record<WebhookFault['kind'], string> = {
-  late: 'Late',
-  twice: 'Twice',
-  outOfOrder: 'Out of order',
-  lost: 'Lost',
-  forged: 'Forged',
-  early: 'Early',
-};
 
 const looks: Record<WebhookDelivery['state'], Look> = {
   waiting: 'pending',
@@ -63,9 +55,7 @@ function renderState({ state }: WebhookDelivery): Html {
 }
 
 function renderFault({ fault }: WebhookDelivery): Html | '' {
-  return fault === null
-    ? ''
-    : html`<span class="tag fault">${webhookFaultNames[fault].toLowerCase()}</span> `;
+  return fault === null ? '' : html`<span class="tag fault">${nameFault(webhookFaultSchema, fault)}</span> `;
 }
 
 /** Renders what the receiver responded last, and when the next attempt is due. */
@@ -94,7 +84,7 @@ ${attempt.body ? html`<pre>${formatResponse(attempt.body)}</pre>` : ''}</li>`,
   )}</ol>`;
 }
 
-const redact = createRedact([]);
+const redact = createRedact([LIVE_KEY]);
 
 /** Formats the response of a receiver, which can contain anything. */
 function formatResponse(body: string): string {

@@ -1,6 +1,18 @@
 import { html } from 'hono/html';
-import * as z from 'zod/mini';
+import {
+  type FieldInput,
+  faultNames,
+  faultSchema,
+  fieldInputs,
+  type forgedFieldsSchema,
+  type KindSchema,
+  listKinds,
+  webhookFaultSchema,
+} from '../../testing/faults.ts';
 import type { Html } from './layout.ts';
+
+type FaultSchema = typeof faultSchema | typeof webhookFaultSchema;
+type FieldsSchema = KindSchema | typeof forgedFieldsSchema;
 
 export function renderOptions(names: Readonly<Record<string, string>>, selected: string): Html[] {
   return Object.entries(names).map(
@@ -9,45 +21,112 @@ export function renderOptions(names: Readonly<Record<string, string>>, selected:
   );
 }
 
+/** Renders the choice of a fault and the fields of each. The style sheet shows those of the selected one only. */
+export function renderFaultFields(schema: FaultSchema): Html {
+  const kinds = [...listKinds(schema)];
+  const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
+  return html`<label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>
+${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}`;
+}
+
+function describeKind(kind: KindSchema): string {
+  const { name = '', detail } = faultNames.get(kind) ?? {};
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${detail ? `: ${detail}` : ''}`;
+}
+
+/** Returns the name of a fault, as marks and lists show it. */
+export function nameFault(schema: FaultSchema, kind: string): string {
+  const fields = listKinds(schema).get(kind);
+  return (fields && faultNames.get(fields)?.name) ?? kind;
+}
+
+/** The rule of the style sheet that shows the fields of the selected fault. */
+export const shownFieldsRule = `${[faultSchema, webhookFaultSchema]
+  .flatMap((schema) => [...listKinds(schema).keys()])
+  .map((kind) => `.fields:has(option[value=${kind}]:checked) .of.${kind}`)
+  .join(',\n')} { display: grid; }\n`;
+
+/** Renders the fields of one fault, each with `prefix` before its name. */
+export function renderFields(fields: FieldsSchema, prefix = '', className = ''): Html[] {
+  return listInputs(fields).map(([name, input]) => renderField(prefix + name, input, className));
+}
+
+function listInputs({ shape }: FieldsSchema): [string, FieldInput][] {
+  return Object.entries(shape).flatMap(([name, schema]) => {
+    const input = fieldInputs.get(schema);
+    return input ? [[name, input]] : [];
+  });
+}
+
+function renderField(name: string, { label, type, initial, choices }: FieldInput, className: string): Html {
+  switch (type) {
+    case 'flag':
+      return html`<label class="${className} tick"><input name="${name}" type="checkbox" value="yes"> ${label}</label>`;
+    case 'choice':
+      return html`<label class="${className}">${label} <select name="${name}">${renderOptions(choices ?? {}, initial ?? '')}</select></label>`;
+    case 'number':
+    case 'seconds':
+      return html`<label class="${className}">${label} <input name="${name}" type="number" min="0" max="86400" value="${initial ?? ''}" required></label>`;
+    case 'text': {
+      const more =
+        initial === undefined ? html` placeholder="unchanged"` : html` value="${initial}" required`;
+      return html`<label class="${className}">${label} <input name="${name}" maxlength="255" autocomplete="off"${more}></label>`;
+    }
+  }
+}
+
+/** Reads what {@link renderFields} sends. A field that is empty is left out. */
+export function readFields(
+  fields: FieldsSchema,
+  form: Readonly<Record<string, unknown>>,
+  prefix = '',
+): Record<string, unknown> {
+  const given = listInputs(fields).flatMap(([name, { type }]): [string, unknown][] => {
+    const value = form[prefix + name];
+    if (typeof value !== 'string' || value === '') return [];
+    if (type === 'seconds') return [[name, Number(value) * 1000]];
+    if (type === 'number') return [[name, Number(value)]];
+    return [[name, type === 'flag' ? value === 'yes' : value]];
+  });
+  return Object.fromEntries(given);
+}
+
+/** Reads what {@link renderFaultFields} sends. The service checks it. */
+export function readFault(schema: FaultSchema, form: Readonly<Record<string, unknown>>): unknown {
+  const fields = listKinds(schema).get(String(form.kind));
+  return { kind: form.kind, ...(fields && readFields(fields, form, `${form.kind}.`)) };
+}
+
 /** Renders how often a fault is to happen. */
 export function renderRepeat(): Html {
   const names = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
   return html`<label>Repeat <select name="times">${renderOptions(names, '1')}</select></label>`;
 }
 
+/** Reads what {@link renderRepeat} sends. The service checks it. */
+export function readTimes({ times }: Readonly<Record<string, unknown>>): number {
+  return times === 'always' ? Number.POSITIVE_INFINITY : Number(times);
+}
+
+/** Describes how often a fault is still to happen. */
 export function describeRemaining(remaining: number): string {
   return remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`;
 }
 
-export const wholeNumber = (min: number, max: number) =>
-  z.coerce.number().check(z.multipleOf(1), z.gte(min), z.lte(max));
+/** Describes a fault: its name, and its values or what it does. */
+export function describeFault(schema: FaultSchema, fault: { readonly kind: string }): string {
+  const fields = listKinds(schema).get(fault.kind);
+  if (!fields) return fault.kind;
+  const { name = '', detail = '' } = faultNames.get(fields) ?? {};
+  const given: Readonly<Record<string, unknown>> = { ...fault };
+  const values = listInputs(fields).flatMap(([field, input]) => describeValue(field, input, given[field]));
+  return [name, values.join(', ') || detail].filter(Boolean).join(': ');
+}
 
-/** What {@link renderRepeat} sends. */
-export const repeatSchema = z.union([
-  z.pipe(
-    z.literal('always'),
-    z.transform(() => Number.POSITIVE_INFINITY),
-  ),
-  wholeNumber(1, 1000),
-]);
-
-export const secondsToMilliseconds = z.pipe(
-  z.coerce.number().check(z.gte(0), z.lte(86_400)),
-  z.transform((seconds) => seconds * 1000),
-);
-
-export const text = z.string().check(z.minLength(1), z.maxLength(255));
-
-/** A field that can be left empty. */
-export const optionalText = z.pipe(
-  z.optional(z.string().check(z.maxLength(255))),
-  z.transform((value) => (value === '' ? undefined : value)),
-);
-
-/** Describes what is wrong with the fields of a form. */
-export function describeIssues(...errors: (z.core.$ZodError | undefined)[]): string {
-  return errors
-    .flatMap((error) => error?.issues ?? [])
-    .map(({ path, message }) => `${path.join('.')}: ${message}`)
-    .join('; ');
+function describeValue(name: string, { label, type, initial }: FieldInput, value: unknown): string[] {
+  if (value === undefined || value === false) return [];
+  if (type === 'flag') return [label.toLowerCase()];
+  if (type === 'seconds') return [`${Number(value) / 1000} s`];
+  const shown = typeof value === 'object' ? 'an object' : String(value);
+  return [initial === undefined ? `${name} ${shown}` : shown];
 }

@@ -105,12 +105,12 @@ export function renderBadge({ status, failure }: Entry): Html {
 }
 
 const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-const calendar = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const calendar = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
-/** Renders a time in the time zone of the machine that runs the sandbox, and the day if it is not today. */
+/** Renders a time in the time zone of the machine that runs the sandbox, and the date if it is not today. */
 export function renderTime(time: number): Html {
-  const day = calendar.format(time);
-  const text = day === calendar.format(Date.now()) ? clock.format(time) : `${day}, ${clock.format(time)}`;
+  const date = calendar.format(time);
+  const text = date === calendar.format(Date.now()) ? clock.format(time) : `${date}, ${clock.format(time)}`;
   return html`<time datetime="${new Date(time).toISOString()}">${text}</time>`;
 }
 

@@ -11,9 +11,19 @@ import {
   renderBadge,
   renderTime,
 } from './layout.ts';
+import { createLiveList, type ListView, renderItems } from './live-list.ts';
 
 const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
+const MAX_PHONES = 8;
+
+/** What one page of the phone shows. */
+export interface PhoneFilter {
+  /** The last nine digits of one number, or the whole text if it has fewer. Empty: all phones. */
+  readonly number: string;
+  /** When the page was opened. A prompt that ended since then stays in its place. */
+  readonly since: number;
+}
 
 /** What is wrong with a PIN that was typed. */
 interface PinError {
@@ -21,61 +31,104 @@ interface PinError {
   message: string;
 }
 
-/** Renders the customer's phone: open prompts, and messages about the charges that have ended. */
-export function phonePage(activity: ActivityLog, error?: PinError): Html {
-  const prompts = findPrompts(activity);
-  const body = html`<h1 class="hidden">The customer's phone</h1>
-<div class="handset">
-<div class="screen">
-<ol class="prompts" data-live="${MAX_PROMPTS}">${prompts.map((entry) => renderPrompt(entry, error))}</ol>
-<p class="empty">No open prompt. Charge a Mobile Money number, and its prompt appears here.</p>
-${renderMessages(activity)}
-</div>
-</div>
-${renderPromptCount(prompts)}
-<p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`;
-  return layout({ title: 'Phone', name: 'phone', events: '/events/phone', body });
+/** Reads what a page of the phone shows from its address or form. A new page shows open prompts only. */
+export function parsePhoneFilter(
+  fields: Readonly<Record<string, unknown>>,
+  now: number,
+): PhoneFilter & { readonly isNew: boolean } {
+  const { number, since } = fields;
+  const time = typeof since === 'string' && /^\d{1,16}$/.test(since) ? Number(since) : null;
+  return { number: typeof number === 'string' ? number : '', since: time ?? now, isNew: time === null };
 }
 
-/** Renders the prompts that changed. One that is no longer open is marked for removal. */
-export function livePhone(activity: ActivityLog): LiveView {
+/** Returns the address of the phone, which keeps what has ended since a time if it is given. */
+export function formatPhonePath({ number, since }: Partial<PhoneFilter>, path = '/phone'): string {
+  const query = new URLSearchParams({
+    ...(number ? { number } : {}),
+    ...(since === undefined ? {} : { since: String(since) }),
+  });
+  return query.size > 0 ? `${path}?${query}` : path;
+}
+
+/** Renders the customer's phone: open prompts, and messages about the charges that have ended. */
+export function phonePage(activity: ActivityLog, filter: PhoneFilter, error?: PinError): Html {
+  const { items, others } = viewPhone(activity, filter, error);
+  const [phones, messages, count] = others;
+  const body = html`<h1 class="hidden">The customer's phone</h1>
+${phones}
+<div class="handset">
+<div class="screen">
+<ol class="prompts" data-live="${MAX_PROMPTS}">${renderItems(items)}</ol>
+<p class="empty">No open prompt. Charge a Mobile Money number, and its prompt appears here.</p>
+${messages}
+</div>
+</div>
+${count}
+<p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`;
+  return layout({ title: 'Phone', name: 'phone', events: formatPhonePath(filter, '/events/phone'), body });
+}
+
+/** Renders the prompts that changed. One that has ended stays in its place, so that no other one moves. */
+export function livePhone(activity: ActivityLog, filter: PhoneFilter): LiveView {
+  return createLiveList(() => viewPhone(activity, filter));
+}
+
+function viewPhone(
+  activity: ActivityLog,
+  filter: PhoneFilter,
+  error?: PinError,
+): ListView & { others: [Html, Html, Html] } {
+  const all = activity.rows().flatMap(({ entry }) => (entry.mobileMoney ? [entry] : []));
+  const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
   return {
-    renderAll: () => {
-      const prompts = findPrompts(activity);
-      const list = prompts.toReversed().map((entry) => renderPrompt(entry));
-      return html`${list}${renderMessages(activity)}${renderPromptCount(prompts)}`;
-    },
-    renderChanges: (since) => {
-      const list = findCharges(activity, since).map((entry) =>
-        isFinal(entry.status) ? html`<li id="${entry.reference}" data-gone></li>` : renderPrompt(entry),
-      );
-      return html`${list}${renderMessages(activity)}${renderPromptCount(findPrompts(activity))}`;
-    },
+    items: pickPrompts(own, filter.since).map((entry) => ({
+      id: entry.reference,
+      render: () => (isFinal(entry.status) ? renderEnd(entry, filter) : renderPrompt(entry, filter, error)),
+    })),
+    others: [renderPhones(all, filter.number), renderMessages(own), renderPromptCount(own)],
   };
 }
 
-/** Returns the open prompts, newest first. */
-function findPrompts(activity: ActivityLog): Entry[] {
-  const open = findCharges(activity, -1).filter(({ status }) => !isFinal(status));
-  return open.reverse().slice(0, MAX_PROMPTS);
+/** Returns the open prompts and those that ended since a time, oldest first. Too many of them are without the oldest ends. */
+function pickPrompts(charges: readonly Entry[], since: number): Entry[] {
+  const shown = charges.filter(({ status, changedAt }) => !isFinal(status) || changedAt >= since);
+  let surplus = shown.length - MAX_PROMPTS;
+  return shown.filter(({ status }) => !isFinal(status) || surplus-- <= 0).slice(0, MAX_PROMPTS);
 }
 
-function findCharges(activity: ActivityLog, since: number): Entry[] {
-  return activity
-    .rows()
-    .filter(({ entry, version }) => entry.mobileMoney && version > since)
-    .map(({ entry }) => entry);
+/** Returns what all spellings of a number share. */
+function findNumber({ mobileMoney }: Entry): string {
+  const { phone = '' } = mobileMoney ?? {};
+  const digits = phone.replace(/\D/g, '');
+  return digits.length >= 9 ? digits.slice(-9) : phone;
 }
 
-function renderPrompt(entry: Entry, error?: PinError): Html {
+/** Renders the choice of a phone: the latest ones, each with the number of its open prompts. */
+function renderPhones(charges: readonly Entry[], number: string): Html {
+  const byNumber = Map.groupBy(charges.toReversed(), findNumber);
+  const phones = [...byNumber].slice(0, MAX_PHONES);
+  if (byNumber.size < 2 && number === '') return html`<nav id="phones"></nav>`;
+  const link = (value: string, name: string, own: readonly Entry[]) => {
+    const open = own.filter(({ status }) => !isFinal(status)).length;
+    return html`<a href="${formatPhonePath({ number: value })}"${value === number ? html` aria-current="page"` : ''}>${name}${open > 0 ? html` <b>${open}</b>` : ''}</a>`;
+  };
+  return html`<nav id="phones" aria-label="Phones">
+${link('', 'All phones', charges)}
+${phones.map(([value, own]) => link(value, own[0]?.mobileMoney?.phone ?? value, own))}
+</nav>`;
+}
+
+function renderPrompt(entry: Entry, { number, since }: PhoneFilter, error?: PinError): Html {
   const { reference, mode, mobileMoney, plan } = entry;
   if (!mobileMoney) return html``;
   const wrong = error?.reference === reference ? error.message : undefined;
-  return html`<li id="${reference}" class="prompt ${mobileMoney.network}">
-<h2>${networkNames[mobileMoney.network]} <span>${mobileMoney.phone}</span></h2>
+  return html`<li id="${reference}" class="prompt ${mobileMoney.network}" data-next="">
+${renderSender(entry)}
 <p>Do you want to pay <strong class="sum">${formatMoney(entry)}</strong>?</p>
-<form method="post">
+<form method="post" action="/phone" data-stay>
 <input type="hidden" name="reference" value="${reference}">
+<input type="hidden" name="number" value="${number}">
+<input type="hidden" name="since" value="${since}">
 <label for="pin-${reference}">Enter your PIN</label>
 <input id="pin-${reference}" name="pin" type="password" inputmode="numeric" pattern="[0-9]{4}" maxlength="4"
  autocomplete="off" required title="Four digits"${wrong ? html` autofocus aria-invalid="true" aria-describedby="wrong-${reference}"` : ''}>
@@ -83,12 +136,35 @@ ${wrong ? html`<p class="wrong" id="wrong-${reference}" role="alert">${wrong}</p
 <button class="primary" name="decision" value="approve">Approve</button>
 <button name="decision" value="decline" formnovalidate>Decline</button>
 </form>
-<p class="small"><code>${reference}</code> · ${mode} mode${plan && 'settleAt' in plan ? html` · until ${renderTime(plan.settleAt)}` : ''}</p>
+<p class="small"><code>${reference}</code> · ${mode} mode${plan && 'settleAt' in plan ? html` <span class="until">until ${renderTime(plan.settleAt)}</span>` : ''}</p>
 </li>`;
 }
 
-function renderMessages(activity: ActivityLog): Html {
-  const ended = findCharges(activity, -1)
+function renderSender({ mobileMoney }: Entry): Html {
+  return mobileMoney
+    ? html`<h2>${networkNames[mobileMoney.network]} <span>${mobileMoney.phone}</span></h2>`
+    : html``;
+}
+
+/** Renders how a prompt ended, in its place. What can be pressed is not where the buttons of the prompt were. */
+function renderEnd(entry: Entry, { number }: PhoneFilter): Html {
+  const { reference, mode, mobileMoney } = entry;
+  return html`<li id="${reference}" class="prompt ended ${mobileMoney?.network ?? ''}" data-next="" data-keep>
+${renderSender(entry)}
+<p><strong>${describeEnd(entry)}</strong> <span class="sum">${formatMoney(entry)}</span></p>
+<p><a class="action" href="${formatPhonePath({ number })}">Done</a></p>
+<p class="small"><code>${reference}</code> · ${mode} mode <span class="until">${renderTime(entry.changedAt)}</span></p>
+</li>`;
+}
+
+function describeEnd({ status, failure }: Entry): string {
+  if (status === 'success') return 'Approved';
+  if (status === 'failed') return failure === 'expired' ? 'Expired' : 'Declined';
+  return 'Ended';
+}
+
+function renderMessages(charges: readonly Entry[]): Html {
+  const ended = charges
     .filter(({ status }) => isFinal(status))
     .toSorted((a, b) => b.changedAt - a.changedAt)
     .slice(0, MAX_MESSAGES);
@@ -99,7 +175,8 @@ ${ended.length > 0 ? html`<h2>Earlier</h2>` : ''}
 }
 
 /** Renders the count for screen readers, which announce it when it changes. */
-function renderPromptCount({ length }: readonly Entry[]): Html {
+function renderPromptCount(charges: readonly Entry[]): Html {
+  const { length } = charges.filter(({ status }) => !isFinal(status));
   const count = length === 1 ? '1 open prompt' : `${length} open prompts`;
   return html`<p id="prompt-count" class="hidden" role="status">${length > 0 ? count : ''}</p>`;
 }

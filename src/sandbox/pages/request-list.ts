@@ -1,27 +1,13 @@
 import { html } from 'hono/html';
 import { createRedact } from '../../redact.ts';
-import type { Fault } from '../../testing/faults.ts';
+import { faultSchema } from '../../testing/faults.ts';
 import type { Entry } from '../../testing/ledger.ts';
 import type { Exchange } from '../../testing/service.ts';
 import { isRecord, parseJson } from '../../untrusted.ts';
+import { LIVE_KEY } from '../options.ts';
 import type { RequestGroup, RequestHistory } from '../request-history.ts';
+import { nameFault } from './form-fields.ts';
 import { formatDuration, type Html, renderTime } from './layout.ts';
-
-/** Faults as the mark of a request names them. */
-const faultNames: Record<Fault['kind'], string> = {
-  status: 'status code',
-  rateLimited: 'rate limit',
-  reset: 'connection reset',
-  responseLost: 'response lost',
-  hang: 'no response',
-  slowBody: 'slow body',
-  truncated: 'truncated JSON',
-  wrongAmount: 'wrong amount',
-  wrongCurrency: 'wrong currency',
-  wrongReference: 'wrong reference',
-  unrecognisedStatus: 'unrecognised status',
-  lateApproval: 'late approval',
-};
 
 /** Renders requests, newest first. Each opens to show its body, and why it was refused. */
 export function renderRequests(caption: string, { groups, hidden }: RequestHistory, entry?: Entry): Html {
@@ -59,7 +45,7 @@ function nameOperation(operation: NonNullable<Exchange['request']['operation']>)
 export function renderOutcome({ first, last }: Pick<RequestGroup, 'first' | 'last'>, entry?: Entry): Html {
   const { fault } = last;
   const { message } = describe(first, entry);
-  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${faultNames[fault]}</span>`} ${message}`;
+  return html`${renderStatus(last)}${fault === null ? '' : html` <span class="tag fault">fault: ${nameFault(faultSchema, fault)}</span>`} ${message}`;
 }
 
 /** Names the key that was sent, never the key itself. */
@@ -96,7 +82,7 @@ function describe(exchange: Exchange, entry: Entry | undefined): Description {
   const known = descriptions.get(exchange);
   if (known) return known;
   const { request, errorBody } = exchange;
-  const redact = createRedact([], entry?.mobileMoney?.phone, entry?.customer_email);
+  const redact = createRedact([LIVE_KEY], entry?.mobileMoney?.phone, entry?.customer_email);
   const error = errorBody === null ? undefined : parseJson(errorBody);
   const message = isRecord(error) && typeof error.message === 'string' ? error.message : '';
   const description = {

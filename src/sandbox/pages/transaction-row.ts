@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { isFinal } from '../../schedule.ts';
 import type { Entry, KnownStatus } from '../../testing/ledger.ts';
-import type { WebhookDelivery } from '../../testing/webhooks.ts';
+import type { WebhookDelivery } from '../../testing/webhook-delivery.ts';
 import type { RequestHistory } from '../request-history.ts';
 import { renderDeliveryLink } from './delivery-list.ts';
 import { formatMoney, type Html, networkNames, renderBadge, renderCopyable, renderTime } from './layout.ts';
@@ -73,10 +73,16 @@ function renderChange({ status, changedAt, plan }: Entry): Html | '' {
 
 function renderActions(story: Story): Html {
   const { reference, mobileMoney, status } = story.entry;
-  const page = mobileMoney
-    ? !isFinal(status) && html`<a class="action" href="/phone">Open the phone</a>`
-    : html`<a class="action" href="/checkout/${reference}">Checkout page</a>`;
-  return html`<div class="actions">${page || ''}${renderWebhookActions(story)}</div>`;
+  if (!mobileMoney) {
+    return html`<div class="actions"><a class="action" href="/checkout/${reference}">Checkout page</a>${renderWebhookActions(story)}</div>`;
+  }
+  const decision = html`<form method="post" action="/decide" class="actions" data-stay>
+<input type="hidden" name="reference" value="${reference}">
+<button class="primary" name="decision" value="approve">Approve</button>
+<button name="decision" value="decline">Decline</button>
+</form>
+<a class="action" href="/phone">Open the phone</a>`;
+  return html`<div class="actions">${isFinal(status) ? '' : decision}${renderWebhookActions(story)}</div>`;
 }
 
 function renderWebhookActions({ entry: { reference }, deliveries, hasReceiver }: Story): Html {

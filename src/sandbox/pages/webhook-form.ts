@@ -1,34 +1,21 @@
 import { html } from 'hono/html';
-import * as z from 'zod/mini';
-import type { WebhookFault } from '../../testing/webhook-faults.ts';
-import type { ForgedFields, Webhooks } from '../../testing/webhooks.ts';
-import { webhookFaultNames } from './delivery-list.ts';
+import { type ForgedFields, forgedFieldsSchema, webhookFaultSchema } from '../../testing/faults.ts';
+import { parseOrThrow } from '../../testing/fields.ts';
+import type { Webhooks } from '../../testing/webhooks.ts';
 import {
-  describeIssues,
+  describeFault,
   describeRemaining,
-  optionalText,
-  renderOptions,
+  readFields,
+  renderFaultFields,
+  renderFields,
   renderRepeat,
-  repeatSchema,
-  secondsToMilliseconds,
 } from './form-fields.ts';
 import type { Html } from './layout.ts';
 
-const kindNames: Record<WebhookFault['kind'], string> = {
-  late: `${webhookFaultNames.late}: sent after a delay`,
-  twice: webhookFaultNames.twice,
-  outOfOrder: `${webhookFaultNames.outOfOrder}: sent after the next one`,
-  lost: `${webhookFaultNames.lost}: never sent`,
-  forged: `${webhookFaultNames.forged}: a false one before it`,
-  early: `${webhookFaultNames.early}: before verify reports it`,
-};
-
-/** Renders the form that orders a fault. The style sheet shows only the fields of the selected fault. */
+/** Renders the form that orders a fault for the next webhooks. */
 export function renderWebhookFaultForm(): Html {
   return html`<form method="post" action="/webhooks/faults" class="fields" data-stay>
-<label>Fault <select name="kind">${renderOptions(kindNames, 'late')}</select></label>
-<label class="of late early">Delay, seconds <input name="delay" type="number" min="0" max="86400" value="10" required></label>
-<div class="of forged">${renderForgedFields()}</div>
+${renderFaultFields(webhookFaultSchema)}
 ${renderRepeat()}
 <button class="primary">Inject</button>
 </form>`;
@@ -39,15 +26,15 @@ export function renderForgeForm(about: string): Html {
   return html`<form method="post" action="/webhooks/send" class="fields" data-stay>
 <label>Transaction <input name="about" value="${about}" placeholder="TXN-" maxlength="255" autocomplete="off" required></label>
 <input type="hidden" name="forged" value="yes">
-${renderForgedFields()}
+${renderFields(forgedFieldsSchema)}
 <button>Send the forged webhook</button>
 </form>`;
 }
 
-function renderForgedFields(): Html {
-  return html`<label>Forged reference <input name="reference" maxlength="255" autocomplete="off" placeholder="unchanged"></label>
-<label>Forged amount <input name="amount" inputmode="decimal" maxlength="255" autocomplete="off" placeholder="unchanged"></label>
-<label>Forged status <input name="status" maxlength="255" autocomplete="off" placeholder="success"></label>`;
+/** Reads what {@link renderForgeForm} sends. Without a field it claims a success. */
+export function readForgedFields(form: Readonly<Record<string, unknown>>): ForgedFields {
+  const fields = parseOrThrow(forgedFieldsSchema, readFields(forgedFieldsSchema, form), 'The webhook');
+  return Object.keys(fields).length === 0 ? { status: 'success' } : fields;
 }
 
 /** Renders where webhooks go, and the form that changes it. */
@@ -75,63 +62,8 @@ export function renderWebhookFaults({ pendingFaults }: Webhooks): Html {
   return html`<div id="webhook-faults" class="queue">
 <ul>${pendingFaults.map(
     ({ fault, remaining }) =>
-      html`<li><b>${webhookFaultNames[fault.kind]}</b>, ${describeRemaining(remaining)}${describeDetails(fault)}</li>`,
+      html`<li><b>${describeFault(webhookFaultSchema, fault)}</b>, ${describeRemaining(remaining)}</li>`,
   )}</ul>
 <form method="post" action="/webhooks/faults/stop" data-stay><button>Stop all faults</button></form>
 </div>`;
-}
-
-function describeDetails(fault: WebhookFault): string {
-  if (fault.kind === 'forged') {
-    const { reference, amount, status } = fault;
-    const changes = Object.entries({ reference, amount, status }).filter(([, value]) => value !== undefined);
-    return changes.length > 0 ? `: ${changes.map((change) => change.join(' ')).join(', ')}` : '';
-  }
-  return 'delay' in fault && fault.delay !== undefined ? `: ${fault.delay / 1000} s` : '';
-}
-
-const forgedSchema = z.object({ reference: optionalText, amount: optionalText, status: optionalText });
-
-const faultSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.enum(['late', 'early']), delay: secondsToMilliseconds }),
-  z.object({ kind: z.enum(['twice', 'outOfOrder', 'lost']) }),
-  z.object({ kind: z.literal('forged'), ...forgedSchema.shape }),
-]);
-
-const repeat = z.object({ times: repeatSchema });
-
-/** Parses the fields of a form that orders a fault. Returns a string if they are not valid: what is wrong with them. */
-export function parseWebhookFaultForm(fields: unknown): { fault: WebhookFault; times: number } | string {
-  const fault = faultSchema.safeParse(fields);
-  const order = repeat.safeParse(fields);
-  if (!fault.success || !order.success) return describeIssues(fault.error, order.error);
-  const { data } = fault;
-  return {
-    fault: data.kind === 'forged' ? { kind: data.kind, ...omitMissing(data) } : data,
-    times: order.data.times,
-  };
-}
-
-const sendSchema = z.object({
-  about: z.string(),
-  forged: z.optional(z.literal('yes')),
-  ...forgedSchema.shape,
-});
-
-/** Parses the fields of a form that sends a webhook now. */
-export function parseSendForm(fields: unknown): { about: string; forged: ForgedFields | undefined } | null {
-  const sent = sendSchema.safeParse(fields);
-  if (!sent.success) return null;
-  const { about, forged, ...changes } = sent.data;
-  const given = omitMissing(changes);
-  const isEmpty = Object.keys(given).length === 0;
-  return { about, forged: forged ? (isEmpty ? { status: 'success' } : given) : undefined };
-}
-
-function omitMissing({ reference, amount, status }: z.output<typeof forgedSchema>): ForgedFields {
-  return {
-    ...(reference === undefined ? {} : { reference }),
-    ...(amount === undefined ? {} : { amount }),
-    ...(status === undefined ? {} : { status }),
-  };
 }

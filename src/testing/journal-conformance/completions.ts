@@ -1,4 +1,4 @@
-import type { Claim, Journal } from '../../journal/journal.ts';
+import type { Claim } from '../../journal/core.ts';
 import type { Completion } from '../../journal/record.ts';
 import { assert } from './assert.ts';
 import {
@@ -8,6 +8,7 @@ import {
   expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
+  type Handle,
   note,
   otherInput,
   SHORT_LEASE,
@@ -96,7 +97,7 @@ export const completionCases: readonly ConformanceTest[] = [
       const owner = await context.openHandle();
       const other = await context.openHandle({ lease: SHORT_LEASE });
       const key = context.newKey();
-      const claim = await expectClaim(owner, key, context.charge);
+      const claim = await expectClaim(owner, key);
       await expectUnknownAfterLease(other, key, 'there was no heartbeat');
       const reference = context.newReference();
       await other.resolve(key, { reference }, note);
@@ -146,12 +147,12 @@ export const completionCases: readonly ConformanceTest[] = [
   },
 ];
 
-async function expectCompletion(journal: Journal, claim: Claim, completion: Completion): Promise<void> {
+async function expectCompletion(journal: Handle, claim: Claim, completion: Completion): Promise<void> {
   const isRecorded = await journal.complete(claim, completion);
   assert(isRecorded, 'complete returned false, but no other process had the claim');
 }
 
-async function expectLost(journal: Journal, claim: Claim, situation: string): Promise<void> {
+async function expectLost(journal: Handle, claim: Claim, situation: string): Promise<void> {
   assert((await journal.renew(claim)) === null, `renew returned a claim, although ${situation}`);
   assert(!(await journal.complete(claim, completed)), `complete returned true, although ${situation}`);
   assert((await journal.claim(claim.key, charge)).state !== 'claimed', 'a lost claim freed the key');

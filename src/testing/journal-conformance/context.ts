@@ -1,20 +1,26 @@
 import { ConfigurationError, JournalError } from '../../errors.ts';
+import { type Claim, type ClaimResult, getJournalCore, type JournalCore } from '../../journal/core.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
-import type { Claim, ClaimResult, Journal } from '../../journal/journal.ts';
+import type { Journal } from '../../journal/journal.ts';
 import type { ChargeIntent } from '../../journal/record.ts';
 import type { ResolutionNote } from '../../journal/resolution.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { assert, sleep } from './assert.ts';
-import type { DueRecords } from './due-records.ts';
+
+/** A handle with what the package itself uses of a journal. */
+export type Handle = Journal & JournalCore;
 
 /** A handle on the storage, alone or with a function that closes it. */
 export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
 
 /**
- * Opens a new handle on one and the same storage, as another process would, with the given `lease` and `retention`. Each
- * case calls it several times.
+ * Opens a new handle on a storage, as another process would, with the given `lease`. Each case calls it several times, with one
+ * `storage`. No two cases have the same: use it as the name of the table, of the file or of the prefix.
  */
-export type OpenJournal = (options: JournalOptions) => OpenedJournal | Promise<OpenedJournal>;
+export type OpenJournal = (
+  options: JournalOptions,
+  storage: string,
+) => OpenedJournal | Promise<OpenedJournal>;
 
 /** A case that still needs a storage. */
 export interface ConformanceTest {
@@ -29,44 +35,34 @@ export const SHORT_LEASE = 200;
 /** How long to wait for a short lease to expire, in milliseconds. A store's clock can be coarse, and a machine slow. */
 const LEASE_EXPIRY_TIMEOUT = 3_000;
 
-/** The handles of one case, and keys that no other case uses. */
+/** The handles of one case, on a storage of its own. */
 export class ConformanceContext {
   readonly #open: OpenJournal;
-  readonly #id = crypto.randomUUID();
+  /** A plain name in each database. */
+  readonly #storage = `conformance_${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
   readonly #closers: (() => unknown)[] = [];
   #keys = 0;
   #references = 0;
 
-  /** What is due in the storage, for all cases. */
-  readonly due: DueRecords;
-  /**
-   * A charge of an amount that no other case has. A key is not resolved with a reference while another one is being charged
-   * with the same amount, and other cases leave keys so.
-   */
-  readonly charge: ChargeIntent;
-
-  constructor(open: OpenJournal, due: DueRecords) {
+  constructor(open: OpenJournal) {
     this.#open = open;
-    this.due = due;
-    const [cents = 0] = crypto.getRandomValues(new Uint32Array(1));
-    this.charge = { ...charge, amount: (1 + cents / 100).toFixed(2) };
   }
 
   /** Opens a handle, as another process would. Its lease decides when this handle reads a claim as expired. */
-  async openHandle(options: JournalOptions = { lease: LONG_LEASE }): Promise<Journal> {
-    const opened = await this.#open(options);
-    if (!('journal' in opened)) return opened;
+  async openHandle(options: JournalOptions = { lease: LONG_LEASE }): Promise<Handle> {
+    const opened = await this.#open(options, this.#storage);
+    if (!('journal' in opened)) return { ...opened, ...getJournalCore(opened) };
     this.#closers.push(() => opened.close());
-    return opened.journal;
+    return { ...opened.journal, ...getJournalCore(opened.journal) };
   }
 
-  openHandles(count: number): Promise<Journal[]> {
+  openHandles(count: number): Promise<Handle[]> {
     return Promise.all(Array.from({ length: count }, () => this.openHandle()));
   }
 
   newKey(): string {
     this.#keys++;
-    return `conformance-${this.#id}-${this.#keys}`;
+    return `order-${this.#keys}`;
   }
 
   newKeys(count: number): string[] {
@@ -76,7 +72,7 @@ export class ConformanceContext {
   /** Returns a reference that no key has. A reference belongs to one key for ever. */
   newReference(): string {
     this.#references++;
-    return `TXN-${this.#id}-${this.#references}`;
+    return `TXN-${this.#references}x`;
   }
 
   async closeAll(): Promise<void> {
@@ -103,7 +99,7 @@ export const note: ResolutionNote = { by: 'kofi@shop.example', reason: 'found on
 
 /** Claims a key, and expects to get the claim. */
 export async function expectClaim(
-  journal: Journal,
+  journal: Handle,
   key: string,
   intent = charge,
   what = 'a key without a claim',
@@ -115,7 +111,7 @@ export async function expectClaim(
 
 /** Claims a key, and expects `state` instead of the claim. */
 export async function expectState<State extends ClaimResult['state']>(
-  journal: Journal,
+  journal: Handle,
   key: string,
   state: State,
   situation: string,
@@ -135,7 +131,7 @@ function hasState<State extends ClaimResult['state']>(
 
 /** Claims a key from many handles at once. Expects one claim, and `in_progress` for all others. */
 export async function expectSingleWinner(
-  handles: Journal[],
+  handles: Handle[],
   key: string,
   situation: string,
   intent = charge,
@@ -157,7 +153,7 @@ export async function expectSingleWinner(
 
 /** Claims a key until its lease has expired for `journal`. Expects the key to be unknown then. */
 export async function expectUnknownAfterLease(
-  journal: Journal,
+  journal: Handle,
   key: string,
   situation: string,
 ): Promise<void> {
@@ -203,4 +199,21 @@ export async function expectMissingMethod(
   assert(error !== undefined, `the journal has ${method}: remove it from "without", so that it is tested`);
   const isNamed = error instanceof ConfigurationError && error.message.includes(method);
   assert(isNamed, `a journal without ${method} rejected with an error that does not name it: ${error}`);
+}
+
+/** Claims a key, and completes it with a reference that no other key has. */
+export async function complete(context: ConformanceContext, journal: Handle, key: string): Promise<void> {
+  const result = { reference: context.newReference() };
+  const isRecorded = await journal.complete(await expectClaim(journal, key), { state: 'completed', result });
+  assert(isRecorded, 'complete returned false, but no other process had the claim');
+}
+
+/** Claims a key, and records that its outcome is unknown. */
+export async function recordUnknown(
+  context: ConformanceContext,
+  journal: Handle,
+  key: string,
+): Promise<void> {
+  const reference = context.newReference();
+  await journal.complete(await expectClaim(journal, key), { state: 'unknown', reference });
 }

@@ -1,28 +1,28 @@
-import type { FollowUpRecord, Journal } from '../../journal/journal.ts';
+import type { FollowUpRecord } from '../../journal/core.ts';
 import { assert, sleep } from './assert.ts';
 import {
   type ConformanceContext,
   type ConformanceTest,
+  charge,
+  complete,
   expectClaim,
   expectMissingMethod,
   expectUnknownAfterLease,
+  type Handle,
   note,
+  recordUnknown,
   SHORT_LEASE,
 } from './context.ts';
-import { DUE_LEASE, type DueClaim } from './due-records.ts';
 
+/** For how long the cases claim what is due, in milliseconds. */
+const DUE_LEASE = 300;
+/** How long to wait for a record to become due, in milliseconds. A store's clock can be coarse, and a machine slow. */
+const DUE_TIMEOUT = 5_000;
 /** Long enough to be later than the case, in milliseconds. */
 const LATER = 60_000;
 
 /** Whether a record that was due after `elapsed` milliseconds was not due early. A store's clock can be adjusted meanwhile. */
 const isDueAfter = (elapsed: number, dueIn: number) => elapsed >= 0.7 * dueIn;
-
-/**
- * Returns how many milliseconds two claims can be apart at most. Their order is not known: a store can return the first one
- * last.
- */
-const getLongestInterval = (claim: DueClaim, other: DueClaim) =>
-  Math.max(claim.endedAt - other.startedAt, other.endedAt - claim.startedAt);
 
 /** What is due for a follow-up: when, once for each claim, and moved by each step. */
 export const followUpCases: readonly ConformanceTest[] = [
@@ -32,28 +32,28 @@ export const followUpCases: readonly ConformanceTest[] = [
       const journal = await context.openHandle();
       const [now, later] = [context.newKey(), context.newKey()];
       const firstCheckIn = 1_000;
-      const startedAt = await context.due.takeTurn(async ({ claimAll }) => {
-        await complete(context, journal, now);
-        // The first check counts from the claim.
-        const since = performance.now();
-        const claim = await expectClaim(journal, later, context.charge);
-        await journal.complete(claim, {
-          state: 'completed',
-          result: { reference: context.newReference() },
-          firstCheckIn,
-        });
-        await claimAll(journal);
-        return since;
-      });
-      assert(context.due.claimsOf(now).length > 0, 'claimDue did not return a key that was just completed');
-      const { record, endedAt } = await context.due.waitForClaim(journal, later, 'its first check is due');
-      const elapsed = Math.round(endedAt - startedAt);
+      await complete(context, journal, now);
+      // The first check counts from the claim.
+      const startedAt = performance.now();
+      const result = { reference: context.newReference() };
+      await journal.complete(await expectClaim(journal, later), { state: 'completed', result, firstCheckIn });
+      const claimed = await claimPage(journal, 100);
+      assert(
+        claimed.some(({ key }) => key === now),
+        'claimDue did not return a key that was just completed',
+      );
+      // A slow store takes as long.
+      const early = claimed.find(({ key }) => key === later);
+      const { entry } = early ?? (await waitForClaim(journal, later, 'its first check is due'));
+      const elapsed = Math.round(performance.now() - startedAt);
       assert(
         isDueAfter(elapsed, firstCheckIn),
         `claimDue returned a record after ${elapsed} ms, due in ${firstCheckIn}`,
       );
-      const { state, reference } = record.entry;
-      assert(state === 'completed' && reference !== undefined, `claimDue returned a key that is ${state}`);
+      assert(
+        entry.state === 'completed' && entry.reference === result.reference,
+        `claimDue returned a key that is ${entry.state}`,
+      );
     },
   },
   {
@@ -64,21 +64,14 @@ export const followUpCases: readonly ConformanceTest[] = [
         await createDueRecord(context, journal),
         await createDueRecord(context, journal),
       ];
-      await context.due.takeTurn(async ({ claimAll }) => {
-        for (const [record, dueIn] of [
-          [later, 1_100],
-          [earlier, 0],
-        ] as const) {
-          const updated = await journal.followUps.update(record, { checks: 1, reported: [] }, dueIn);
-          assert(updated !== null, 'update returned null, although nothing else changed the record');
-          context.due.forget(record.key);
-        }
-        await sleep(1_200);
-        await claimAll(journal);
-      });
-      const [first, second] = [context.due.claimsOf(earlier.key)[0], context.due.claimsOf(later.key)[0]];
-      const isInOrder = first !== undefined && second !== undefined && first.position < second.position;
-      assert(isInOrder, 'claimDue returned a record before one that was due earlier');
+      await update(journal, later, 1, 1_100);
+      await update(journal, earlier, 1, 0);
+      await sleep(1_200);
+      const keys = (await claimPage(journal, 2)).map(({ key }) => key);
+      assert(
+        keys.join() === [earlier.key, later.key].join(),
+        'claimDue returned a record before one that was due earlier',
+      );
     },
   },
   {
@@ -89,27 +82,46 @@ export const followUpCases: readonly ConformanceTest[] = [
       assert(first !== undefined, 'there is no handle');
       const keys = context.newKeys(10);
       await Promise.all(keys.map((key) => recordUnknown(context, first, key)));
-      await context.due.takeTurn(async ({ claimAll, claimPage }) => {
-        await claimPage(first, 3);
-        await claimAll(...handles, ...handles);
-        await claimAll(...handles);
-      });
+      const page = await claimPage(first, 3, LATER);
+      const callers = [...handles, ...handles, ...handles].map((journal) => claimAll(journal, LATER));
+      const claimed = [...page.map(({ key }) => key), ...(await Promise.all(callers)).flat()];
       for (const key of keys) {
-        const claims = context.due.claimsOf(key);
-        assert(claims.length > 0, 'claimDue did not return a record that is due');
-        for (const [index, claim] of claims.entries()) {
-          for (const other of claims.slice(index + 1)) {
-            const apart = Math.round(getLongestInterval(claim, other));
-            assert(
-              isDueAfter(apart, DUE_LEASE),
-              `claimDue returned a record twice within ${apart} ms, claimed for ${DUE_LEASE}`,
-            );
-          }
+        const count = claimed.filter((other) => other === key).length;
+        assert(count > 0, 'claimDue did not return a record that is due');
+        assert(count === 1, `claimDue returned a record ${count} times within its lease`);
+      }
+      const key = context.newKey();
+      await recordUnknown(context, first, key);
+      const startedAt = performance.now();
+      assert((await claimAll(first)).includes(key), 'claimDue did not return a record that is due');
+      await waitForClaim(first, key, 'the lease of its claim has ended');
+      const elapsed = Math.round(performance.now() - startedAt);
+      assert(
+        isDueAfter(elapsed, DUE_LEASE),
+        `claimDue returned a record again after ${elapsed} ms, claimed for ${DUE_LEASE}`,
+      );
+    },
+  },
+  {
+    name: 'returns what is due of one kind, and nothing of the other',
+    async test(context) {
+      const { store } = await context.openHandle();
+      const kinds = ['key', 'order'] as const;
+      for (const kind of kinds) {
+        for (const [index, dueIn] of [0, LATER].entries()) {
+          const found = { kind, state: 'completed', createdAt: Date.now(), reference: null };
+          const change = { expected: null, text: '{}', mustCommit: true, index: found, dueIn };
+          const version = crypto.randomUUID();
+          assert(await store.write(`${kind}-${index}`, { ...change, version }), 'a record was not written');
         }
       }
-      const [key = ''] = keys;
-      context.due.forget(key);
-      await context.due.waitForClaim(first, key, 'the lease of its claim has ended');
+      for (const kind of kinds) {
+        const counted = await store.countDue?.({ kind });
+        assert(counted?.due === 1, `countDue returned ${counted?.due}, and one record of the kind is due`);
+        const claimed = (await store.claimDue?.({ kind, limit: 10, lease: LATER })) ?? [];
+        const keys = claimed.map(({ key }) => key).join();
+        assert(keys === `${kind}-0`, `claimDue returned ${keys} for what is due of the kind ${kind}`);
+      }
     },
   },
   {
@@ -118,17 +130,17 @@ export const followUpCases: readonly ConformanceTest[] = [
       const owner = await context.openHandle({ lease: SHORT_LEASE });
       const other = await context.openHandle();
       const key = context.newKey();
-      const claim = await expectClaim(owner, key, context.charge);
+      const claim = await expectClaim(owner, key);
       await expectUnknownAfterLease(owner, key, 'there was no heartbeat');
       const readVersion = async () => {
-        const result = await other.claim(key, context.charge);
+        const result = await other.claim(key, charge);
         assert(result.state === 'in_progress', `claim returned ${result.state} within the lease`);
         return result.version;
       };
       const version = await readVersion();
-      const first = await context.due.waitForClaim(other, key, 'its lease has expired');
+      const found = await waitForClaim(other, key, 'its lease has expired');
       assert((await readVersion()) === version, 'claimDue changed the version of a record');
-      assert(first.record.version === version, 'claimDue returned another version than the record has');
+      assert(found.version === version, 'claimDue returned another version than the record has');
       const entry = await owner.read(key);
       assert(
         entry?.state === 'unknown',
@@ -143,25 +155,19 @@ export const followUpCases: readonly ConformanceTest[] = [
       const [journal, other] = [await context.openHandle(), await context.openHandle()];
       const record = await createDueRecord(context, journal);
       const { key } = record;
-      let moved = await update(context, journal, record, 1, LATER);
+      let moved = await update(journal, record, 1, LATER);
       await sleep(DUE_LEASE + 100);
-      assert(
-        (await context.due.countClaims(other, key)) === 0,
-        'claimDue returned a record that is due later',
-      );
+      assert((await claimAll(other)).length === 0, 'claimDue returned a record that is due later');
       const entry = await other.read(key);
       assert(
         entry?.followUp?.checks === 1,
         `the recorded step came back as ${JSON.stringify(entry?.followUp)}`,
       );
-      moved = await update(context, other, moved, 2, 0);
-      await context.due.waitForClaim(journal, key, 'its next step is due');
-      await update(context, journal, moved, 3, null);
+      moved = await update(other, moved, 2, 0);
+      await waitForClaim(journal, key, 'its next step is due');
+      await update(journal, moved, 3, null);
       await sleep(DUE_LEASE + 100);
-      assert(
-        (await context.due.countClaims(other, key)) === 0,
-        'claimDue returned a record that is never due',
-      );
+      assert((await claimAll(other)).length === 0, 'claimDue returned a record that is never due');
     },
   },
   {
@@ -190,18 +196,13 @@ export const followUpCases: readonly ConformanceTest[] = [
     async test(context) {
       const owner = await context.openHandle({ lease: 2 * SHORT_LEASE });
       const key = context.newKey();
-      const claim = await expectClaim(owner, key, context.charge);
+      const claim = await expectClaim(owner, key);
       await sleep(SHORT_LEASE);
-      const startedAt = await context.due.takeTurn(async () => {
-        const since = performance.now();
-        const renewed = await owner.renew(claim);
-        assert(renewed !== null, 'renew returned null, but no other process had the claim');
-        // On a slow machine the lease had expired before, and another case claimed the key.
-        context.due.forget(key);
-        return since;
-      });
-      const { endedAt } = await context.due.waitForClaim(owner, key, 'its process died');
-      const elapsed = Math.round(endedAt - startedAt);
+      const startedAt = performance.now();
+      const renewed = await owner.renew(claim);
+      assert(renewed !== null, 'renew returned null, but no other process had the claim');
+      await waitForClaim(owner, key, 'its process died');
+      const elapsed = Math.round(performance.now() - startedAt);
       assert(
         isDueAfter(elapsed, 2 * SHORT_LEASE),
         `claimDue returned a key ${elapsed} ms after a heartbeat, within its lease`,
@@ -216,9 +217,8 @@ export const followUpCases: readonly ConformanceTest[] = [
       const owner = await context.openHandle({ lease: SHORT_LEASE });
       const sweeper = await context.openHandle({ lease: SHORT_LEASE });
       const key = context.newKey();
-      const claim = await expectClaim(owner, key, context.charge);
-      const { record } = await context.due.waitForClaim(sweeper, key, 'its lease has expired');
-      await update(context, sweeper, record, 1, LATER);
+      const claim = await expectClaim(owner, key);
+      await update(sweeper, await waitForClaim(sweeper, key, 'its lease has expired'), 1, LATER);
       const renewed = await owner.renew(claim);
       assert(renewed !== null, 'renew returned null, although only a follow-up was recorded');
       const reference = context.newReference();
@@ -232,28 +232,17 @@ export const followUpCases: readonly ConformanceTest[] = [
     name: 'makes nothing due after not_sent, rejected or not_charged',
     async test(context) {
       const journal = await context.openHandle({ lease: SHORT_LEASE });
-      const keys: string[] = [];
-      for (const state of ['not_sent', 'rejected'] as const) {
-        const key = context.newKey();
-        await journal.complete(await expectClaim(journal, key, context.charge), { state });
-        keys.push(key);
-      }
+      for (const state of ['not_sent', 'rejected'] as const)
+        await journal.complete(await expectClaim(journal, context.newKey()), { state });
       const { key: resolved } = await createDueRecord(context, journal);
       await journal.resolve(resolved, 'not_charged', note);
-      keys.push(resolved);
-      await context.due.takeTurn(async () => {
-        for (const key of keys) context.due.forget(key);
-      });
       // Longer than the lease of their claims, and of the claim as due.
       await sleep(DUE_LEASE + SHORT_LEASE);
-      for (const key of keys) {
-        const claims = await context.due.countClaims(journal, key);
-        const entry = await journal.read(key);
-        assert(
-          claims === 0,
-          `claimDue returned a key in state ${entry?.state}: nothing has to be done about it`,
-        );
-      }
+      const [found] = await claimPage(journal, 1);
+      assert(
+        found === undefined,
+        `claimDue returned a key in state ${found?.entry.state}: nothing has to be done about it`,
+      );
     },
   },
   {
@@ -261,12 +250,10 @@ export const followUpCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const record = await createDueRecord(context, journal);
-      const { key } = record;
-      await update(context, journal, record, 1, null);
+      await update(journal, record, 1, null);
       const reference = context.newReference();
-      await journal.resolve(key, { reference }, note);
-      const found = await context.due.waitForClaim(journal, key, 'a person found its charge');
-      const { entry } = found.record;
+      await journal.resolve(record.key, { reference }, note);
+      const { entry } = await waitForClaim(journal, record.key, 'a person found its charge');
       assert(entry.reference === reference, `claimDue returned the reference ${entry.reference}`);
       assert(entry.followUp === undefined, 'the follow-up of another outcome was kept');
     },
@@ -276,33 +263,19 @@ export const followUpCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const keys = context.newKeys(10);
-      await update(context, journal, await createDueRecord(context, journal), 1, LATER);
-      for (let attempt = 0; attempt < 5; attempt++) {
-        const isLess = await context.due.takeTurn(async ({ claimAll }) => {
-          await Promise.all(keys.map((key) => recordUnknown(context, journal, key)));
-          const before = await journal.followUps.countDue();
-          assert(
-            before.due >= keys.length,
-            `countDue returned ${before.due}, but ${keys.length} keys are due`,
-          );
-          const { nextIn } = before;
-          const isBefore = nextIn !== null && nextIn > 0 && nextIn <= LATER;
-          assert(isBefore, `countDue returned that the next is due in ${nextIn} ms, but one is in ${LATER}`);
-          const startedAt = performance.now();
-          await claimAll(journal);
-          const after = await journal.followUps.countDue();
-          const isWithinLease = performance.now() - startedAt < DUE_LEASE;
-          for (const key of keys)
-            assert(context.due.claimsOf(key).length > 0, 'countDue claimed what it counted');
-          return after.due < before.due || !isWithinLease;
-        });
-        if (isLess) return;
-        // Other cases made more keys due meanwhile.
-        for (const key of keys.splice(0)) context.due.forget(key);
-        keys.push(...context.newKeys(10));
-        await sleep(100);
-      }
-      throw new Error('countDue counts records that are claimed');
+      await update(journal, await createDueRecord(context, journal), 1, LATER);
+      await Promise.all(keys.map((key) => recordUnknown(context, journal, key)));
+      const { due, nextIn } = await journal.followUps.countDue({ kind: 'key' });
+      assert(due === keys.length, `countDue returned ${due}, but ${keys.length} keys are due`);
+      const isBefore = nextIn !== null && nextIn > 0 && nextIn <= LATER;
+      assert(isBefore, `countDue returned that the next is due in ${nextIn} ms, but one is in ${LATER}`);
+      const claimed = await claimAll(journal, LATER);
+      assert(
+        keys.every((key) => claimed.includes(key)),
+        'countDue claimed what it counted',
+      );
+      const after = await journal.followUps.countDue({ kind: 'key' });
+      assert(after.due === 0, 'countDue counts records that are claimed');
     },
   },
 ];
@@ -314,45 +287,60 @@ export const withoutFollowUpsCase: ConformanceTest = {
     const journal = await context.openHandle();
     const key = context.newKey();
     await complete(context, journal, key);
-    await expectMissingMethod('claimDue', () => journal.followUps.claimDue({ limit: 1, lease: DUE_LEASE }));
-    await expectMissingMethod('countDue', () => journal.followUps.countDue());
+    await expectMissingMethod('claimDue', () => claimPage(journal, 1));
+    await expectMissingMethod('countDue', () => journal.followUps.countDue({ kind: 'key' }));
     assert((await journal.read(key))?.state === 'completed', 'a completed key does not read as completed');
   },
 };
 
-async function complete(context: ConformanceContext, journal: Journal, key: string): Promise<void> {
-  const result = { reference: context.newReference() };
-  const isRecorded = await journal.complete(await expectClaim(journal, key, context.charge), {
-    state: 'completed',
-    result,
-  });
-  assert(isRecorded, 'complete returned false, but no other process had the claim');
+/** Claims `limit` records at most. */
+async function claimPage(
+  journal: Handle,
+  limit: number,
+  lease = DUE_LEASE,
+): Promise<readonly FollowUpRecord[]> {
+  let unreadable = 0;
+  const onUnreadable = (keys: readonly string[]) => {
+    unreadable += keys.length;
+  };
+  const records = await journal.followUps.claimDue({ kind: 'key', limit, lease, onUnreadable });
+  const count = records.length + unreadable;
+  assert(count <= limit, `claimDue returned ${count} records, and its limit was ${limit}`);
+  return records;
 }
 
-async function recordUnknown(context: ConformanceContext, journal: Journal, key: string): Promise<void> {
-  const reference = context.newReference();
-  await journal.complete(await expectClaim(journal, key, context.charge), { state: 'unknown', reference });
+/** Claims all that is due, and returns the keys. */
+async function claimAll(journal: Handle, lease = DUE_LEASE): Promise<string[]> {
+  return (await claimPage(journal, 100, lease)).map(({ key }) => key);
+}
+
+/** Claims until a key has been returned. */
+async function waitForClaim(journal: Handle, key: string, situation: string): Promise<FollowUpRecord> {
+  const since = performance.now();
+  for (;;) {
+    const found = (await claimPage(journal, 100)).find((record) => record.key === key);
+    if (found) return found;
+    const elapsed = performance.now() - since;
+    assert(elapsed < DUE_TIMEOUT, `claimDue never returned a record that is due: ${situation}`);
+    await sleep(20);
+  }
 }
 
 /** Creates a key that is due, since its outcome is unknown, and returns its record. */
-async function createDueRecord(context: ConformanceContext, journal: Journal): Promise<FollowUpRecord> {
+async function createDueRecord(context: ConformanceContext, journal: Handle): Promise<FollowUpRecord> {
   const key = context.newKey();
   await recordUnknown(context, journal, key);
-  return (await context.due.waitForClaim(journal, key, 'its outcome is unknown')).record;
+  return waitForClaim(journal, key, 'its outcome is unknown');
 }
 
-/** Records a step, and forgets the claims before it. */
-function update(
-  context: ConformanceContext,
-  journal: Journal,
+/** Records a step. */
+async function update(
+  journal: Handle,
   record: FollowUpRecord,
   checks: number,
   dueIn: number | null,
 ): Promise<FollowUpRecord> {
-  return context.due.takeTurn(async () => {
-    const updated = await journal.followUps.update(record, { checks, reported: [] }, dueIn);
-    assert(updated !== null, 'update returned null, although nothing else changed the record');
-    context.due.forget(record.key);
-    return updated;
-  });
+  const updated = await journal.followUps.update(record, { checks, reported: [] }, dueIn);
+  assert(updated !== null, 'update returned null, although nothing else changed the record');
+  return updated;
 }

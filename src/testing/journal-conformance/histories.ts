@@ -1,14 +1,14 @@
-import type { Journal } from '../../journal/journal.ts';
 import type { Resolution } from '../../journal/resolution.ts';
 import { assert, sleep } from './assert.ts';
 import {
-  type ConformanceContext,
   type ConformanceTest,
   charge,
   expectClaim,
   expectRejection,
+  type Handle,
   note,
   otherInput,
+  recordUnknown,
   SHORT_LEASE,
 } from './context.ts';
 
@@ -67,9 +67,9 @@ export const historyCases: readonly ConformanceTest[] = [
     },
   },
   {
-    name: 'keeps what a person resolved, whatever the retention',
+    name: 'keeps what a person resolved',
     async test(context) {
-      const options = { lease: SHORT_LEASE, retention: SHORT_LEASE };
+      const options = { lease: SHORT_LEASE };
       const journal = await context.openHandle(options);
       const [found, freed, charged] = [context.newKey(), context.newKey(), context.newKey()];
       for (const key of [found, freed, charged]) await recordUnknown(context, journal, key);
@@ -145,10 +145,6 @@ export const historyCases: readonly ConformanceTest[] = [
   },
 ];
 
-async function recordUnknown(context: ConformanceContext, journal: Journal, key: string): Promise<void> {
-  await journal.complete(await expectClaim(journal, key, context.charge), { state: 'unknown' });
-}
-
 interface ExpectedResolution {
   readonly by: string;
   readonly reason: string;
@@ -156,7 +152,7 @@ interface ExpectedResolution {
 }
 
 async function expectResolutions(
-  journal: Journal,
+  journal: Handle,
   key: string,
   expected: readonly ExpectedResolution[],
 ): Promise<void> {

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../errors.ts';
 import { claimCases } from './claims.ts';
 import { completionCases } from './completions.ts';
 import { ConformanceContext, type ConformanceTest, type OpenJournal } from './context.ts';
-import { DueRecords } from './due-records.ts';
+import { deletionCases, withoutDeleteCase } from './deletions.ts';
 import { followUpCases, withoutFollowUpsCase } from './follow-ups.ts';
 import { historyCases } from './histories.ts';
 import { listCases, withoutListCase } from './lists.ts';
@@ -25,44 +25,43 @@ type OptionalPart = NonNullable<JournalConformanceOptions['without']>[number];
 /** What {@link journalConformance} takes besides the function that opens a handle. */
 export interface JournalConformanceOptions {
   /**
-   * What the store does not have on purpose: `list`, or `claimDue` and `countDue` (`followUps`). One case then takes the
-   * place of those: the journal says which method is missing, and charges all the same.
+   * What the store does not have on purpose: `list`, `claimDue` and `countDue` (`followUps`), or `delete` (`prune`). One case
+   * then takes the place of those: the journal says which method is missing, and charges all the same.
    *
    * @default [] every case is run, and fails if the store has not the method that it needs
    */
-  without?: readonly ('list' | 'followUps')[] | undefined;
+  without?: readonly ('list' | 'followUps' | 'prune')[] | undefined;
 }
 
 /**
  * Returns what every journal must do, as cases for any test runner: one claim for each key, a crash between any two
- * steps, other input, resolutions, history, lists, what is due for a follow-up, unusual keys and results. Do not charge
- * with a journal on your own `JournalStore` before it passes.
+ * steps, other input, resolutions, history, lists, what is due for a follow-up, what is deleted, unusual keys and results. Do
+ * not charge with a journal on your own `JournalStore` before it passes.
  *
- * All cases can share one storage, and can run at the same time: no case uses the keys of another, and nothing needs to
- * be emptied. A case takes up to three seconds. Give the cases a storage of their own (table, file or prefix), and no
- * process that follows up its payments. It then belongs to their service, and no client can use it.
+ * Each case has an empty storage of its own: `open` gets its name, for a table, a file or a prefix. The cases can run at the
+ * same time, and a case takes up to three seconds. The names begin with `conformance_`: drop the tables afterwards.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
  * @example
  * ```ts
- * for (const { name, run } of journalConformance((options) => createJournal(myStore(), options))) {
+ * for (const { name, run } of journalConformance((options, storage) => createJournal(myStore(storage), options))) {
  *   test(name, run);
  * }
  * ```
  *
  * @example
  * ```ts
- * const cases = journalConformance((options) => {
+ * const cases = journalConformance((options, storage) => {
  *   const connection = connect();
- *   return { journal: createJournal(storeOn(connection), options), close: () => connection.end() };
+ *   return { journal: createJournal(storeOn(connection, storage), options), close: () => connection.end() };
  * });
  * ```
  *
  * @example
  * ```ts
  * // A store with read and write only: it protects charges.
- * const cases = journalConformance(openJournal, { without: ['list', 'followUps'] });
+ * const cases = journalConformance(openJournal, { without: ['list', 'followUps', 'prune'] });
  * ```
  */
 export function journalConformance(
@@ -81,12 +80,12 @@ export function journalConformance(
     without.includes('followUps')
       ? withoutFollowUpsCase
       : followUpCases.map((test) => hintAt('followUps', test)),
+    without.includes('prune') ? withoutDeleteCase : deletionCases.map((test) => hintAt('prune', test)),
   );
-  const due = new DueRecords();
   return tests.map(({ name, test }) => ({
     name,
     async run() {
-      const context = new ConformanceContext(open, due);
+      const context = new ConformanceContext(open);
       try {
         await test(context);
       } finally {
@@ -97,9 +96,9 @@ export function journalConformance(
 }
 
 function validateWithout({ without = [] }: JournalConformanceOptions): readonly OptionalPart[] {
-  if (Array.isArray(without) && without.every((part) => part === 'list' || part === 'followUps'))
+  if (Array.isArray(without) && without.every((part) => ['list', 'followUps', 'prune'].includes(part)))
     return without;
-  throw new ConfigurationError("without must be a list of 'list' and 'followUps'.");
+  throw new ConfigurationError("without must be a list of 'list', 'followUps' and 'prune'.");
 }
 
 /** A store that has not all methods might be so on purpose: the error says what to do then. */

@@ -1,4 +1,3 @@
-import type { Journal } from '../../journal/journal.ts';
 import { assert } from './assert.ts';
 import {
   type ConformanceContext,
@@ -9,6 +8,7 @@ import {
   expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
+  type Handle,
   note,
   otherInput,
   SHORT_LEASE,
@@ -35,7 +35,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      const payment = { ...context.charge, operation: 'initialize' } as const;
+      const payment = { ...charge, operation: 'initialize' } as const;
       const claim = await expectClaim(journal, key, payment);
       await journal.complete(claim, { state: 'unknown' });
       const reference = context.newReference();
@@ -65,7 +65,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const [owner, other] = [await context.openHandle(), await context.openHandle()];
       const key = context.newKey();
-      const claim = await expectClaim(owner, key, context.charge);
+      const claim = await expectClaim(owner, key);
       for (const resolution of [{ reference: context.newReference() }, 'not_charged'] as const) {
         const error = await expectRejection(other.resolve(key, resolution, note), 'a process has the claim');
         assert(error.retryable, 'the error is not retryable, although the same resolution can succeed later');
@@ -79,6 +79,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
+      await expectClaim(journal, context.newKey());
       for (const resolution of [{ reference: context.newReference() }, 'not_charged'] as const) {
         await expectRejection(journal.resolve(key, resolution, note), 'the key has no record');
       }
@@ -90,7 +91,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      const claim = await expectClaim(journal, key, context.charge);
+      const claim = await expectClaim(journal, key);
       const reference = context.newReference();
       await journal.complete(claim, { state: 'completed', result: { reference } });
       await journal.resolve(key, { reference }, note);
@@ -127,7 +128,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
 async function createUnknownKey(context: ConformanceContext): Promise<string> {
   const journal = await context.openHandle();
   const key = context.newKey();
-  await journal.complete(await expectClaim(journal, key, context.charge), {
+  await journal.complete(await expectClaim(journal, key), {
     state: 'unknown',
     reference: 'TXN-perhaps',
   });
@@ -137,13 +138,13 @@ async function createUnknownKey(context: ConformanceContext): Promise<string> {
 /** Creates a key whose lease has expired without a completion. */
 async function createExpiredKey(context: ConformanceContext): Promise<string> {
   const key = context.newKey();
-  await expectClaim(await context.openHandle(), key, context.charge);
+  await expectClaim(await context.openHandle(), key);
   const other = await context.openHandle({ lease: SHORT_LEASE });
   await expectUnknownAfterLease(other, key, 'the process died after its claim');
   return key;
 }
 
-function handleAt(handles: Journal[], index: number): Journal {
+function handleAt(handles: Handle[], index: number): Handle {
   const journal = handles[index % handles.length];
   assert(journal !== undefined, 'there is no handle');
   return journal;

@@ -1,0 +1,97 @@
+/** What follow-ups and orders share: sweeps over the records of one kind, in any number of processes. */
+
+import * as z from 'zod/mini';
+import { findReferences } from '../api/find-references.ts';
+import type { PaymentsClient } from '../client.ts';
+import { CLIENT_ACCESS, type ClientAccess } from '../client-access.ts';
+import { ConfigurationError } from '../errors.ts';
+import { getJournalCore } from '../journal/core.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { RecordKind } from '../journal/store.ts';
+import { type OptionsShape, optionalSignal, parseOptions } from '../parse-options.ts';
+import { isObject, orUndefined } from '../untrusted.ts';
+import { notifyFollowUps } from './notify.ts';
+import { MAX_PAUSE } from './plan.ts';
+import { runSweeps, Sleeps } from './run.ts';
+import { Sweep, type SweepOptions, type SweepResult, validateSweepOptions } from './sweep.ts';
+import type { SweepHandlers } from './sweep-context.ts';
+
+/** What {@link createSweeper} takes. */
+export interface SweeperOptions extends SweepHandlers {
+  /** Which records it follows. */
+  readonly kind: RecordKind;
+  readonly payments: PaymentsClient;
+  /** The journal of that client. */
+  readonly journal: Journal;
+}
+
+export interface Sweeper {
+  sweep(options?: SweepOptions): Promise<SweepResult>;
+  run(options?: RunOptions): Promise<void>;
+  notify(referenceOrBody: unknown): Promise<void>;
+}
+
+/** The options of `run`. */
+export interface RunOptions {
+  /** Ends the run. @default none: it ends with the client */
+  signal?: AbortSignal | undefined;
+}
+
+/** @throws {ConfigurationError} if the client or the journal cannot work. */
+export function createSweeper({ payments, journal, ...options }: SweeperOptions): Sweeper {
+  const access = readAccess(payments, journal);
+  const records = getJournalCore(journal).followUps;
+  const context = {
+    ...options,
+    access,
+    records,
+    heldKeys: new Set<string>(),
+    slowSteps: new Set<Promise<void>>(),
+  };
+  const sleeps = new Sleeps();
+  return {
+    sweep: async (sweepOptions = {}) => new Sweep(context).run(validateSweepOptions(sweepOptions)),
+    run: async (runOptions = {}) => runSweeps(context, validateRunOptions(runOptions), sleeps),
+    async notify(referenceOrBody) {
+      await Promise.all(
+        findReferences(referenceOrBody).map(async (reference) => {
+          payments.notify(reference);
+          const dueIn = await notifyFollowUps(context, reference);
+          if (dueIn !== null) sleeps.wakeIn(dueIn);
+        }),
+      );
+    },
+  };
+}
+
+/** @throws {ConfigurationError} if the client or the journal cannot work. */
+export function readAccess(payments: unknown, journal: Journal): ClientAccess {
+  const access: unknown = isObject(payments)
+    ? orUndefined((): unknown => Reflect.get(payments, CLIENT_ACCESS))
+    : undefined;
+  if (!isAccess(access))
+    throw new ConfigurationError('payments must be a PaymentsClient of the same version of this package.');
+  if (!access.journal)
+    throw new ConfigurationError('The client has no journal, so there is nothing to follow: give it one.');
+  if (access.journal !== journal)
+    throw new ConfigurationError('journal must be the very journal that the client was given.');
+  const { initialDelay, minDelay, maxDelay } = access.rules;
+  if (Math.max(initialDelay, minDelay, maxDelay) > MAX_PAUSE)
+    throw new ConfigurationError(
+      'Follow-ups need polling.initialDelay, minDelay and maxDelay of at most an hour.',
+    );
+  return access;
+}
+
+function isAccess(value: unknown): value is ClientAccess {
+  return isObject(value) && 'version' in value && value.version === 1;
+}
+
+const runOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({ signal: optionalSignal } satisfies OptionsShape<RunOptions>))();
+
+/** @throws {ConfigurationError} if an option is unknown or cannot work. */
+function validateRunOptions(options: RunOptions): AbortSignal | undefined {
+  return parseOptions(runOptionsSchema, options, { notAnObject: 'run takes an object, such as { signal }.' })
+    .signal;
+}

@@ -1,0 +1,127 @@
+import { JournalError } from '../errors.ts';
+import {
+  CallerAborted,
+  DeadlineExceeded,
+  elapsedSince,
+  readClocks,
+  sleep,
+  type Timestamp,
+  withTimeout,
+} from '../timing.ts';
+
+/**
+ * How long a step of the journal is waited for, in milliseconds. A database that hangs must not hold back the result of a
+ * charge that was made.
+ */
+export const JOURNAL_TIMEOUT = 15_000;
+
+/** How long a write in flight is waited for before the next one, in milliseconds: it might hang. */
+const WRITE_TIMEOUT = 5_000;
+
+/** Delays before the retries of a write, in milliseconds. */
+const RETRY_DELAYS = [100, 200, 400, 800, 1_600];
+
+/**
+ * Runs a step of the journal. It rejects with the reason of `end` once that is aborted.
+ *
+ * @throws {JournalError} if it takes too long.
+ */
+export async function withJournalTimeout<T>(
+  step: () => Promise<T>,
+  { timeout = JOURNAL_TIMEOUT, end }: { timeout?: number; end?: AbortSignal } = {},
+): Promise<T> {
+  try {
+    return await withTimeout(timeout, end, step);
+  } catch (error) {
+    if (error instanceof CallerAborted) throw error.reason;
+    if (!(error instanceof DeadlineExceeded)) throw error;
+    throw new JournalError(`The journal did not respond within ${timeout} ms. Try again.`, {
+      operation: 'verify',
+      retryable: true,
+    });
+  }
+}
+
+interface LeaseOptions<T> {
+  /** How long a write holds the record, in milliseconds. */
+  duration: number;
+  /** Read before the record was claimed, so that the lease is never taken for longer than it is. */
+  requestedAt: Timestamp;
+  /** Writes the record as it is. Resolves with what was written, or with `null` if another process has changed it. */
+  renew: (value: T) => Promise<T | null>;
+}
+
+/**
+ * A record that this process has claimed. A heartbeat renews the claim three times per lease, so that other processes
+ * leave the record alone. Once one of them has changed it, it is lost, and nothing of this process is written any more.
+ */
+export class Lease<T> {
+  readonly #duration: number;
+  readonly #heartbeat: ReturnType<typeof setInterval>;
+  #value: T;
+  #renewedAt: Timestamp;
+  #isLost = false;
+  /** The write in flight: two at once would compete. */
+  #writing: Promise<unknown> | undefined;
+
+  constructor(value: T, { duration, requestedAt, renew }: LeaseOptions<T>) {
+    this.#value = value;
+    this.#duration = duration;
+    this.#renewedAt = requestedAt;
+    this.#heartbeat = setInterval(() => {
+      // A renewal that fails is tried again at the next heartbeat.
+      if (!this.#writing) this.write(renew).catch(() => {});
+    }, duration / 3);
+  }
+
+  /** The record as it was last written. */
+  get value(): T {
+    return this.#value;
+  }
+
+  /** Whether no other process can have claimed the record. */
+  get isHeld(): boolean {
+    return !this.#isLost && elapsedSince(this.#renewedAt) < this.#duration;
+  }
+
+  /** Ends the heartbeat. */
+  release(): void {
+    clearInterval(this.#heartbeat);
+  }
+
+  /** Writes once, after the write in flight. Returns `false` if the record is lost. */
+  async write(step: (value: T) => Promise<T | null>): Promise<boolean> {
+    const before = this.#writing;
+    if (before) await withTimeout(WRITE_TIMEOUT, undefined, () => before).catch(() => {});
+    if (this.#isLost) return false;
+    const requestedAt = readClocks();
+    const writing = withJournalTimeout(() => step(this.#value));
+    this.#writing = writing;
+    try {
+      const written = await writing;
+      if (written === null) {
+        this.#isLost = true;
+        return false;
+      }
+      this.#value = written;
+      this.#renewedAt = requestedAt;
+      return true;
+    } finally {
+      if (this.#writing === writing) this.#writing = undefined;
+    }
+  }
+
+  /** Writes as {@link write} does, with retries: what is not recorded would be done again, or have to be resolved. */
+  async writeWithRetries(step: (value: T) => Promise<T | null>): Promise<boolean> {
+    const startedAt = readClocks();
+    for (const delay of RETRY_DELAYS) {
+      try {
+        return await this.write(step);
+      } catch (error) {
+        if (elapsedSince(startedAt) >= JOURNAL_TIMEOUT) throw error;
+      }
+      await sleep(delay, undefined);
+    }
+    return await this.write(step);
+  }
+}

@@ -1,0 +1,119 @@
+import { ConfigurationError } from '../errors.ts';
+import { isPlainObject } from '../untrusted.ts';
+import type { PruneOptions } from './journal.ts';
+import { missingMethodError, readPages } from './list.ts';
+import {
+  type JournalRecord,
+  orderRecordKey,
+  parseStored,
+  paymentKey,
+  readStored,
+  toStoreError,
+} from './record.ts';
+import type { KeyedRecord, Records } from './records.ts';
+import type { JournalStore } from './store.ts';
+
+/** One stored record, and the version that it must still have when it is deleted. */
+interface Deletion {
+  readonly key: string;
+  readonly version: string;
+}
+
+/** The states of a key that nothing is left to do for. A completed one has its follow-up too. */
+const PRUNABLE_STATES = ['completed', 'not_sent', 'rejected'] as const;
+
+/** How many records are deleted at once. */
+const PAGE_SIZE = 100;
+
+/**
+ * Deletes the records that were created before a time and that nothing is left to do for. Returns how many.
+ *
+ * @throws {ConfigurationError} if `before` is no time of the past, or the store has no `list` or `delete`.
+ */
+export async function pruneRecords(records: Records, options: PruneOptions): Promise<number> {
+  const { before, unfollowed } = validateOptions(options);
+  const { store } = records;
+  if (typeof store.delete !== 'function') throw missingMethodError('delete');
+  const isDone = (record: JournalRecord) => record.createdAt < before && isFinished(record, unfollowed);
+  let deleted = 0;
+  let page: Deletion[] = [];
+  for await (const { key, version, record } of listOlder(store, before)) {
+    if (!isDone(record)) continue;
+    if (record.order) deleted += await pruneOrder(records, record.order.id, isDone);
+    else page.push({ key, version });
+    if (page.length < PAGE_SIZE) continue;
+    deleted += await deleteRecords(records, page);
+    page = [];
+  }
+  return deleted + (await deleteRecords(records, page));
+}
+
+/** Yields the records of a state that can be deleted, if they can be read and were created before a time. */
+async function* listOlder(store: JournalStore, before: number): AsyncGenerator<KeyedRecord, void, void> {
+  for (const state of PRUNABLE_STATES) {
+    for await (const stored of readPages(store, 'state', state)) {
+      if (stored.createdAt >= before) break;
+      const found = parseStored(stored);
+      if (found) yield { ...found, key: stored.key };
+    }
+  }
+}
+
+/** Deletes an order whole or not at all: without one of its payments it would count as unpaid. */
+async function pruneOrder(
+  records: Records,
+  id: string,
+  isDone: (record: JournalRecord) => boolean,
+): Promise<number> {
+  const payments: Deletion[] = [];
+  for (let number = 1; ; number++) {
+    const key = paymentKey(id, number);
+    const found = await records.read(key);
+    if (!found || found.record.order?.id !== id) break;
+    if (!isDone(found.record)) return 0;
+    payments.push({ key, version: found.version });
+  }
+  if (payments.length === 0) return 0;
+  const key = orderRecordKey(id);
+  const own = await readStored(records.store, key);
+  const all = own ? [...payments, { key, version: own.version }] : payments;
+  const deleted = await deleteRecords(records, all);
+  return own ? Math.min(deleted, payments.length) : deleted;
+}
+
+/** What a person resolved is kept for ever, and so is a key that nobody has resolved. */
+function isFinished({ state, resolutions, followUp }: JournalRecord, unfollowed: boolean): boolean {
+  if (resolutions.length > 0) return false;
+  if (state === 'completed') return unfollowed || followUp?.ended !== undefined;
+  return state === 'not_sent' || state === 'rejected';
+}
+
+async function deleteRecords({ store }: Records, found: readonly Deletion[]): Promise<number> {
+  if (found.length === 0 || typeof store.delete !== 'function') return 0;
+  try {
+    return await store.delete(found);
+  } catch (error) {
+    throw toStoreError('written', error);
+  }
+}
+
+function validateOptions(options: PruneOptions): { before: number; unfollowed: boolean } {
+  if (!isPlainObject(options))
+    throw new ConfigurationError(
+      "prune takes { before }, a Date or milliseconds since 1970: new Date('2025-11-01').",
+    );
+  const { before, unfollowed = false, ...others } = options;
+  const unknown = Object.keys(others);
+  if (unknown.length > 0)
+    throw new ConfigurationError(`prune takes { before, unfollowed }, and no ${JSON.stringify(unknown[0])}.`);
+  const time = before instanceof Date ? before.getTime() : before;
+  if (typeof time !== 'number' || !Number.isFinite(time))
+    throw new ConfigurationError(
+      "prune needs before, a Date or milliseconds since 1970: new Date('2025-11-01'). Nothing was deleted.",
+    );
+  if (time > Date.now())
+    throw new ConfigurationError('before must not be in the future. Nothing was deleted.');
+  if (typeof unfollowed !== 'boolean')
+    throw new ConfigurationError('unfollowed must be true or false. Nothing was deleted.');
+  return { before: time, unfollowed };
+}

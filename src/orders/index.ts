@@ -1,0 +1,152 @@
+/**
+ * One order is paid at most once: whatever the customer presses, and whichever process dies.
+ *
+ * @module payment-collection-client/orders
+ */
+
+import type { ChargeMobileMoneyInput, InitializeInput } from '../api/input.ts';
+import * as operations from '../api/operations.ts';
+import type { SweepOptions, SweepResult } from '../follow-ups/sweep.ts';
+import { createSweeper, type RunOptions, readAccess } from '../follow-ups/sweeper.ts';
+import { getJournalCore } from '../journal/core.ts';
+import { createRecords } from '../journal/records.ts';
+import { findProblem, handleAttention, handleFinal } from './handlers.ts';
+import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
+import { type OrderPressOptions, pressPay } from './press.ts';
+import { readSettledOrder } from './settle.ts';
+import { decideStatus, type OrderStatus } from './status.ts';
+import { type OrderWaitOptions, waitForOrder } from './wait.ts';
+
+export type { AttentionReason } from '../events.ts';
+export type { OrderAttention, OrderPaymentsOptions, PaidPayment, UnpaidPayment } from './options.ts';
+export type { OrderPressOptions } from './press.ts';
+export type {
+  OrderInReview,
+  OrderPayment,
+  OrderStatus,
+  PaidOrder,
+  ProcessingOrder,
+  ReviewReason,
+  UnpaidOrder,
+} from './status.ts';
+export type { OrderWaitOptions } from './wait.ts';
+
+/** The payments of a merchant's orders: see {@link createOrderPayments}. An order id is 1 to 200 printable characters. */
+export interface OrderPayments {
+  /**
+   * Charges a customer's Mobile Money number for an order: call it whenever the customer presses "Pay". It sends nothing
+   * while a payment is under way, once the order is paid, and while a person has to decide. Errors of the customer and of
+   * the service are not thrown: `state` and `error` tell them.
+   *
+   * @throws {ConfigurationError} if an argument or an option cannot work. Nothing was sent.
+   * @throws {JournalError} if the journal failed. If it failed before the charge, nothing was sent; `read` tells.
+   *
+   * @example
+   * ```ts
+   * const status = await orderPayments.charge('17', { amount: '25.50', currency: 'GHS', customer_email, phone, network });
+   * if (status.state === 'processing') show('Approve the payment on your phone.');
+   * ```
+   */
+  charge(order: string, input: ChargeMobileMoneyInput, options?: OrderPressOptions): Promise<OrderStatus>;
+  /**
+   * Starts a payment by checkout page for an order, as {@link OrderPayments.charge} does: send the customer to
+   * `payment.checkout_url`.
+   *
+   * @throws {ConfigurationError} if an argument or an option cannot work. Nothing was sent.
+   * @throws {JournalError} if the journal failed. If it failed before the request, nothing was sent; `read` tells.
+   *
+   * @example
+   * ```ts
+   * const status = await orderPayments.checkout('17', { amount: '25.50', currency: 'GHS', customer_email });
+   * if (status.state === 'processing' && status.payment.checkout_url) redirect(status.payment.checkout_url);
+   * ```
+   */
+  checkout(order: string, input: InitializeInput, options?: OrderPressOptions): Promise<OrderStatus>;
+  /**
+   * Returns how far the payment of an order is, from the journal alone: no request is sent.
+   *
+   * @throws {ConfigurationError} if the order is not valid, or has a key that is no payment of it.
+   * @throws {JournalError} if the journal failed.
+   *
+   * @example if ((await orderPayments.read('17')).state === 'paid') deliver('17');
+   */
+  read(order: string): Promise<OrderStatus>;
+  /**
+   * Polls until the order is no longer `processing`, and returns what it is then. At the `timeout` it returns what it is,
+   * without an error.
+   *
+   * @throws {ConfigurationError} if an argument or an option cannot work.
+   * @throws {JournalError} if the journal failed.
+   * @throws {ClosedError} if the client is closed.
+   *
+   * @example const { state } = await orderPayments.wait('17', { timeout: 60_000 });
+   */
+  wait(order: string, options?: OrderWaitOptions): Promise<OrderStatus>;
+  /**
+   * Checks every payment of an order that is due, and calls the handlers: from cron, a job or a serverless function.
+   *
+   * @throws what `sweep` of `createFollowUps` throws.
+   *
+   * @example await orderPayments.sweep({ budget: 20_000 });
+   */
+  sweep(options?: SweepOptions): Promise<SweepResult>;
+  /**
+   * Sweeps for as long as the process runs, whenever a payment is due.
+   *
+   * @throws what `run` of `createFollowUps` throws.
+   *
+   * @example await orderPayments.run({ signal });
+   */
+  run(options?: RunOptions): Promise<void>;
+  /**
+   * Makes payments due now: a webhook arrived, in whichever process. Give it the parsed body of the request, of any form, or a
+   * reference. It is never believed, so anyone can send one. It never rejects.
+   *
+   * @example await orderPayments.notify(request.body);
+   */
+  notify(body: unknown): Promise<void>;
+}
+
+/**
+ * Creates the payments of a merchant's orders. The journal is their only state: your database needs no column and no table
+ * for them. The payments of the order 17 are the idempotency keys `17/1`, `17/2` and so on.
+ *
+ * @throws {ConfigurationError} if an option is unknown or cannot work.
+ *
+ * @example
+ * ```ts
+ * const journal = postgresJournal(pool);
+ * const payments = new PaymentsClient({ journal });
+ * const orderPayments = createOrderPayments({
+ *   payments,
+ *   journal,
+ *   onPaid: ({ order }) => deliver(order),
+ *   onAttention: ({ order, reason }) => alert(`order ${order}: ${reason}`),
+ * });
+ * ```
+ */
+export function createOrderPayments(options: OrderPaymentsOptions): OrderPayments {
+  const { payments, journal, ...handlers } = validateOrderPaymentsOptions(options);
+  const access = readAccess(payments, journal);
+  const { store, lease, followUps } = getJournalCore(journal);
+  const context = { payments, ...handlers, access, records: createRecords(store, lease), followUps };
+  const sweeper = createSweeper({
+    kind: 'order',
+    payments,
+    journal,
+    findProblem: (payment, transaction) => findProblem(context, payment, transaction),
+    onFinal: (payment, transaction) => handleFinal(context, payment, transaction),
+    onAttention: (payment, reason) => handleAttention(context, payment, reason),
+  });
+  return {
+    charge: async (order, input, pressOptions = {}) =>
+      await pressPay(context, validateOrderId(order), operations.chargeMobileMoney, input, pressOptions),
+    checkout: async (order, input, pressOptions = {}) =>
+      await pressPay(context, validateOrderId(order), operations.initialize, input, pressOptions),
+    read: async (order) => decideStatus(await readSettledOrder(context.records, validateOrderId(order))),
+    wait: async (order, waitOptions = {}) => await waitForOrder(context, validateOrderId(order), waitOptions),
+    sweep: (sweepOptions) => sweeper.sweep(sweepOptions),
+    run: (runOptions) => sweeper.run(runOptions),
+    notify: (body) => sweeper.notify(body),
+  };
+}

@@ -1,0 +1,292 @@
+/** What happens when a customer presses "Pay": what is recorded of the order decides whether anything is sent. */
+
+import * as z from 'zod/mini';
+import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
+import {
+  type AnyTransaction,
+  ConfigurationError,
+  InvalidInputError,
+  isPaymentsError,
+  JournalError,
+} from '../errors.ts';
+import { validateInput } from '../http/call.ts';
+import type { CreateRequest } from '../idempotency/fingerprint.ts';
+import { paymentKey } from '../journal/record.ts';
+import { type Records, retryCas } from '../journal/records.ts';
+import { isNoJournalError } from '../journal/store.ts';
+import { createOptionsSchema } from '../normalize-options.ts';
+import type { UnkeyedOptions } from '../options.ts';
+import { type OptionsShape, optionalValue, parseOptions } from '../parse-options.ts';
+import { checkEarlierPayments, mightBePaid } from './check.ts';
+import {
+  createOrder,
+  MAX_PAYMENTS,
+  notAnOrderPaymentError,
+  type Order,
+  type OrderedPayment,
+  readOrderRecord,
+  writeOrderRecord,
+} from './order.ts';
+import type { OrdersContext } from './orders-context.ts';
+import { readSettledOrder } from './settle.ts';
+import {
+  decideStatus,
+  getPhase,
+  type OrderStatus,
+  type ProcessingOrder,
+  type UnpaidOrder,
+} from './status.ts';
+
+/** The options of `charge` and `checkout`. Each of the others mirrors the client's option of that name. */
+export interface OrderPressOptions extends UnkeyedOptions {
+  /**
+   * Whether a customer who asks for another number, network, method or amount gets another payment while one is under way.
+   * A prompt cannot be withdrawn and a page cannot be closed, so the earlier one can still be paid: then it is `paid_twice`.
+   *
+   * @default false
+   */
+  startAnother?: boolean | undefined;
+}
+
+const { idempotencyKey: _, ...createShape } = createOptionsSchema.shape;
+const pressOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    ...createShape,
+    startAnother: optionalValue<boolean>(
+      (value) => typeof value === 'boolean',
+      'startAnother must be true or false.',
+    ),
+  } satisfies OptionsShape<OrderPressOptions>))();
+
+/** One press, as its steps share it. */
+interface Press<Input, Request extends CreateRequest, Result extends AnyTransaction> {
+  readonly context: OrdersContext;
+  readonly id: string;
+  readonly operation: CreateOperation<Input, Request, Result>;
+  readonly input: Input;
+  /** `undefined` if the input is not valid. */
+  readonly asked: AskedPayment | undefined;
+  readonly invalid: InvalidInputError | undefined;
+  readonly options: UnkeyedOptions;
+  readonly startAnother: boolean;
+  /** The numbers of the payments that this press has checked. */
+  readonly checked: Set<number>;
+}
+
+/** What a press asks for, as it is compared with a payment under way. */
+interface AskedPayment {
+  readonly operation: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly network: string | undefined;
+  /** A digest of the number. */
+  readonly phone: string | undefined;
+}
+
+/** Pays an order, if what is recorded of it allows that, and returns how far it is then. */
+export async function pressPay<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  context: OrdersContext,
+  id: string,
+  operation: CreateOperation<Input, Request, Result>,
+  input: Input,
+  pressOptions: OrderPressOptions,
+): Promise<OrderStatus> {
+  const { startAnother = false, ...options } = parseOptions(pressOptionsSchema, pressOptions, {
+    operation: operation.name,
+  });
+  const { asked, invalid } = await readInput(id, operation, input);
+  const press = {
+    context,
+    id,
+    operation,
+    input,
+    asked,
+    invalid,
+    options,
+    startAnother,
+    checked: new Set<number>(),
+  };
+  return await retryCas(() => tryToPay(press));
+}
+
+/** Returns `undefined` if the order changed meanwhile: what to do is decided anew then. */
+async function tryToPay<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  press: Press<Input, Request, Result>,
+): Promise<OrderStatus | undefined> {
+  const { context, id, invalid, options } = press;
+  options.signal?.throwIfAborted();
+  const order = await readSettledOrder(context.records, id).catch((error: unknown) => {
+    // The claim of the first payment makes the tables.
+    if (isNoJournalError(error)) return createOrder(id);
+    throw error;
+  });
+  const status = decideStatus(order);
+  switch (status.state) {
+    case 'paid':
+    case 'in_review':
+      return status;
+    case 'processing':
+      return await pressAgain(press, order, status);
+    case 'unpaid':
+      return invalid ? { ...status, error: invalid } : await payNext(press, order, status);
+  }
+}
+
+/** A payment is under way. The customer might just have declined it, so it is checked first. */
+async function pressAgain<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  press: Press<Input, Request, Result>,
+  order: Order,
+  status: ProcessingOrder,
+): Promise<OrderStatus | undefined> {
+  const { context, asked, options, startAnother, checked } = press;
+  const latest = order.payments.find(({ number }) => number === status.payment.number);
+  if (latest && !checked.has(latest.number) && mightBePaid(latest)) {
+    const check = { except: 0, checked, signal: options.signal };
+    await checkEarlierPayments(context, { ...order, payments: [latest] }, check);
+    return undefined;
+  }
+  if (asked && latest && !isOther(latest, asked)) return status;
+  if (!asked || !startAnother) return { ...status, differs: true };
+  return await payNext(press, order, status);
+}
+
+/** Begins the next payment of an order, or its latest one again, unless an earlier one is paid. */
+async function payNext<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  press: Press<Input, Request, Result>,
+  order: Order,
+  status: UnpaidOrder | ProcessingOrder,
+): Promise<OrderStatus | undefined> {
+  const { context, options, checked } = press;
+  const latest = order.payments.find(({ number }) => number === order.record.latest);
+  const canReuse = !latest || getPhase(latest) === 'reusable';
+  const number = canReuse ? order.record.latest : order.record.latest + 1;
+  const check = { except: number, checked, signal: options.signal };
+  const { isPaid, error } = await checkEarlierPayments(context, order, check);
+  if (isPaid) return undefined;
+  if (error !== undefined) {
+    if (status.state === 'processing') return { ...status, differs: true };
+    return isPaymentsError(error) ? { ...status, error } : status;
+  }
+  if (!canReuse && !(await beginNext(context, order, latest))) return undefined;
+  return await startPayment(press, order, number);
+}
+
+/** Records that the next payment of an order begins, and what it supersedes; `false` if the order changed meanwhile. */
+async function beginNext(
+  { records }: OrdersContext,
+  order: Order,
+  latest: OrderedPayment | undefined,
+): Promise<boolean> {
+  const { record } = order;
+  if (record.latest >= MAX_PAYMENTS)
+    throw new ConfigurationError(
+      `This order has ${MAX_PAYMENTS} payments, the most that one can have. Nothing was sent. Look into it, and give it another id.`,
+    );
+  const isUnderWay = latest !== undefined && getPhase(latest) === 'processing';
+  const superseded = isUnderWay ? [...record.superseded, latest.number] : record.superseded;
+  return await writeOrderRecord(records, order, { ...record, latest: record.latest + 1, superseded });
+}
+
+/** Why a claimed payment is not sent after all. */
+class StandDown {
+  readonly why: 'changed' | 'tried';
+
+  constructor(why: 'changed' | 'tried') {
+    this.why = why;
+  }
+}
+
+async function startPayment<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  { context, id, operation, input, asked, options }: Press<Input, Request, Result>,
+  order: Order,
+  number: number,
+): Promise<OrderStatus | undefined> {
+  const { access, records } = context;
+  const key = paymentKey(id, number);
+  const attempts = order.payments.find((payment) => payment.number === number)?.record.attempts ?? 0;
+  const phone = asked?.phone;
+  let error: unknown;
+  try {
+    const { result } = await access.createPayment(operation, input, {
+      ...options,
+      idempotencyKey: key,
+      order: { id, number, ...(phone === undefined ? {} : { phone }) },
+      confirm: (claimedAttempts) =>
+        confirmPayment(records, order, { number, isTried: claimedAttempts > attempts + 1 }),
+    });
+    if (result === undefined) throw notAnOrderPaymentError(key);
+  } catch (thrown) {
+    if (thrown instanceof StandDown && thrown.why === 'changed') return undefined;
+    if (isThrown(thrown)) throw thrown;
+    error = thrown;
+  }
+  const now = await readSettledOrder(records, id);
+  const status = decideStatus(now);
+  if (status.state === 'unpaid' && isPaymentsError(error)) return { ...status, error };
+  if (status.state !== 'processing' || !asked) return status;
+  const payment = now.payments.find((item) => item.number === status.payment.number);
+  return payment && isOther(payment, asked) ? { ...status, differs: true } : status;
+}
+
+/**
+ * Runs after the claim, and before anything is sent: another press might have gone on meanwhile.
+ *
+ * @throws {StandDown} if it has. A payment that was refused is not sent again by a press that waited for it (`isTried`).
+ */
+async function confirmPayment(
+  { store }: Records,
+  { id, record: { priceChanged } }: Order,
+  { number, isTried }: { number: number; isTried: boolean },
+): Promise<void> {
+  const { record } = await readOrderRecord(store, id);
+  const isPaid = record.paidBy !== undefined || record.priceChanged.length > priceChanged.length;
+  if (isPaid || record.latest > number) throw new StandDown('changed');
+  if (isTried) throw new StandDown('tried');
+}
+
+/** Whether an error is the caller's own. What a customer or the service causes is a part of the status. */
+function isThrown(error: unknown): boolean {
+  if (error instanceof StandDown) return false;
+  const isOwn = error instanceof ConfigurationError || error instanceof JournalError;
+  return isOwn || !isPaymentsError(error);
+}
+
+function isOther({ record }: OrderedPayment, asked: AskedPayment): boolean {
+  const { operation, amount, currency, network, order } = record;
+  return (
+    operation !== asked.operation ||
+    amount !== asked.amount ||
+    currency !== asked.currency ||
+    network !== asked.network ||
+    order?.phone !== asked.phone
+  );
+}
+
+/** What a customer causes is no exception: the error is a part of the status. */
+async function readInput<Input, Request extends CreateRequest, Result extends AnyTransaction>(
+  id: string,
+  operation: CreateOperation<Input, Request, Result>,
+  input: Input,
+): Promise<{ asked: AskedPayment | undefined; invalid: InvalidInputError | undefined }> {
+  try {
+    const { amount, currency = DEFAULT_CURRENCY, network, phone } = validateInput(operation, input);
+    const digest = phone === undefined ? undefined : await digestPhone(id, phone);
+    const asked = { operation: operation.name, amount: amount.toFixed(2), currency, network, phone: digest };
+    return { asked, invalid: undefined };
+  } catch (error) {
+    if (error instanceof InvalidInputError) return { asked: undefined, invalid: error };
+    throw error;
+  }
+}
+
+/** So short that a thousand numbers of a country share it: it tells two numbers apart, and does not reveal one. */
+const DIGEST_CHARS = 5;
+
+/** Returns a digest that tells whether a customer gave another number. The order is its salt. */
+async function digestPhone(id: string, phone: string): Promise<string> {
+  const text = JSON.stringify([id, phone.replace(/\P{Nd}/gu, '')]);
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0'))
+    .join('')
+    .slice(0, DIGEST_CHARS);
+}

@@ -1,0 +1,80 @@
+import * as z from 'zod/mini';
+import type { OperationName } from './api/operations.ts';
+import { ConfigurationError } from './errors.ts';
+import { describeUnknownOption } from './unknown-option.ts';
+import { isObject, isPlainObject } from './untrusted.ts';
+
+/** A check for each option of a type, and for no other. Write `{ … } satisfies OptionsShape<Options>`. */
+export type OptionsShape<Options extends object> = {
+  readonly [Name in keyof Options]-?: z.ZodMiniType<Options[Name]>;
+};
+
+/** What {@link parseOptions} takes besides the options. */
+export interface ParseContext {
+  /** What the message says if the options are not an object. */
+  readonly notAnObject?: string;
+  /** Before each unknown name in a message. @example 'polling.' */
+  readonly prefix?: string;
+  /** Names the call in the error. The outcome of a read is `null` then: its options say nothing about the money. */
+  readonly operation?: OperationName | undefined;
+}
+
+/**
+ * Checks an object of options and returns a copy. JavaScript lets through what the types forbid: an option that cannot
+ * work must fail before anything is sent. An option that is `undefined` counts as not given, and `null` does not.
+ *
+ * @throws {ConfigurationError} if it is not a plain object, or if an option is unknown or cannot work.
+ */
+export function parseOptions<Shape extends z.core.$ZodShape>(
+  schema: z.ZodMiniObject<Shape, z.core.$strict>,
+  options: unknown,
+  { notAnObject = NOT_AN_OBJECT, prefix, operation }: ParseContext = {},
+): z.output<z.ZodMiniObject<Shape, z.core.$strict>> {
+  if (!isPlainObject(options)) throw new ConfigurationError(notAnObject, { operation });
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  for (const issue of issues) {
+    const [given] = issue.code === 'unrecognized_keys' ? issue.keys : [];
+    if (given === undefined) continue;
+    throw new ConfigurationError(describeUnknownOption(given, Object.keys(schema.shape), prefix), {
+      operation,
+    });
+  }
+  throw new ConfigurationError(issues[0]?.message ?? 'An option cannot work.', { operation });
+}
+
+const NOT_AN_OBJECT = 'The options of a call must be a plain object, such as { signal, timeout }.';
+
+/** An optional value that `isValid` accepts. */
+export function optionalValue<Value>(isValid: (value: unknown) => boolean, error: string) {
+  return z.optional(z.custom<Value>(isValid, { error }));
+}
+
+/** An optional number that `isValid` accepts. Text compares as the number in it, and a BigInt breaks the arithmetic. */
+export function optionalNumber(isValid: (value: number) => boolean, error: string) {
+  return optionalValue<number>((value) => typeof value === 'number' && isValid(value), error);
+}
+
+export function requiredFunction<Value>(name: string) {
+  return z.custom<Value>((value) => typeof value === 'function', { error: `${name} must be a function.` });
+}
+
+export function optionalFunction<Value>(name: string) {
+  return z.optional(requiredFunction<Value>(name));
+}
+
+/** A value that other code checks. */
+export const unchecked = <Value>() => z.optional(z.custom<Value>());
+
+export const optionalSignal = /* @__PURE__ */ optionalValue<AbortSignal>(
+  isAbortSignal,
+  'signal must be an AbortSignal.',
+);
+
+const SIGNAL_METHODS = ['throwIfAborted', 'addEventListener', 'removeEventListener'];
+
+function isAbortSignal(value: unknown): boolean {
+  if (!isObject(value) || typeof Reflect.get(value, 'aborted') !== 'boolean') return false;
+  return SIGNAL_METHODS.every((method) => typeof Reflect.get(value, method) === 'function');
+}
