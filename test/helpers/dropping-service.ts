@@ -69,7 +69,7 @@ export async function startDroppingService(
         return;
       }
       if (isTested) seen.charged++;
-      const response = text.startsWith('POST') ? CHARGED : VERIFIED;
+      const response = createResponse(text, isTested);
       if (isFresh || isTested || seen.hasFaulted || !isAtAccept(fault)) socket.write(response);
       else drop(response);
     };
@@ -103,6 +103,11 @@ export async function startDroppingService(
   return { baseUrl: `http://127.0.0.1:${port}/api/v1`, seen };
 }
 
+function createResponse(request: string, isTested: boolean): string {
+  if (!request.startsWith('POST')) return VERIFIED;
+  return isTested ? CHARGED : CHARGED_BEFORE;
+}
+
 const isAtAccept = (fault: Drop | OnlyStatus) => 'point' in fault && fault.point === 'accept';
 
 function close(socket: Socket, fault: Drop | OnlyStatus): void {
@@ -131,6 +136,8 @@ function findLastBytes(fault: Drop | OnlyStatus, text: string): string | undefin
 }
 
 const CHARGED = formatSuccess(successBodies.chargeMobileMoney());
+/** Of another charge, so of another transaction. */
+const CHARGED_BEFORE = formatSuccess(successBodies.chargeMobileMoney({ reference: 'TXN-before' }));
 const VERIFIED = formatSuccess(successBodies.verify());
 
 const formatStatus = (status: number) =>

@@ -58,7 +58,7 @@ function brokenPromise(cents: number, onTheWire: string, received: string): stri
 function goesThroughOperation(cents: number, onTheWire: string, received: string): boolean {
   const payment = {
     reference: 'TXN-1',
-    checkout_url: 'https://pay.example/1',
+    checkout_url: 'https://pay.example/TXN-1',
     currency: 'GHS',
     replayed: false,
   };

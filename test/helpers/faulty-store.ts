@@ -4,6 +4,7 @@ import type {
   ListQuery,
   RecordChange,
   RecordIndex,
+  RecordKind,
 } from '../../src/journal/index.ts';
 
 /** What a store keeps of a text. */
@@ -51,10 +52,7 @@ const right: StoreDecisions = {
   fits: (found, { expected }) => (found?.version ?? null) === expected,
   meanwhile: () => undefined,
   ageOf: ({ writtenAt }) => performance.now() - writtenAt,
-  kept: ({ version, text, ttl: keepFor }) => {
-    const now = performance.now();
-    return { version, text, writtenAt: now, droppedAt: keepFor === null ? null : now + keepFor };
-  },
+  kept: ({ version, text }) => ({ version, text, writtenAt: performance.now(), droppedAt: null }),
   report: (written) => written,
   indexOf: ({ index }) => index,
   dueAtOf: ({ dueIn }) => (dueIn === null ? null : performance.now() + dueIn),
@@ -81,9 +79,11 @@ export function createFaultyStore(
     const { version, text, index: found } = entry;
     return [{ key, version, text, age: ageOf(entry), createdAt: found.createdAt }];
   };
-  const findDue = () =>
+  const findDue = (kind: RecordKind) =>
     readAll()
-      .flatMap(({ key, entry }) => (entry && index.isDue(entry) ? [{ key, entry }] : []))
+      .flatMap(({ key, entry }) =>
+        entry?.index?.kind === kind && index.isDue(entry) ? [{ key, entry }] : [],
+      )
       .sort((one, other) => index.compareDue(one.entry, other.entry));
   return {
     async read(key) {
@@ -114,20 +114,25 @@ export function createFaultyStore(
         if (entry?.index) counts[entry.index.state] = (counts[entry.index.state] ?? 0) + 1;
       return counts;
     },
-    async claimDue({ limit, lease }) {
-      const due = findDue().slice(0, limit);
+    async claimDue({ kind, limit, lease }) {
+      const due = findDue(kind).slice(0, limit);
       const waiting = meanwhile();
       if (waiting) await waiting;
       const claimed = due.flatMap(({ key, entry }) => toListed(key, entry));
       for (const { entry } of due) Object.assign(entry, index.claimed(entry, lease));
       return claimed;
     },
-    async countDue() {
+    async countDue({ kind }) {
       const now = performance.now();
       const later = readAll().flatMap(({ entry }) =>
-        entry && entry.dueAt !== null && !index.isDue(entry) ? [entry.dueAt - now] : [],
+        entry?.index?.kind === kind && entry.dueAt !== null && !index.isDue(entry) ? [entry.dueAt - now] : [],
       );
-      return { due: findDue().length, nextIn: later.length === 0 ? null : Math.min(...later) };
+      return { due: findDue(kind).length, nextIn: later.length === 0 ? null : Math.min(...later) };
+    },
+    async delete(unneeded) {
+      const found = unneeded.filter(({ key, version }) => current(key)?.version === version);
+      for (const { key } of found) records.delete(keyOf(key));
+      return found.length;
     },
   };
 }

@@ -8,7 +8,8 @@ import {
 } from '../../src/follow-ups/index.ts';
 import { digestService } from '../../src/idempotency/fingerprint.ts';
 import { PaymentsClient, type PaymentsClientOptions, type PaymentsEvent } from '../../src/index.ts';
-import { type ChargeIntent, type Journal, memoryJournal, memoryStore } from '../../src/journal/index.ts';
+import { type Journal, memoryJournal, memoryStore } from '../../src/journal/index.ts';
+import type { ChargeIntent } from '../../src/journal/record.ts';
 import { createControls, type PaymentControls } from '../../src/testing/controls.ts';
 import { PaymentService } from '../../src/testing/service.ts';
 import { Webhooks } from '../../src/testing/webhooks.ts';
@@ -16,6 +17,9 @@ import { chargeIntent } from './claims.ts';
 import { pass } from './fake-timers.ts';
 import { createResetError } from './scripted-service.ts';
 import { API_KEY, catchError, charge } from './service.ts';
+
+/** Takes what is written with `console.error` without a logger. */
+export const silentLogger = { debug() {}, info() {}, warn() {}, error() {} };
 
 const BASE_URL = 'https://payments.example/api/v1';
 
@@ -88,7 +92,11 @@ export function openShop({ openJournal, intercept }: ShopOptions = {}): Followed
     openJournal: open,
     start(options, client) {
       const journal = open();
-      const payments = connect(journal, { onEvent: (event) => events.push(event), ...client });
+      const payments = connect(journal, {
+        onEvent: (event) => events.push(event),
+        logger: silentLogger,
+        ...client,
+      });
       const followUps = createFollowUps({
         payments,
         journal,

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 
@@ -14,7 +14,9 @@ export async function createMerchantProject(...others: string[]): Promise<string
   await cp('dist', join(installed, 'dist'), { recursive: true });
   await cp('package.json', join(installed, 'package.json'));
   for (const name of ['ky', 'zod', ...others]) {
-    await symlink(resolve('node_modules', name), join(directory, 'node_modules', name));
+    const link = join(directory, 'node_modules', name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(resolve('node_modules', name), link);
   }
   return directory;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
+import { getJournalCore, JOURNAL_CORE, type JournalCore } from '../../src/journal/core.ts';
 import {
   createJournal,
   type Journal,
@@ -83,10 +84,8 @@ export function sharedStore() {
   };
 }
 
-/** Creates a journal whose steps go through `change` first. */
-export function changed(
-  journal: Journal,
-  change: Partial<Pick<Journal, 'claim' | 'renew' | 'complete' | 'read' | 'lease'>>,
-): Journal {
-  return { ...journal, ...change };
+/** Creates a journal whose steps, the internal ones too, go through `change` first. A merchant cannot. */
+export function changed<Kind extends Journal>(journal: Kind, change: Partial<Journal & JournalCore>): Kind {
+  const core = { ...getJournalCore(journal), ...change };
+  return Object.defineProperty({ ...journal, ...change }, JOURNAL_CORE, { value: core });
 }

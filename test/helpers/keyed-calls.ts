@@ -13,9 +13,20 @@ export const keyed = {
     client.chargeMobileMoney(charge, { idempotencyKey: KEY, ...options }),
 };
 
+/** What is stored of a result, and so replayed: the fields that the service documents. */
+const STORED = new Set([
+  'reference',
+  'status',
+  'raw_status',
+  'amount',
+  'currency',
+  'checkout_url',
+  'paid_at',
+]);
+
 /** The replay of a result. */
 export const replayOf = (result: object) => ({
-  ...result,
+  ...Object.fromEntries(Object.entries(result).filter(([name]) => STORED.has(name))),
   ...('message' in result ? { message: '' } : {}),
   replayed: true,
 });

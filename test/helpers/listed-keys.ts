@@ -1,3 +1,4 @@
+import { getJournalCore } from '../../src/journal/core.ts';
 import type { Journal, JournalQuery } from '../../src/journal/index.ts';
 
 /** Returns the keys that a journal lists, in their order. */
@@ -12,5 +13,7 @@ export async function claimDueKeys(
   journal: Journal,
   { limit = 1_000, lease = 60_000 } = {},
 ): Promise<string[]> {
-  return (await journal.followUps.claimDue({ limit, lease })).map(({ key }) => key);
+  return (await getJournalCore(journal).followUps.claimDue({ kind: 'key', limit, lease })).map(
+    ({ key }) => key,
+  );
 }

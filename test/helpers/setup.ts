@@ -1,4 +1,14 @@
 import fc from 'fast-check';
 
-// The config chooses the seed and prints it, so that a whole run can be repeated.
-fc.configureGlobal({ seed: Number(process.env.PROPERTY_SEED) });
+// test/common.ts sets it.
+const seed = Number(process.env.PROPERTY_SEED);
+fc.configureGlobal({ seed });
+
+// The jitter of delays decides what happens first, so it has to be the same for the same seed. This is mulberry32.
+let state = seed;
+Math.random = () => {
+  state = (state + 0x6d2b79f5) | 0;
+  let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+  bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+  return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+};

@@ -9,17 +9,8 @@ test('keeps any extra field of a response on the result (property)', async () =>
   const own = Object.keys({ ...successBodies.verify().data, ...successBodies.initialize().data });
   const extras = fc.dictionary(
     fc.oneof(
-      fc.string(),
-      fc.constantFrom(
-        'raw_status',
-        'message',
-        'paid_at',
-        'expect',
-        'id',
-        'hasOwnProperty',
-        '__proto__',
-        'then',
-      ),
+      fc.string().filter((name) => name !== '__proto__'),
+      fc.constantFrom('raw_status', 'message', 'paid_at', 'expect', 'id', 'hasOwnProperty', 'then'),
     ),
     fc.jsonValue(),
   );

@@ -1,6 +1,7 @@
 import { PaymentsClient, PaymentsError } from '../../src/index.ts';
+import { getJournalCore } from '../../src/journal/core.ts';
 import { createJournal, type Journal, type JournalStore, type Resolution } from '../../src/journal/index.ts';
-import { sharedStore } from '../helpers/journals.ts';
+import { changed, sharedStore } from '../helpers/journals.ts';
 import { note } from '../helpers/resolution-note.ts';
 import { charge, successBodies } from '../helpers/service.ts';
 import type { Command, ServiceResponse } from './interleavings.ts';
@@ -165,13 +166,12 @@ function killAtStep(journal: Journal, { death }: Call, die: () => void): Journal
       }
       return alive ? result : never();
     };
-  return {
-    ...journal,
-    claim: step('claim', journal.claim),
-    renew: step('renew', journal.renew),
-    complete: step('complete', journal.complete),
+  return changed(journal, {
+    claim: step('claim', getJournalCore(journal).claim),
+    renew: step('renew', getJournalCore(journal).renew),
+    complete: step('complete', getJournalCore(journal).complete),
     read: step('read', journal.read),
-  };
+  });
 }
 
 /** A database that fails at some steps, before or after it has done them. */

@@ -11,7 +11,6 @@ useFakeClock();
 const REFERENCES = 3;
 const TIMEOUT = 5_000;
 const RETRY_DELAYS = [1_000, 5_000, 25_000, 125_000];
-const MAX_HOLD = 60_000;
 const LATE_DELAYS = [500, 10_000];
 
 const controls = { success: 'approve', failed: 'decline', abandoned: 'abandon' } as const;
@@ -32,7 +31,6 @@ const fault = fc.constantFrom<WebhookFault>(
   { kind: 'late' },
   { kind: 'late', delay: 500 },
   { kind: 'twice' },
-  { kind: 'outOfOrder' },
   { kind: 'lost' },
   { kind: 'forged' },
   { kind: 'forged', amount: '0.01' },
@@ -284,7 +282,7 @@ function expectRetryTimes(deliveries: readonly WebhookDelivery[], run: Run): voi
   }
 }
 
-/** What is late is sent at its time, or at once because of a flush. What is held is sent after another, or at its time. */
+/** What is late is sent at its time, or at once because of a flush. */
 function expectFaultTimes(deliveries: readonly WebhookDelivery[], run: Run): void {
   for (const [index, delivery] of deliveries.entries()) {
     const { fault: kind, attempts, createdAt } = delivery;
@@ -293,12 +291,6 @@ function expectFaultTimes(deliveries: readonly WebhookDelivery[], run: Run): voi
     if (attempts.length === 0 || isBusy(deliveries, begin)) continue;
     if (kind === 'late')
       expect(LATE_DELAYS.map((delay) => Math.min(createdAt + delay, flushedAt))).toContain(begin);
-    if (kind === 'outOfOrder') {
-      expect(begin).toBeLessThanOrEqual(createdAt + MAX_HOLD);
-      const later = deliveries.slice(index + 1).filter((other) => other.fault !== 'forged');
-      const isReleased = later.some((other) => readFirstAttempt(other).end <= begin);
-      expect(isReleased || begin >= flushedAt || begin === createdAt + MAX_HOLD).toBe(true);
-    }
   }
 }
 

@@ -34,8 +34,30 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
     await page.keyboard.type('1234');
     await page.keyboard.press('Enter');
     await expect(wait).resolves.toMatchObject({ status: 'success' });
-    await page.getByText('No open prompt').waitFor();
+    await page.getByText('Approved').waitFor();
     await page.locator('#messages').getByText('GHS 25.50').waitFor();
+    await page.getByRole('link', { name: 'Done' }).click();
+    await page.getByText('No open prompt').waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  test('moves no other prompt when one is answered', async () => {
+    const { sandbox, payments } = await startTestSandbox();
+    const references: string[] = [];
+    for (const amount of ['1.00', '2.00'])
+      references.push((await payments.chargeMobileMoney({ ...charge, amount })).reference);
+    const [first = '', second = ''] = references;
+    const { page, problems } = await open(`${sandbox.url}/phone`);
+    await page.getByText('connected', { exact: true }).waitFor();
+    const place = () =>
+      page.evaluate((ids) => ids.map((id) => document.getElementById(id)?.offsetTop), [first, second]);
+    const before = await place();
+    const prompt = page.locator(`[id="${first}"]`);
+    await prompt.getByLabel('Enter your PIN').fill('1234');
+    await prompt.getByRole('button', { name: 'Approve' }).click();
+    await prompt.getByText('Approved').waitFor();
+    expect(await place()).toEqual(before);
+    await expect(payments.verify(second)).resolves.toMatchObject({ status: 'pending' });
     expect(problems).toEqual([]);
   });
 

@@ -1,5 +1,7 @@
 import type { PaymentsEvent } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
+import { changed } from '../../helpers/journals.ts';
 import type { KillPlan, KillPoint } from './kill-plan.ts';
 import { KillSwitch, killOverdue } from './kill-switch.ts';
 
@@ -29,11 +31,10 @@ export class ChargeKillSwitch extends KillSwitch<KillPoint> {
 
   /** Returns the journal with the kill points around each of its steps. */
   wrap(journal: Journal): Journal {
-    return {
-      ...journal,
+    return changed(journal, {
       claim: async (key, intent) => {
         this.reach('before claim');
-        const claimed = await this.during('during claim', () => journal.claim(key, intent));
+        const claimed = await this.during('during claim', () => getJournalCore(journal).claim(key, intent));
         if (claimed.state === 'claimed') {
           await this.#pause();
           this.reach('after claim');
@@ -41,17 +42,19 @@ export class ChargeKillSwitch extends KillSwitch<KillPoint> {
         return claimed;
       },
       renew: async (claim) => {
-        const renewed = await this.during('during heartbeat', () => journal.renew(claim));
+        const renewed = await this.during('during heartbeat', () => getJournalCore(journal).renew(claim));
         this.reach('after heartbeat');
         return renewed;
       },
       complete: async (claim, completion) => {
         this.reach('before complete');
-        const isRecorded = await this.during('during complete', () => journal.complete(claim, completion));
+        const isRecorded = await this.during('during complete', () =>
+          getJournalCore(journal).complete(claim, completion),
+        );
         this.reach('after complete');
         return isRecorded;
       },
-    };
+    });
   }
 
   /** Stops the process, with the claim written and nothing sent, until the harness continues it. */

@@ -1,6 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { changed } from '../../helpers/journals.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import type { OpenJournal } from '../databases/database.ts';
 import { loadDatabase } from '../databases/load-database.ts';
@@ -62,13 +64,13 @@ export async function prepareJournal(kind: JournalKind, place: string): Promise<
 
 /** Creates a journal with the obvious mistake: it takes an expired lease as proof that nothing was sent. */
 function freeExpiredKeys(journal: Journal): Journal {
-  return {
-    ...journal,
+  return changed(journal, {
     async claim(key, intent) {
-      const entry = await journal.read(key);
+      // Before the first charge there is no table.
+      const entry = await journal.read(key).catch(() => null);
       if (entry?.state === 'unknown' && entry.reference === undefined)
         await journal.resolve(key, 'not_charged', note).catch(() => {});
-      return journal.claim(key, intent);
+      return getJournalCore(journal).claim(key, intent);
     },
-  };
+  });
 }

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { findDatabase, listInstalledJournals, listJournals } from './databases.ts';
 import { runFollowUps } from './follow-ups/run.ts';
+import { runOrders } from './orders/run.ts';
 import { runCharges } from './run-charges.ts';
 
 const { values, positionals } = parseArgs({
@@ -16,7 +17,7 @@ const { values, positionals } = parseArgs({
   },
 });
 
-const HELP = `npm run crashproof -- [charges | follow-ups] [options]
+const HELP = `npm run crashproof -- [charges | follow-ups | orders] [options]
 
 charges (default): charges orders in worker processes that are killed with SIGKILL and started
 again, then compares the journal and every result with the service's ledger. Exit code 1: a key was
@@ -27,6 +28,10 @@ follow-ups: charges orders, and follows the payments up in processes that are ki
 compares what the handlers got, every request and the journal with the service's ledger. Exit code
 1: a payment was forgotten, reported wrongly or checked too often, or a run without the claim did
 not find double work.
+
+orders: processes press "Pay" for orders, sweep, and are killed. Then it compares their logs and the
+journal with the service's ledger. Exit code 1: an order was charged while it could still be paid,
+was delivered for two payments, or a run with keys made of the time did not do so.
 
   --keys <n>        idempotency keys in each run (default 3000)
   --workers <n>     processes of a kind at a time, 2 or more (default 4)
@@ -62,7 +67,8 @@ const chosen = await Promise.all(
   })),
 );
 
-const runs = { charges: runCharges, 'follow-ups': runFollowUps };
+const runs = { charges: runCharges, 'follow-ups': runFollowUps, orders: runOrders };
 const name = positionals[0] ?? 'charges';
-if (name !== 'charges' && name !== 'follow-ups') throw new Error('Give charges, follow-ups, or neither.');
+if (name !== 'charges' && name !== 'follow-ups' && name !== 'orders')
+  throw new Error('Give charges, follow-ups or orders.');
 process.exitCode = (await runs[name](chosen, common)) ? 0 : 1;

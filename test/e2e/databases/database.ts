@@ -14,8 +14,11 @@ export interface TestDatabase {
   start(): Promise<RunningDatabase>;
   /** Makes the tables, once, before a handle is opened. */
   prepare(place: string): Promise<void>;
-  /** Opens a handle of its own, as each process does. Workers that are killed open one, too. */
-  open(place: string, options?: JournalOptions): Promise<OpenJournal>;
+  /**
+   * Opens a handle of its own, as each process does. Workers that are killed open one, too. With a name of a storage it is in a
+   * table, or under a prefix, of that name, which is made if it does not exist.
+   */
+  open(place: string, options?: JournalOptions, storage?: string): Promise<OpenJournal>;
   /** Returns all that the database holds of the journal, as text, to search it for what must not be there. */
   dump(place: string): Promise<string>;
 }

@@ -8,14 +8,14 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createMockPayments } from '../../../src/testing/index.ts';
 import { type Block, blocksOf } from '../docs/blocks.ts';
 import { faultsOf, isOtherPackage, resolveExample } from '../docs/compile.ts';
-import { pages } from '../docs/pages.ts';
+import { databasePages, pages } from '../docs/pages.ts';
 import { setScene } from '../docs/prelude.ts';
 import { findFalseComments, runBlock } from '../docs/run.ts';
 import type { TestDatabase } from './database.ts';
 import { type RunStory, stories } from './docs-stories.ts';
 import { loadDatabase } from './load-database.ts';
 
-const blocks = pages.filter(({ path }) => path === 'docs/guides/databases.md').flatMap(blocksOf);
+const blocks = pages.filter(({ path }) => databasePages.includes(path)).flatMap(blocksOf);
 const faults = faultsOf(blocks, undefined, fileURLToPath(import.meta.url));
 
 test('has a story for every block, and a block for every story', () => {

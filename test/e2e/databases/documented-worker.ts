@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
 import { blocksOf } from '../docs/blocks.ts';
-import { pages } from '../docs/pages.ts';
+import { databasePages, pages } from '../docs/pages.ts';
 import { type MiniflareSettings, type RunningWorker, startWorker } from './miniflare.ts';
 
 /**
- * Starts the Worker that docs/guides/databases.md shows below a heading, until the test ends. What it lacks follows as `rest`. Its
+ * Starts the Worker that docs/guides/cloudflare.md shows below a heading, until the test ends. What it lacks follows as `rest`. Its
  * charges are made at a sandbox.
  */
 export async function startDocumentedWorker(
@@ -16,7 +16,7 @@ export async function startDocumentedWorker(
   objects: MiniflareSettings['objects'] = {},
   rest = '',
 ): Promise<{ worker: RunningWorker; sandbox: Sandbox }> {
-  const blocks = pages.filter(({ path }) => path === 'docs/guides/databases.md').flatMap(blocksOf);
+  const blocks = pages.filter(({ path }) => databasePages.includes(path)).flatMap(blocksOf);
   const block = blocks.find((found) => found.heading === heading);
   if (!block) throw new Error(`The page shows nothing below ${heading}.`);
   const folder = mkdtempSync(join(tmpdir(), 'documented-worker-'));

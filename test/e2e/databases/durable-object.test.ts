@@ -26,9 +26,12 @@ describe('a transaction of the merchant', () => {
       retryable: true,
     });
     expect(sandbox.requests).toHaveLength(before);
-    expect(await shop.run('object', 'read', { key: action })).toBeNull();
-    // The next call is not inside it.
-    expect(await shop.charge('object', { key: action })).toMatchObject({ result: 'completed' });
+    // The next call is not inside it, and finds no record.
+    expect(await shop.charge('object', { key: action })).toMatchObject({
+      result: 'completed',
+      replayed: false,
+    });
+    expect(await shop.run('object', 'read', { key: action })).toMatchObject({ attempts: 1 });
   });
 
   test.each(['charge inside transactionSync', 'charge after a write', 'charge inside blockConcurrencyWhile'])(

@@ -6,11 +6,13 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { dynamodbStore } from '../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../examples/journals/dynamodb-table.ts';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
-import { type ChargeIntent, createJournal, type RecordChange } from '../../../src/journal/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import { createJournal, type RecordChange } from '../../../src/journal/index.ts';
+import type { ChargeIntent } from '../../../src/journal/record.ts';
 import { catchError } from '../../helpers/service.ts';
 import { startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
-import { createDynamoDB, database } from './kinds/dynamodb.ts';
+import { createDynamoDB, database, untilUsable } from './kinds/dynamodb.ts';
 import { chargeOrder, createClient } from './shop.ts';
 import { describeDatabase } from './suite.ts';
 
@@ -20,9 +22,8 @@ const change: RecordChange = {
   expected: null,
   version: 'v1',
   text: '{}',
-  ttl: null,
   mustCommit: true,
-  index: { state: 'unknown', createdAt: 1, reference: null },
+  index: { kind: 'key', state: 'unknown', createdAt: 1, reference: null },
   dueIn: 0,
 };
 const intent: ChargeIntent = {
@@ -49,7 +50,9 @@ describe('the store on DynamoDB', () => {
   const createTable = async () => {
     tables++;
     const TableName = `journal-${tables}`;
-    await connect().createTable({ ...journalTable, TableName });
+    const client = connect();
+    await client.createTable({ ...journalTable, TableName });
+    await untilUsable(client, TableName);
     return TableName;
   };
 
@@ -71,10 +74,14 @@ describe('the store on DynamoDB', () => {
     const keys = Array.from({ length: 60 }, (_, index) => `order-${index}`);
     const text = JSON.stringify('x'.repeat(300_000));
     for (const [createdAt, key] of keys.entries())
-      await store.write(key, { ...change, text, index: { state: 'unknown', createdAt, reference: null } });
+      await store.write(key, {
+        ...change,
+        text,
+        index: { kind: 'key', state: 'unknown', createdAt, reference: null },
+      });
     const listed = await store.list?.({ by: 'state', value: 'unknown', after: null, limit: 100 });
     expect(listed?.map(({ key }) => key)).toEqual(keys);
-    expect(await store.countDue?.()).toEqual({ due: keys.length, nextIn: null });
+    expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: keys.length, nextIn: null });
   });
 
   test('gives each caller its share of what is due, and no record to two', async () => {
@@ -84,7 +91,7 @@ describe('the store on DynamoDB', () => {
     for (const key of keys) await store.write(key, change);
     const callers = Array.from({ length: 4 }, () => dynamodbStore(connect(), table));
     const claims = await Promise.all(
-      callers.map(async (caller) => caller.claimDue?.({ limit: 5, lease: 60_000 })),
+      callers.map(async (caller) => caller.claimDue?.({ kind: 'key', limit: 5, lease: 60_000 })),
     );
     expect(claims.map((records) => records?.length)).toEqual([5, 5, 5, 5]);
     expect(new Set(claims.flat().map((record) => record?.key)).size).toBe(keys.length);
@@ -96,9 +103,11 @@ describe('the store on DynamoDB', () => {
     onTestFinished(() => void vi.useRealTimers());
     await store.write('order-17', change);
     vi.useRealTimers();
-    expect(await store.countDue?.()).toEqual({ due: 1, nextIn: null });
-    expect(await store.claimDue?.({ limit: 5, lease: 60_000 })).toMatchObject([{ key: 'order-17' }]);
-    expect(await store.claimDue?.({ limit: 5, lease: 60_000 })).toEqual([]);
+    expect(await store.countDue?.({ kind: 'key' })).toEqual({ due: 1, nextIn: null });
+    expect(await store.claimDue?.({ kind: 'key', limit: 5, lease: 60_000 })).toMatchObject([
+      { key: 'order-17' },
+    ]);
+    expect(await store.claimDue?.({ kind: 'key', limit: 5, lease: 60_000 })).toEqual([]);
   });
 
   test('refuses a key that is too long before anything is sent', async () => {
@@ -114,18 +123,22 @@ describe('the store on DynamoDB', () => {
     expect(error).toBeInstanceOf(JournalError);
     expect(error).toMatchObject({ outcome: 'not_sent' });
     expect(service.chargesFor(key)).toEqual([]);
-    expect(await another?.claim('\u{1f4b3}'.repeat(248), intent)).toMatchObject({ state: 'claimed' });
+    expect(await getJournalCore(another)?.claim('\u{1f4b3}'.repeat(248), intent)).toMatchObject({
+      state: 'claimed',
+    });
   });
 
   test('keeps the claim of a charge whose result is larger than 400 KB', async () => {
     const journal = createJournal(dynamodbStore(connect(), await createTable()), { lease: 100 });
-    const claimed = await journal.claim('order-17', intent);
+    const claimed = await getJournalCore(journal).claim('order-17', intent);
     if (claimed.state !== 'claimed') throw new Error(`claim returned ${claimed.state}`);
     const result = { reference: 'TXN-17', note: 'x'.repeat(400 * 1024) };
-    const error = await catchError(journal.complete(claimed.claim, { state: 'completed', result }));
+    const error = await catchError(
+      getJournalCore(journal).complete(claimed.claim, { state: 'completed', result }),
+    );
     expect(error).toBeInstanceOf(JournalError);
     await expect.poll(() => journal.read('order-17')).toMatchObject({ state: 'unknown' });
-    expect(await journal.claim('order-17', intent)).toMatchObject({ state: 'unknown' });
+    expect(await getJournalCore(journal).claim('order-17', intent)).toMatchObject({ state: 'unknown' });
   });
 
   test('sends nothing for a claim that looks expired to a clock that is ahead', async () => {

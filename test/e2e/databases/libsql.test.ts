@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Client, type Config, createClient } from '@libsql/client';
 import { expect, onTestFinished, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
@@ -53,7 +54,7 @@ test('refuses a Transaction, and what is no client', async () => {
 
 test('waits for a transaction of the same client, and is no part of it', async () => {
   const { client, journal } = openFile();
-  await journal.read('order-1');
+  await claimKey(journal, 'order-0');
   const writing = await client.transaction('write');
   await writing.execute('CREATE TABLE orders (id TEXT)');
   let isClaimed = false;
@@ -73,9 +74,9 @@ test('waits for a transaction of the same client, and is no part of it', async (
 
 test('records nothing if a transaction of the only connection is open', async () => {
   const { client, journal } = openFile({ concurrency: 1 });
-  await journal.read('order-1');
+  await claimKey(journal, 'order-0');
   const transaction = await client.transaction('write');
-  expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject({
+  expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
     name: 'JournalError',
     outcome: 'not_sent',
     retryable: true,
@@ -109,7 +110,9 @@ test('charges again once a lock of another process has ended', async () => {
     client.close();
     folder.remove();
   });
-  const claims = Array.from({ length: 30 }, (_, index) => journal.claim(`order-1${index}`, chargeIntent));
+  const claims = Array.from({ length: 30 }, (_, index) =>
+    getJournalCore(journal).claim(`order-1${index}`, chargeIntent),
+  );
   for (const error of await Promise.all(claims.map(catchError)))
     expect(error).toMatchObject({ outcome: 'not_sent' });
   await release();
@@ -118,7 +121,7 @@ test('charges again once a lock of another process has ended', async () => {
 
 test('keeps a record if BEGIN and ROLLBACK are run on the client', async () => {
   const { client, journal } = openFile({ concurrency: 1 });
-  await journal.read('order-1');
+  await claimKey(journal, 'order-0');
   await client.execute('BEGIN');
   await claimKey(journal, 'order-1');
   await catchError(client.execute('ROLLBACK'));
@@ -128,8 +131,11 @@ test('keeps a record if BEGIN and ROLLBACK are run on the client', async () => {
 test.each(['number', 'bigint', 'string'] as const)('works with integers as %s', async (intMode) => {
   const { journal } = openFile({ intMode });
   const claim = await claimKey(journal, 'order-1');
-  expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: expect.closeTo(10_000, -4) });
-  await journal.complete(claim, { state: 'unknown' });
+  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    due: 0,
+    nextIn: expect.closeTo(10_000, -4),
+  });
+  await getJournalCore(journal).complete(claim, { state: 'unknown' });
   expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
   expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-1']);
   expect(await journal.count()).toMatchObject({ unknown: 1 });
@@ -138,15 +144,15 @@ test.each(['number', 'bigint', 'string'] as const)('works with integers as %s', 
 
 test('works in memory', async () => {
   const { journal } = openFile({ url: ':memory:' });
-  await journal.complete(await claimKey(journal, 'order-1'), { state: 'not_sent' });
+  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'not_sent' });
   expect(await journal.read('order-1')).toMatchObject({ state: 'not_sent' });
 });
 
 test('charges nothing on a closed client', async () => {
   const { client, journal } = openFile();
-  await journal.read('order-1');
+  await claimKey(journal, 'order-0');
   client.close();
-  expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject({
+  expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
     name: 'JournalError',
     outcome: 'not_sent',
     retryable: true,

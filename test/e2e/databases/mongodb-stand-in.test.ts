@@ -1,7 +1,9 @@
 import { type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { mongodbStore } from '../../../examples/journals/mongodb.ts';
-import { type ChargeIntent, createJournal, type RecordChange } from '../../../src/journal/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import { createJournal, type RecordChange } from '../../../src/journal/index.ts';
+import type { ChargeIntent } from '../../../src/journal/record.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { type MongoStandIn, startMongoStandIn } from './mongodb-stand-in.ts';
 
@@ -31,9 +33,8 @@ const change: RecordChange = {
   expected: null,
   version: 'v1',
   text: '{}',
-  ttl: null,
   mustCommit: true,
-  index: { state: 'begun', createdAt: 1, reference: null },
+  index: { kind: 'key', state: 'begun', createdAt: 1, reference: null },
   dueIn: 0,
 };
 
@@ -47,8 +48,8 @@ const intent: ChargeIntent = {
 
 describe('the store on MongoDB, with a stand-in for its server', () => {
   const readConnected = useStandIn();
-  const cases = journalConformance((options) =>
-    createJournal(mongodbStore(readConnected().client.db()), options),
+  const cases = journalConformance((options, storage) =>
+    createJournal(mongodbStore(readConnected().client.db(), storage), options),
   );
   test.each(cases)('$name', ({ run }) => run());
 });
@@ -76,7 +77,7 @@ describe('the commands of the store on MongoDB', () => {
       await store.write('order-durable', change);
       await store.write('order-durable', { ...change, expected: 'v1', version: 'v2' });
       await store.read('order-durable');
-      await store.claimDue?.({ limit: 1, lease: 1_000 });
+      await store.claimDue?.({ kind: 'key', limit: 1, lease: 1_000 });
     });
     const names = commands.map((command) => Object.keys(command)[0]);
     expect(names).toEqual(['update', 'update', 'find', 'findAndModify']);
@@ -128,10 +129,12 @@ describe('the commands of the store on MongoDB', () => {
     async (options) => {
       const journal = createJournal(mongodbStore(await connect(options), `journal with ${options}`));
       // The first claim also records the service.
-      await journal.claim('order-before', intent);
+      await getJournalCore(journal).claim('order-before', intent);
       readConnected().standIn.loseReplyTo('update');
-      expect(await journal.claim('order-lost', intent)).toMatchObject({ state: 'claimed' });
-      expect(await journal.claim('order-lost', intent)).toMatchObject({ state: 'in_progress' });
+      expect(await getJournalCore(journal).claim('order-lost', intent)).toMatchObject({ state: 'claimed' });
+      expect(await getJournalCore(journal).claim('order-lost', intent)).toMatchObject({
+        state: 'in_progress',
+      });
     },
   );
 

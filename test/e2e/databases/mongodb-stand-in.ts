@@ -110,6 +110,11 @@ function executeOn(documents: Document[], name: string, command: Document): Docu
       return toCursor(new Aggregator(command.pipeline).run(documents));
     case 'update':
       return updateOne(documents, command.updates[0]);
+    case 'delete': {
+      const found = findAll(documents, command.deletes[0].q, undefined);
+      for (const document of found) documents.splice(documents.indexOf(document), 1);
+      return { n: found.length };
+    }
     case 'findAndModify': {
       const [found] = findAll(documents, command.query, command.sort);
       if (!found) return { value: null };

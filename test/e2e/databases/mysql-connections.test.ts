@@ -6,7 +6,7 @@ import {
 } from 'mysql2';
 import { createPoolCluster as createPromisedPoolCluster, type Pool, type PoolOptions } from 'mysql2/promise';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { JournalOptions } from '../../../src/journal/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { type MysqlClient, mysqlJournal } from '../../../src/journal/mysql.ts';
 import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
@@ -110,13 +110,14 @@ describe.skipIf(database.missing)('a journal in MySQL conforms', () => {
   test.each([...sessions, ...(hasMariaDb && !process.env.MYSQL_URL ? mariaDbSessions : [])])(
     'with %s',
     async (_name, open) => {
-      const table = await server.createTable();
       const handle = await open(server);
       // Another process of the shop, with the sessions that are usual.
       const other = server.openPool();
       let handles = 0;
-      const openJournal: OpenJournal = (options: JournalOptions) =>
-        mysqlJournal(handles++ % 2 === 0 ? handle : other, { ...options, table });
+      const openJournal: OpenJournal = async (options, table) => {
+        await mysqlJournal(other, { table }).migrate();
+        return mysqlJournal(handles++ % 2 === 0 ? handle : other, { ...options, table });
+      };
       const cases = journalConformance(openJournal);
       const results = await Promise.allSettled(cases.map(({ run }) => run()));
       const failed = results.flatMap((result, index) =>
@@ -152,7 +153,9 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
       },
       execute: () => {},
     };
-    expect(await catchError(mysqlJournal(foreign).claim('order-1', chargeIntent))).toMatchObject({
+    expect(
+      await catchError(getJournalCore(mysqlJournal(foreign)).claim('order-1', chargeIntent)),
+    ).toMatchObject({
       name: 'JournalError',
       outcome: 'not_sent',
       message: expect.stringContaining('Give mysqlJournal a pool of mysql2.'),
@@ -173,7 +176,7 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
       const blocker = await server.connect();
       await blocker.beginTransaction();
       await blocker.query(`SELECT 1 FROM ${table} FOR UPDATE`);
-      const failure = catchError(journal.claim('order-1', chargeIntent));
+      const failure = catchError(getJournalCore(journal).claim('order-1', chargeIntent));
       const id = await server.waitForLock();
       if (how === 'reset') Object(core).stream.destroy(new Error('reset'));
       else await server.run(`KILL ${id}`);
@@ -221,16 +224,16 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
     const table = await server.createTable();
     const journal = mysqlJournal(server.openPool(), { table });
     for (const key of ['order-1', 'order-2'])
-      await journal.complete(await claimKey(journal, key), { state: 'rejected' });
+      await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'rejected' });
     const other = await server.connect();
     // The server ends the transaction that has changed less: that of the journal.
     await other.query(`CREATE TABLE ${table}_weight (id INT PRIMARY KEY) ENGINE = InnoDB`);
     await other.beginTransaction();
     await other.query(`INSERT INTO ${table}_weight VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)`);
     await other.query(`SELECT 1 FROM ${table} WHERE due_at IS NULL FOR UPDATE`);
-    const claiming = journal.claim('order-1', chargeIntent);
+    const claiming = getJournalCore(journal).claim('order-1', chargeIntent);
     await server.waitForLock();
-    await other.query(`INSERT INTO ${table} SELECT 'order-3', version, record, written_at, kept_until, state, created_at,
+    await other.query(`INSERT INTO ${table} SELECT 'order-3', version, record, written_at, kind, state, created_at,
       reference, due_at, due_before, due_claim FROM ${table} WHERE \`key\` = 'order-2'`);
     await other.commit();
     expect(await claiming).toMatchObject({ state: 'claimed' });
@@ -240,11 +243,11 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
     const table = await server.createTable();
     const pool = prepareConnections(server.openPool(), 'SET innodb_lock_wait_timeout = 1');
     const journal = mysqlJournal(pool, { table });
-    await journal.complete(await claimKey(journal, 'order-1'), { state: 'rejected' });
+    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'rejected' });
     const other = await server.connect();
     await other.beginTransaction();
     await other.query(`UPDATE ${table} SET written_at = written_at + 0 WHERE \`key\` = 'order-1'`);
-    const claiming = journal.claim('order-1', chargeIntent);
+    const claiming = getJournalCore(journal).claim('order-1', chargeIntent);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     await other.rollback();
     expect(await claiming).toMatchObject({ state: 'claimed' });
@@ -261,7 +264,7 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
       await claimKey(journal, 'order-0');
       const keys = Array.from({ length: 60 }, (_, index) => index + 1);
       for (const key of keys)
-        await journal.complete(await claimKey(journal, `order-${key}`), {
+        await getJournalCore(journal).complete(await claimKey(journal, `order-${key}`), {
           state: 'completed',
           result: { reference: `TXN-${key}` },
         });
@@ -281,12 +284,14 @@ describe.skipIf(!hasMariaDb || process.env.MYSQL_URL)('sql_safe_updates = 1 on M
   test('lets charges through and refuses follow-ups, as the guide says', async () => {
     const table = await server.createTable();
     const pool = prepareConnections(server.openPool(), 'SET SESSION sql_safe_updates = 1');
-    const journal = mysqlJournal(pool, { table, lease, retention: 1_000 });
-    await journal.complete(await claimKey(journal, 'order-17'), {
+    const journal = mysqlJournal(pool, { table, lease });
+    await getJournalCore(journal).complete(await claimKey(journal, 'order-17'), {
       state: 'completed',
       result: { reference: 'TXN-1' },
     });
-    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'completed' });
+    expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({
+      state: 'completed',
+    });
     expect(await catchError(claimDueKeys(journal))).toMatchObject({ name: 'JournalError' });
   });
 });
@@ -305,10 +310,11 @@ describe.skipIf(!hasMariaDb)('a server that is restarted', () => {
     const claims = await Promise.all(
       Array.from({ length: 10 }, (_, index) => claimKey(journal, `order-${index}`)),
     );
-    for (const claim of claims.slice(0, 5)) await journal.complete(claim, { state: 'unknown' });
+    for (const claim of claims.slice(0, 5))
+      await getJournalCore(journal).complete(claim, { state: 'unknown' });
     await journal.resolve('order-0', 'not_charged', note);
     await own.kill();
-    expect(await catchError(journal.claim('order-new', chargeIntent))).toMatchObject({
+    expect(await catchError(getJournalCore(journal).claim('order-new', chargeIntent))).toMatchObject({
       name: 'JournalError',
       outcome: 'not_sent',
     });

@@ -1,9 +1,10 @@
 import { createPool as createCallbackPool } from 'mysql2';
 import type { Connection } from 'mysql2/promise';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Journal } from '../../../src/journal/index.ts';
+import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
 import { mysqlJournal } from '../../../src/journal/mysql.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { changed } from '../../helpers/journals.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
@@ -20,7 +21,10 @@ const refused = (what = 'inside a transaction') => ({
 
 /** Counts the requests. */
 const countRequests = () =>
-  startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
+  startService((response) => {
+    const reference = `TXN-${crypto.randomUUID()}`;
+    sendJson(response, 200, successBodies.chargeMobileMoney({ reference }));
+  });
 
 /** A journal in a table of its own, through another connection. */
 const openWitness = (table: string) =>
@@ -69,7 +73,6 @@ describe.skipIf(database.missing)('a pool of mysql2', () => {
     const { given, pool } = open();
     const service = await countRequests();
     const payments = service.client({ journal: mysqlJournal(given, { table }) });
-    // After the first one, a charge begins with a write.
     await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-0' });
     const forgotten = await pool.getConnection();
     const { threadId } = forgotten;
@@ -94,7 +97,7 @@ describe.skipIf(database.missing)('a pool of mysql2', () => {
     await forgotten.query('BEGIN');
     await forgotten.query(`SELECT COUNT(*) FROM ${table}`);
     forgotten.release();
-    await openWitness(table).complete(claim, { state: 'unknown' });
+    await getJournalCore(openWitness(table)).complete(claim, { state: 'unknown' });
     expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
     expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-1']);
   });
@@ -143,7 +146,9 @@ describe.skipIf(database.missing)('a pool of mysql2', () => {
     };
     const before = await count();
     for (let index = 1; index <= 20; index++) await claimKey(journal, `order-${index}`);
-    expect(await journal.claim('order-1', chargeIntent)).toMatchObject({ state: 'in_progress' });
+    expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toMatchObject({
+      state: 'in_progress',
+    });
     expect(await count()).toEqual(before);
   });
 
@@ -192,7 +197,9 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection = await server.connect({ multipleStatements: true });
     const journal = mysqlJournal(connection, { table });
     await connection.query(begin);
-    expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject(refused(reason));
+    expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject(
+      refused(reason),
+    );
     await connection.query(end);
     expect(await journal.read('order-1')).toBeNull();
     expect(await claimKey(journal, 'order-1')).toMatchObject({ key: 'order-1' });
@@ -214,9 +221,12 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
           return connection.query(query);
         },
       });
-      const claim: Journal['claim'] = (key, { service: _, ...others }) =>
-        mysqlJournal(beginBeforeWrite, { table }).claim(key, { ...others, service: chargeIntent.service });
-      const payments = service.client({ journal: { ...journal, claim } });
+      const claim: JournalCore['claim'] = (key, { service: _, ...others }) =>
+        getJournalCore(mysqlJournal(beginBeforeWrite, { table })).claim(key, {
+          ...others,
+          service: chargeIntent.service,
+        });
+      const payments = service.client({ journal: changed(journal, { claim }) });
       expect(
         await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' })),
       ).toMatchObject(refused());
@@ -234,7 +244,7 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection: Connection = await server.connect();
     const journal = mysqlJournal(connection, { table });
     const witness = openWitness(table);
-    await journal.complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
 
     await connection.beginTransaction();
     await journal.resolve('order-1', 'not_charged', note);
@@ -255,10 +265,10 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection = await server.connect();
     const resolving = mysqlJournal(connection, { table });
     const journal = openWitness(table);
-    await journal.complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
     await connection.beginTransaction();
     await resolving.resolve('order-1', 'not_charged', note);
-    const claiming = journal.claim('order-1', chargeIntent);
+    const claiming = getJournalCore(journal).claim('order-1', chargeIntent);
     await server.waitForLock();
     await connection.commit();
     expect(await claiming).toMatchObject({ state: 'claimed' });
@@ -269,10 +279,13 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection = await server.connect();
     const journal = mysqlJournal(connection, { table });
     const result = { reference: 'TXN-1' };
-    await journal.complete(await claimKey(journal, 'order-1'), { state: 'completed', result });
+    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), {
+      state: 'completed',
+      result,
+    });
     await connection.beginTransaction();
     expect(await catchError(claimDueKeys(journal))).toMatchObject(refused());
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
     await connection.commit();
     expect(await claimDueKeys(journal)).toEqual(['order-1']);
   });
@@ -286,7 +299,7 @@ test.skipIf(database.missing)('reads no record that a transaction rolls back', a
     connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');
   });
   const journal = mysqlJournal(pool, { table });
-  await journal.complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
   const other = await server.connect();
   await other.beginTransaction();
   await other.query(`UPDATE ${table} SET record = JSON_SET(record, '$.state', 'not_charged')`);

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { fromQuery, type PostgresJournal, postgresJournal } from '../../../src/journal/postgres.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { claimDueKeys } from '../../helpers/listed-keys.ts';
@@ -34,18 +35,18 @@ describe('the handle of PGlite', () => {
   test('refuses to charge inside a transaction, and writes nothing into it', async () => {
     await db.transaction(async (own) => {
       const inside = postgresJournal(fromQuery((text, values) => own.query(text, values)));
-      expect(await catchError(inside.claim('order-2', chargeIntent))).toMatchObject(refused);
+      expect(await catchError(getJournalCore(inside).claim('order-2', chargeIntent))).toMatchObject(refused);
       expect(await catchError(claimDueKeys(inside))).toMatchObject(refused);
     });
     await db.exec('BEGIN');
-    expect(await catchError(journal.claim('order-2', chargeIntent))).toMatchObject(refused);
+    expect(await catchError(getJournalCore(journal).claim('order-2', chargeIntent))).toMatchObject(refused);
     await db.exec('COMMIT');
     expect(await journal.read('order-2')).toBeNull();
     await claimKey(journal, 'order-2');
   });
 
   test('resolves as a part of a transaction', async () => {
-    await journal.complete(await claimKey(journal, 'order-3'), { state: 'unknown' });
+    await getJournalCore(journal).complete(await claimKey(journal, 'order-3'), { state: 'unknown' });
     for (const [ending, state] of [
       ['ROLLBACK', 'unknown'],
       ['COMMIT', 'not_charged'],
@@ -60,7 +61,9 @@ describe('the handle of PGlite', () => {
   test('names migrate if the table is missing', async () => {
     const handle = fromQuery((text, values) => db.query(text, values));
     const missing = postgresJournal(handle, { table: 'missing' });
-    expect(String(await catchError(missing.claim('order-1', chargeIntent)))).toContain('journal.migrate()');
+    expect(String(await catchError(getJournalCore(missing).claim('order-1', chargeIntent)))).toContain(
+      'journal.migrate()',
+    );
   });
 
   test('is named by postgresJournal for PGlite as it is', () => {

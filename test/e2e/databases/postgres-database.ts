@@ -24,9 +24,12 @@ export function createPostgresDatabase(
   const openJournal = async (
     place: string,
     options?: JournalOptions,
+    table?: string,
   ): Promise<{ journal: PostgresJournal; close(): Promise<void> }> => {
     const { handle, close } = await open(place);
-    return { journal: postgresJournal(handle, options), close };
+    const journal = postgresJournal(handle, { ...options, table });
+    if (table !== undefined) await journal.migrate();
+    return { journal, close };
   };
   return {
     start,
@@ -48,8 +51,9 @@ export function createPostgresDatabase(
   };
 }
 
-export async function startServer(): Promise<RunningDatabase> {
-  const { url, takeAway, bringBack, stop } = await startPostgres();
+/** Starts PostgreSQL 18, or the version of another module. */
+export async function startServer(module?: string): Promise<RunningDatabase> {
+  const { url, takeAway, bringBack, stop } = await startPostgres(module);
   return {
     place: url,
     takeAway,

@@ -2,6 +2,7 @@
 
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import {
   type PostgresClient,
   type PostgresHandle,
@@ -54,9 +55,11 @@ export function describeDriver(
     afterAll(() => running?.stop());
 
     if (conforms) {
-      const cases = journalConformance(async (options) => {
+      const cases = journalConformance(async (options, table) => {
         const { handle, close } = await open(running.place);
-        return { journal: postgresJournal(handle, options), close };
+        const journal = postgresJournal(handle, { ...options, table });
+        await journal.migrate();
+        return { journal, close };
       });
       test.each(cases)('conforms: $name', ({ run }) => run());
     }
@@ -64,7 +67,9 @@ export function describeDriver(
     test('names migrate if the table is missing', async () => {
       const { handle } = await openHere();
       const journal = postgresJournal(handle, { table: 'missing' });
-      expect(String(await catchError(journal.claim('order-1', chargeIntent)))).toContain('journal.migrate()');
+      expect(String(await catchError(getJournalCore(journal).claim('order-1', chargeIntent)))).toContain(
+        'journal.migrate()',
+      );
     });
 
     test('keeps any text as it is', async () => {
@@ -75,26 +80,38 @@ export function describeDriver(
       for (const key of keys) {
         const reference = `TXN-${key}`;
         const result = { reference, message: 'a\0b \ud83d \\u0000 \\ud83d \\', amount: '25.50' };
-        expect(await journal.complete(await claimKey(journal, key), { state: 'completed', result })).toBe(
-          true,
-        );
-        expect(await journal.claim(key, chargeIntent)).toEqual({ state: 'completed', result });
+        expect(
+          await getJournalCore(journal).complete(await claimKey(journal, key), {
+            state: 'completed',
+            result,
+          }),
+        ).toBe(true);
+        expect(await getJournalCore(journal).claim(key, chargeIntent)).toEqual({
+          state: 'completed',
+          result,
+        });
         expect(await listKeys(journal, { reference })).toEqual([key]);
       }
       expect((await journal.count()).completed).toBe(keys.length);
-      expect((await journal.followUps.countDue()).due).toBe(keys.length);
+      expect((await getJournalCore(journal).followUps.countDue({ kind: 'key' })).due).toBe(keys.length);
       expect((await claimDueKeys(journal)).sort()).toEqual(keys.toSorted());
-      expect(await journal.followUps.countDue()).toMatchObject({ due: 0, nextIn: expect.any(Number) });
+      expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+        due: 0,
+        nextIn: expect.any(Number),
+      });
     });
 
     test('refuses to charge inside a transaction, and writes nothing into it', async () => {
       const { handle, transact } = await openHere();
       const journal = postgresJournal(handle);
-      await journal.complete(await claimKey(journal, `of ${name}`), { state: 'unknown' });
+      await getJournalCore(journal).complete(await claimKey(journal, `of ${name}`), { state: 'unknown' });
       await transact(async (inside) => {
         const own = postgresJournal(inside);
         const refused = { name: 'JournalError', outcome: 'not_sent' };
-        for (const act of [() => own.claim('order-2', chargeIntent), () => claimDueKeys(own)]) {
+        for (const act of [
+          () => getJournalCore(own).claim('order-2', chargeIntent),
+          () => claimDueKeys(own),
+        ]) {
           const failure = await catchError(act());
           expect(failure).toMatchObject(refused);
           expect(String(failure)).toContain('inside a transaction');
@@ -109,7 +126,7 @@ export function describeDriver(
       const { handle, transact } = await openHere();
       const journal = postgresJournal(handle);
       const key = `resolved through ${name}`;
-      await journal.complete(await claimKey(journal, key), { state: 'unknown' });
+      await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown' });
       const rolledBack = transact(async (inside) => {
         await postgresJournal(inside).resolve(key, 'not_charged', note);
         throw new Error('rolled back');
@@ -135,11 +152,11 @@ export function describeDriver(
       const { handle } = await openHere();
       const journal = postgresJournal(handle);
       const key = `overtaken through ${name}`;
-      await journal.complete(await claimKey(journal, key), { state: 'rejected' });
+      await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'rejected' });
       const other = await pool.connect();
       await other.query('BEGIN');
       await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-      const claiming = journal.claim(key, chargeIntent);
+      const claiming = getJournalCore(journal).claim(key, chargeIntent);
       const isBlocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
       await expect.poll(async () => (await pool.query(isBlocked)).rows.length, { timeout: 20_000 }).toBe(1);
       await other.query('COMMIT');

@@ -1,4 +1,4 @@
-/** The functions for `fromQuery` of the query builders, as docs/guides/databases.md shows them. */
+/** The functions for `fromQuery` of the query builders, as docs/guides/postgres.md shows them. */
 
 import { type SQL, sql } from 'drizzle-orm';
 import { CompiledQuery, type Kysely } from 'kysely';

@@ -24,10 +24,9 @@ export function connectObject(place: string): SqliteHandle {
   return { batch: async (statements) => rows.parse(await send(`${place}/object`, statements)) };
 }
 
-/** Returns all that is in the tables of a journal, as text. */
+/** Returns all that is in the table of a journal, as text. */
 export async function dumpTables(handle: SqliteHandle): Promise<string> {
-  const tables = ['payments_journal', 'payments_journal_clock'];
-  const rows = await handle.batch(tables.map((table) => ({ sql: `SELECT * FROM ${table}`, values: [] })));
+  const rows = await handle.batch([{ sql: 'SELECT * FROM payments_journal', values: [] }]);
   return JSON.stringify(rows);
 }
 

@@ -65,7 +65,12 @@ function useDatabase(database: TestDatabase): () => RunningDatabase {
 
 function describeConformance(database: TestDatabase, { without }: SuiteOptions): void {
   const readRunning = useDatabase(database);
-  const cases = journalConformance((options) => database.open(readRunning().place, options), { without });
+  const cases = journalConformance(
+    (options, storage) => database.open(readRunning().place, options, storage),
+    {
+      without,
+    },
+  );
   test.each(cases)('$name', ({ run }) => run());
 }
 

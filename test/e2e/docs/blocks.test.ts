@@ -11,15 +11,14 @@ import { startPostgres } from '../../helpers/databases.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 import { type Block, blocksOf, isForPlaywright, isTestFile, isTestHelper, withFiles } from './blocks.ts';
 import { faultsOf } from './compile.ts';
-import { pages } from './pages.ts';
+import { databasePages, pages } from './pages.ts';
 import { type Scene, setScene } from './prelude.ts';
 import { findFalseComments, type Print, runBlock } from './run.ts';
 import { runTestFile } from './run-test-file.ts';
 import { stories } from './stories.ts';
 import { nothingHappens, type Story } from './story.ts';
 
-// The blocks of that page need drivers: test/e2e/databases runs them.
-const blocks = pages.filter(({ path }) => path !== 'docs/guides/databases.md').flatMap(blocksOf);
+const blocks = pages.filter(({ path }) => !databasePages.includes(path)).flatMap(blocksOf);
 // The short run covers only the README.
 const sampled = chooseSize(
   blocks.filter(({ page }) => page === 'README.md'),
@@ -37,7 +36,7 @@ const wholeCodeOf = (block: Block) =>
 /** The lines that have printed, such as `README.md:57`. */
 const reached = new Set<string>();
 
-const WAITS = /\b(?:waitForFinalStatus|watch|reconcile|followUps\.run)\(/;
+const WAITS = /\b(?:waitForFinalStatus|watch|reconcile|followUps\.run|orderPayments\.(?:run|wait))\(/;
 const BRINGS_ITS_OWN_SERVICE = /\b(?:setupServer|startSandbox)\(/;
 
 test('runs every block', () => {
@@ -101,6 +100,7 @@ const printsElsewhere: Record<string, string> = {
   'docs/guides/follow-ups.md, Follow payments up from your database (3)':
     'follow-ups-from-cron.test.ts runs it',
   'docs/guides/frameworks.md, Use Next.js (2)': 'the other blocks of the page lose responses',
+  'docs/reference/errors.md, Errors': 'its new journal has no earlier charge with other input',
   'docs/reference/options.md, Log with your own logger': 'the client has nothing to warn of',
   'docs/runbook.md, Get an alert': 'no payment is due',
 };
@@ -134,7 +134,7 @@ async function play(block: Block, story: Story): Promise<{ scene: Scene; printed
   server.listen();
   const scene = await setScene(mock);
   onTestFinished(() => scene.names.payments.close());
-  story.arrange?.(scene);
+  await story.arrange?.(scene);
   if (BRINGS_ITS_OWN_SERVICE.test(code)) server.close();
   else onTestFinished(() => server.close());
   const pool = /\bpool\b/.test(code) ? await openPool() : undefined;

@@ -1,8 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import ts from 'typescript';
 import { type Block, findFile } from './blocks.ts';
 import { root } from './pages.ts';
-import { assumedNames } from './prelude.ts';
 
 /** The repository's options. But a page can show a value that is not used. */
 const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
@@ -14,9 +14,12 @@ const options: ts.CompilerOptions = {
   rewriteRelativeImportExtensions: false,
 };
 
-/** Declares these names for a block. They are members of an interface `Names` in a file of this folder. */
-export function assuming(file: string, names: readonly string[]): string {
-  const declared = names.map((name) => `  const ${name}: Names['${name}'];`);
+/** Declares for a block the members of the interface `Names` in a file of this folder, and others that it inherits. */
+export function assuming(file: string, inherited: readonly string[] = []): string {
+  const source = readFileSync(new URL(file, import.meta.url), 'utf8');
+  const [, members = ''] = /^export interface Names [^{]*\{\n(.*?)^\}$/ms.exec(source) ?? [];
+  const own = [...members.matchAll(/^ {2}(?<name>\w+)[(:]/gm)].map(({ groups }) => groups?.name ?? '');
+  const declared = [...inherited, ...own].map((name) => `  const ${name}: Names['${name}'];`);
   return [`import type { Names } from '${file}';`, 'declare global {', ...declared, '}'].join('\n');
 }
 
@@ -31,7 +34,7 @@ function toFile({ line, code }: Block): string {
  */
 export function faultsOf(
   blocks: readonly Block[],
-  assumed = assuming('./prelude.ts', assumedNames),
+  assumed = assuming('./prelude.ts'),
   packages?: string,
 ): Map<Block, string[]> {
   const named = new Map(

@@ -1,5 +1,6 @@
 import type ts from 'typescript';
 import { expect, test } from 'vitest';
+import { type NextStep, type Outcome, PaymentsError, type PaymentsErrorCode } from '../../../src/errors.ts';
 import { entryPoints, listExports, publicTypes } from './public-types.ts';
 import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
 
@@ -10,7 +11,7 @@ const exported = listExports(main);
 /** The name of each error class that has a code of its own, with its type. */
 const classes = new Map(
   exported
-    .filter(({ name, isValue }) => isValue && name.endsWith('Error') && name !== 'PaymentsError')
+    .filter(({ name, isValue }) => isValue && /^[A-Z]\w*(?<!Payments)Error$/.test(name))
     .map(({ name, symbol }) => [name, publicTypes.getDeclaredTypeOfSymbol(symbol)]),
 );
 const base = exported.find(({ name }) => name === 'PaymentsError');
@@ -29,14 +30,20 @@ function ownFields(type: ts.Type): string[] {
     .sort();
 }
 
+const union = codes ? publicTypes.getDeclaredTypeOfSymbol(codes.symbol) : undefined;
+const all = union?.isUnion()
+  ? union.types.map((type) => (type.isStringLiteral() ? type.value : '?')).sort()
+  : [];
+
 test('lists each exported error class, with its code, and no other', () => {
-  const union = codes ? publicTypes.getDeclaredTypeOfSymbol(codes.symbol) : undefined;
-  const all = union?.isUnion()
-    ? union.types.map((type) => (type.isStringLiteral() ? type.value : '?')).sort()
-    : [];
   expect(all).toHaveLength(19);
   expect(rows.map(([code = '']) => codeIn(code)[0]).sort()).toEqual(all);
   expect(rows.map(([, name = '']) => codeIn(name)[0]).sort()).toEqual([...classes.keys()].sort());
+});
+
+test('has a heading for each code on the page of troubleshooting', () => {
+  const headings = readPage('docs/troubleshooting.md').matchAll(/^### `(?<code>\w+)`$/gm);
+  expect([...headings].map(({ groups }) => groups?.code).sort()).toEqual(all);
 });
 
 test.each(rows)('gives code and own fields: %s', (code, name, _thrownBy, _outcome, _retryable, fields) => {
@@ -56,7 +63,7 @@ function literalsOf(type: ts.Type): string[] {
   return code?.isStringLiteral() ? [code.value] : ['api_error'];
 }
 
-test.each(['code', 'operation', 'outcome', 'retryable', 'message', 'cause', 'requestId'])(
+test.each(['code', 'nextStep', 'operation', 'outcome', 'retryable', 'message', 'cause', 'requestId'])(
   'names the field of every error: %s',
   (field) => {
     const type = base && publicTypes.getDeclaredTypeOfSymbol(base.symbol);
@@ -64,3 +71,48 @@ test.each(['code', 'operation', 'outcome', 'retryable', 'message', 'cause', 'req
     expect(readPage('docs/reference/errors.md')).toContain(`\`${field}\``);
   },
 );
+
+const page = readPage('docs/reference/errors.md');
+const steps = rowsOf(sectionOf(page, 'Errors')).filter((row) => row.length === 4);
+
+/** Returns the next step of an error with these facts. The class of a code makes no difference to it. */
+function nextStepFor(code: string, outcome: Outcome | null, retryable: boolean): NextStep {
+  class Made extends PaymentsError {
+    static override readonly code = code as PaymentsErrorCode;
+  }
+  return new Made('', { outcome, retryable }).nextStep;
+}
+
+/** Lists the codes that have this next step, by the outcomes and the `retryable` that the table of codes gives them. */
+function codesWith(step: string, isRead: boolean): string[] {
+  return rows.flatMap(([code = '', , , outcome = '', retryable = '']) => {
+    const given = (cell: string) => {
+      const [create = '', read] = cell.split('; read:');
+      return { create: codeIn(create), read: codeIn(read ?? create) };
+    };
+    const outcomes = isRead
+      ? given(outcome).read.filter((name) => name === 'null')
+      : given(outcome).create.filter((name) => name !== 'null');
+    const flags = isRead ? codeIn(retryable) : given(retryable).create;
+    const found = outcomes.flatMap((name) =>
+      flags.map((flag) =>
+        nextStepFor(codeIn(code)[0] ?? '', name === 'null' ? null : (name as Outcome), flag === 'true'),
+      ),
+    );
+    return found.includes(step as NextStep) ? codeIn(code) : [];
+  });
+}
+
+test('lists each next step, in the README too', () => {
+  const all = ['retry', 'correct', 'review', 'check'];
+  expect(steps.map(([step = '']) => codeIn(step)[0])).toEqual(all);
+  const inReadme = rowsOf(sectionOf(readPage('README.md'), 'Handle errors'));
+  expect(inReadme.map(([step = '']) => codeIn(step)[0])).toEqual(all);
+});
+
+test.each(steps)('lists the errors with the next step %s', (step = '', _meaning, create = '', read = '') => {
+  const isCode = (text: string) => rows.some(([code = '']) => codeIn(code)[0] === text);
+  const [name = ''] = codeIn(step);
+  expect(codeIn(create).filter(isCode).sort()).toEqual(codesWith(name, false).sort());
+  expect(codeIn(read).filter(isCode).sort()).toEqual(codesWith(name, true).sort());
+});

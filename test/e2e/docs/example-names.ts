@@ -4,6 +4,7 @@ import type * as journal from 'payment-collection-client/journal';
 import type * as mysql from 'payment-collection-client/journal/mysql';
 import type * as postgres from 'payment-collection-client/journal/postgres';
 import type * as sqlite from 'payment-collection-client/journal/sqlite';
+import type * as orderPayments from 'payment-collection-client/orders';
 import type * as phone from 'payment-collection-client/phone';
 import type * as sandbox from 'payment-collection-client/sandbox';
 import type * as schedule from 'payment-collection-client/schedule';
@@ -14,6 +15,7 @@ type Exported = typeof client &
   typeof followUps &
   typeof journal &
   typeof mysql &
+  typeof orderPayments &
   typeof phone &
   typeof postgres &
   typeof sandbox &
@@ -31,12 +33,21 @@ export interface Names extends Exported {
   payments: client.PaymentsClient;
   journal: journal.Journal;
   followUps: followUps.FollowUps;
+  orderPayments: orderPayments.OrderPayments;
   orders: { settle(key: string, status: string): Promise<void> };
   mock: testing.MockPayments;
   input: client.ChargeMobileMoneyInput;
   charge: client.ChargeMobileMoneyInput;
   reference: string;
   order: Order;
+  customer_email: string;
+  phone: string;
+  network: client.Network;
+  signal: AbortSignal;
+  request: { readonly body: unknown };
+  redirect(address: string): void;
+  deliver(order: string): Promise<void>;
+  remind(order: string): Promise<void>;
   startedAt: number;
   chargedAt: number;
   error: unknown;
@@ -66,11 +77,11 @@ export interface Names extends Exported {
   };
   myDatabase: object;
   storeOf(database: object): journal.JournalStore;
-  myStore(): journal.JournalStore;
+  myStore(storage?: string): journal.JournalStore;
   connect(): { end(): Promise<void> };
   openJournal: Parameters<typeof testing.journalConformance>[0];
-  storeOn(connection: object): journal.JournalStore;
-  setupServer(...handlers: object[]): object;
+  storeOn(connection: object, storage?: string): journal.JournalStore;
+  setupServer(...handlers: object[]): { listen(): void; close(): void };
   test(name: string, run: () => Promise<void>): void;
   beforeAll(run: () => unknown): void;
   afterAll(run: () => unknown): void;
@@ -81,50 +92,7 @@ export interface Names extends Exported {
     client.WaitOptions &
     journal.JournalOptions &
     Partial<followUps.FollowUpsOptions>;
+  orderOption: Partial<orderPayments.OrderPaymentsOptions>;
   /** For an example that is a value. */
   value: client.Expectation | testing.Faults['verify'];
 }
-
-export const freeNames = [
-  'payments',
-  'journal',
-  'followUps',
-  'orders',
-  'mock',
-  'input',
-  'charge',
-  'reference',
-  'order',
-  'startedAt',
-  'chargedAt',
-  'error',
-  'openOrders',
-  'show',
-  'fulfil',
-  'holdForReview',
-  'checkLater',
-  'secrets',
-  'undici',
-  'proxy',
-  'pool',
-  'sql',
-  'prisma',
-  'neonSql',
-  'env',
-  'ctx',
-  'libsqlClient',
-  'mysqlPool',
-  'records',
-  'myDatabase',
-  'storeOf',
-  'myStore',
-  'connect',
-  'openJournal',
-  'storeOn',
-  'setupServer',
-  'test',
-  'beforeAll',
-  'afterAll',
-  'option',
-  'value',
-] as const satisfies (keyof Names)[];

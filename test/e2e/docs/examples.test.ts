@@ -4,13 +4,13 @@ import * as journal from 'payment-collection-client/journal';
 import * as mysql from 'payment-collection-client/journal/mysql';
 import * as postgres from 'payment-collection-client/journal/postgres';
 import * as sqlite from 'payment-collection-client/journal/sqlite';
+import * as orderPayments from 'payment-collection-client/orders';
 import * as phone from 'payment-collection-client/phone';
 import * as sandbox from 'payment-collection-client/sandbox';
 import * as schedule from 'payment-collection-client/schedule';
 import * as testing from 'payment-collection-client/testing';
 import { expect, test } from 'vitest';
 import { assuming, faultsOf } from './compile.ts';
-import { freeNames } from './example-names.ts';
 import { examples } from './examples.ts';
 
 const exported = [
@@ -18,6 +18,7 @@ const exported = [
   followUps,
   journal,
   mysql,
+  orderPayments,
   phone,
   postgres,
   schedule,
@@ -25,7 +26,7 @@ const exported = [
   sqlite,
   testing,
 ].flatMap(Object.keys);
-const faults = faultsOf(examples, assuming('./example-names.ts', [...exported, ...freeNames]));
+const faults = faultsOf(examples, assuming('./example-names.ts', exported));
 
 test('finds the examples of the source', () => {
   expect(examples.length).toBeGreaterThan(30);

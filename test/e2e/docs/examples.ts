@@ -15,14 +15,15 @@ export const examples: Block[] = globSync('src/**/*.ts', { cwd: root })
       const shown = (groups?.text ?? '').replace(/^\s*\* ?/gm, '').trim();
       if (SQL.test(shown)) return [];
       const line = text.slice(0, index).split('\n').length;
-      return { page, heading: `line ${line}`, line, code: toStatement(shown), notRun: null };
+      return { page, heading: `line ${line}`, line, code: toStatement(shown, page), notRun: null };
     });
   });
 
-function toStatement(shown: string): string {
+function toStatement(shown: string, page: string): string {
   const code = FENCED.exec(shown)?.groups?.code;
   if (code !== undefined) return code;
-  if (/^\w+: /.test(shown)) return `const given: typeof option = { ${shown} };`;
+  const option = page.startsWith('src/orders/') ? 'orderOption' : 'option';
+  if (/^\w+: /.test(shown)) return `const given: typeof ${option} = { ${shown} };`;
   if (shown.startsWith('{')) return `const given: typeof value = ${shown};`;
   return shown;
 }

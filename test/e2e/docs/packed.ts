@@ -1,4 +1,4 @@
-const PAGE = /^(?:README|AGENTS|CHANGELOG|CONTRIBUTING|SECURITY)\.md$|^docs\/(?!api\/).*\.md$/;
+const PAGE = /^(?:README|AGENTS|CHANGELOG|SECURITY)\.md$|^docs\/(?!api\/).*\.md$/;
 const PICTURE = /^docs\/images\/[\w-]+\.svg$/;
 const EXAMPLE = /^examples\//;
 const KEPT_OUT =

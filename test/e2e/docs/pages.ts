@@ -13,6 +13,18 @@ export interface Page {
 // TypeDoc makes the API site and checks its links.
 const notOurs = (path: string) => path.includes('node_modules') || path.startsWith('docs/api');
 
+/** The pages whose blocks need drivers and databases: test/e2e/databases compiles and runs them. */
+export const databasePages: readonly string[] = [
+  'databases',
+  'postgres',
+  'sqlite',
+  'cloudflare',
+  'mysql',
+  'redis',
+  'mongodb',
+  'dynamodb',
+].map((name) => `docs/guides/${name}.md`);
+
 /** Every page that people read. */
 export const pages: Page[] = globSync(['*.md', 'docs/**/*.md', 'examples/**/README.md'], {
   cwd: root,

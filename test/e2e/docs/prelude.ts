@@ -1,6 +1,7 @@
 import { type ChargeMobileMoneyInput, PaymentsClient } from 'payment-collection-client';
 import { createFollowUps, type FollowUps } from 'payment-collection-client/follow-ups';
 import { memoryJournal } from 'payment-collection-client/journal';
+import { createOrderPayments, type OrderPayments } from 'payment-collection-client/orders';
 import type { MockPayments } from 'payment-collection-client/testing';
 import type { Pool } from 'pg';
 
@@ -24,7 +25,11 @@ interface OutgoingResponse {
 }
 type Handler = (request: IncomingRequest, response: OutgoingResponse, next: () => void) => void;
 
-/** What the pages assume: a block can use these names. A block that declares one of them uses its own. */
+/**
+ * What the pages assume: a block can use these names. A block that declares one of them uses its own.
+ *
+ * @public `compile.ts` reads it as text
+ */
 export interface Names {
   order: Order;
   customer: Pick<ChargeMobileMoneyInput, 'customer_email' | 'phone' | 'network'>;
@@ -32,25 +37,15 @@ export interface Names {
   reference: string;
   payments: PaymentsClient;
   followUps: FollowUps;
+  orderPayments: OrderPayments;
   secrets: { get(name: string): Promise<string> };
   pool: Pool;
-  express: { json(): Handler; text(options: { type: () => boolean; limit: string }): Handler };
+  express: {
+    json(options?: { type: () => boolean; limit: string }): Handler;
+    text(options: { type: () => boolean; limit: string }): Handler;
+  };
   app: { post(path: string, ...handlers: Handler[]): void };
 }
-
-/** Each name once, for the compiler and for the run. */
-export const assumedNames = [
-  'order',
-  'customer',
-  'charge',
-  'reference',
-  'payments',
-  'followUps',
-  'secrets',
-  'pool',
-  'express',
-  'app',
-] as const satisfies (keyof Names)[];
 
 /** What a block did, for the test to read. */
 export interface Scene {
@@ -74,12 +69,9 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
   const payments = new PaymentsClient();
   const { reference } = await payments.initialize({ ...price, customer_email: customer.customer_email });
   const journal = memoryJournal();
-  const followUps = createFollowUps({
-    payments: new PaymentsClient({ journal }),
-    journal,
-    onFinal() {},
-    onAttention() {},
-  });
+  const keyed = { payments: new PaymentsClient({ journal }), journal };
+  const followUps = createFollowUps({ ...keyed, onFinal() {}, onAttention() {} });
+  const orderPayments = createOrderPayments({ ...keyed, onPaid() {}, onAttention() {} });
   const names = {
     order: { id: '17', ...price, reference, chargedAt: Date.now() - 60_000 },
     customer,
@@ -87,6 +79,7 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     reference,
     payments,
     followUps,
+    orderPayments,
     secrets: { get: async () => mock.apiKey },
     express: { json: () => readBody, text: () => readBody },
     app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { faultSchema, listKinds } from '../../../src/testing/faults.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
 import { startTestApi } from '../../unit/sandbox/script-api-client.ts';
@@ -180,7 +181,8 @@ describe('the examples', () => {
         });
       }
     };
-    await check('/faults', kinds.slice(0, 12), { operation: 'verify' });
-    await check('/webhooks/faults', kinds.slice(12), {});
+    const { length } = [...listKinds(faultSchema)];
+    await check('/faults', kinds.slice(0, length), { operation: 'verify' });
+    await check('/webhooks/faults', kinds.slice(length), {});
   });
 });

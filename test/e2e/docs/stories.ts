@@ -6,17 +6,14 @@ import { followUps } from './stories/follow-ups.ts';
 import { frameworks } from './stories/frameworks.ts';
 import { gettingStarted } from './stories/getting-started.ts';
 import { goingLive } from './stories/going-live.ts';
-import { idleConnections } from './stories/idle-connections.ts';
 import { jobQueues } from './stories/job-queues.ts';
 import { migrate } from './stories/migrate.ts';
 import { mobileMoney } from './stories/mobile-money.ts';
-import { options } from './stories/options.ts';
-import { performance } from './stories/performance.ts';
+import { operations } from './stories/operations.ts';
+import { orders } from './stories/orders.ts';
 import { preventDoubleCharges } from './stories/prevent-double-charges.ts';
 import { readme } from './stories/readme.ts';
-import { runbook } from './stories/runbook.ts';
 import { sandbox } from './stories/sandbox.ts';
-import { security } from './stories/security.ts';
 import { service } from './stories/service.ts';
 import { statuses } from './stories/statuses.ts';
 import { testing } from './stories/testing.ts';
@@ -35,17 +32,14 @@ export const stories: Stories = {
   ...frameworks,
   ...gettingStarted,
   ...goingLive,
-  ...idleConnections,
   ...jobQueues,
   ...migrate,
   ...mobileMoney,
-  ...options,
-  ...performance,
+  ...operations,
+  ...orders,
   ...preventDoubleCharges,
   ...readme,
-  ...runbook,
   ...sandbox,
-  ...security,
   ...service,
   ...statuses,
   ...testing,

@@ -4,7 +4,7 @@ import type { Scene } from './prelude.ts';
 export interface Story {
   /** Continues the title "runs if". */
   readonly where: string;
-  arrange?(scene: Scene): void;
+  arrange?(scene: Scene): unknown;
   /** What happens once the block has run. */
   afterwards?(scene: Scene): void | Promise<void>;
   /** What the shop must have responded on its routes, such as `respond 204`. */
@@ -22,14 +22,30 @@ export const refused = { kind: 'status', status: 422 } as const;
 export const busy = { kind: 'rateLimited', retryAfter: 60_000 } as const;
 export const lost = { kind: 'responseLost' } as const;
 
+export const approves: Story = {
+  where: 'the customer approves',
+  arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
+};
+export const declines: Story = {
+  where: 'the customer declines',
+  arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
+};
+export const refuses: Story = {
+  where: 'the service refuses the charge',
+  arrange: ({ mock }) => mock.fault('chargeMobileMoney', refused),
+};
+export const losesResponse: Story = {
+  where: 'the response to the charge is lost',
+  arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+};
 export const accepted: Story = { where: 'the charge is accepted', charges: 1 };
 
 /** The same story of a process that runs until it is asked to end: it is, after each line that it prints. */
 export function endsAfterStep({ arrange, ...story }: Story): Story {
   return {
     ...story,
-    arrange(scene) {
-      arrange?.(scene);
+    async arrange(scene) {
+      await arrange?.(scene);
       const own = new Set(process.listeners('SIGTERM'));
       const end = () => {
         for (const listener of process.listeners('SIGTERM')) if (!own.has(listener)) listener('SIGTERM');

@@ -7,6 +7,7 @@ import * as journalPostgres from '../../../src/journal/postgres.ts';
 import * as journalRedis from '../../../src/journal/redis.ts';
 import * as journalSqlite from '../../../src/journal/sqlite.ts';
 import * as node from '../../../src/node/index.ts';
+import * as orders from '../../../src/orders/index.ts';
 import * as phone from '../../../src/phone.ts';
 import * as sandbox from '../../../src/sandbox/index.ts';
 import * as schedule from '../../../src/schedule.ts';
@@ -22,6 +23,7 @@ export const entries: Record<string, object> = {
   './journal/postgres': journalPostgres,
   './journal/mysql': journalMysql,
   './journal/redis': journalRedis,
+  './orders': orders,
   './follow-ups': followUps,
   './node': node,
   './phone': phone,

@@ -146,8 +146,8 @@ describe.each(shops)('Vitest, with MSW $msw', ({ shop }) => {
     await vitest({ 'mock-payments.ts': shared, 'route.test.js': recipe }, 3);
   });
 
-  test('runs the recipe for the mock beside MSW', async () => {
-    const [recipe = ''] = await readRecipes('Use the mock beside MSW');
+  test('runs the recipe for the mock beside other handlers', async () => {
+    const [recipe = ''] = await readRecipes('Use the mock beside your own handlers');
     await vitest({ 'stock.test.ts': recipe }, 1);
   });
 });
@@ -165,9 +165,10 @@ test.each(['22.0', '22', '24', '26'])(
 );
 
 test('runs the recipe for a shared mock in the test runner of Bun', async () => {
-  const [shared = '', order = '', recipe = ''] = (await readRecipes('Test what can go wrong')).map((code) =>
-    code.replace("'vitest'", "'bun:test'"),
-  );
+  const [withMsw, ...recipes] = await readRecipes('Test what can go wrong');
+  expect(withMsw).toContain('setupServer');
+  const all = [...(await readRecipes('Use the mock without MSW')), ...recipes];
+  const [shared = '', order = '', recipe = ''] = all.map((code) => code.replace("'vitest'", "'bun:test'"));
   const files = { 'charge-order.test.ts': recipe, 'checkout.test.ts': recipe };
   const folder = await project({ 'mock-payments.ts': shared, 'charge-order.ts': order, ...files }, 'bare');
   // Bun reports on stderr, and exits with an error if a test fails.
@@ -179,10 +180,12 @@ test('runs the recipe for a shared mock in the test runner of Bun', async () => 
   );
 });
 
-/** Lists the code of the page on tests that is below a heading. */
+/** Lists the code of the pages on tests that is below a heading. */
 async function readRecipes(heading: string): Promise<string[]> {
-  const page = await readFile(new URL('../../../docs/guides/testing.md', import.meta.url), 'utf8');
-  const section = page.split(/^##? /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
+  const read = (name: string) =>
+    readFile(new URL(`../../../docs/guides/${name}.md`, import.meta.url), 'utf8');
+  const text = `${await read('testing')}\n${await read('test-runners')}`;
+  const section = text.split(/^##? /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
   return [...section.matchAll(/^```(?:js|ts)\n(?<code>.*?)^```$/gms)].map(({ groups }) => groups?.code ?? '');
 }
 

@@ -30,7 +30,7 @@ export function describeInterruptions(example: WorkflowExample): void {
       shop.sandbox.fault('chargeMobileMoney', { kind: 'status', status: 429 }, { times: 4 });
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting', 'rejected', 'in_review');
-      expect(shop.order(id).state).toBe('waiting');
+      expect((await shop.order(id)).state).toBe('waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
       expect(shop.sandbox.charges).toHaveLength(1);
@@ -42,10 +42,10 @@ export function describeInterruptions(example: WorkflowExample): void {
       const id = await shop.place();
       // A refused connection leaves no trace, so give it time for some.
       await new Promise((resolve) => setTimeout(resolve, 3_000));
-      expect(shop.order(id).state).toBe('placed');
+      expect((await shop.order(id)).state).toBe('placed');
       await startService();
       const { reference } = await shop.reaches(id, 'waiting', 'rejected', 'in_review');
-      expect(shop.order(id).state).toBe('waiting');
+      expect((await shop.order(id)).state).toBe('waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
       expect(shop.sandbox.charges).toHaveLength(1);
@@ -59,7 +59,7 @@ export function describeInterruptions(example: WorkflowExample): void {
       const { reference } = await shop.reaches(id, 'waiting', 'in_review');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled', 'in_review');
-      expect(shop.order(id).state).toBe('fulfilled');
+      expect((await shop.order(id)).state).toBe('fulfilled');
     });
 
     test('fulfils a payment that came while no worker was up', async () => {
@@ -72,7 +72,7 @@ export function describeInterruptions(example: WorkflowExample): void {
       await until(() => Date.now() > deadline, 'the deadline');
       await shop.startWorker();
       await shop.reaches(id, 'fulfilled', 'released', 'paid_late');
-      expect(shop.order(id).state).toBe('fulfilled');
+      expect((await shop.order(id)).state).toBe('fulfilled');
       expect(shop.orders.countParcels(id)).toBe(1);
     });
 
@@ -81,7 +81,7 @@ export function describeInterruptions(example: WorkflowExample): void {
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
       expect(await shop.stopWorker()).toBe(0);
-      expect(shop.order(id).state).toBe('waiting');
+      expect((await shop.order(id)).state).toBe('waiting');
       shop.sandbox.approve(reference);
       await shop.startWorker();
       await shop.reaches(id, 'fulfilled');
@@ -98,7 +98,7 @@ export function describeInterruptions(example: WorkflowExample): void {
       expect(await shop.stopWorker()).toBe(0);
       await shop.startWorker();
       const { reference } = await shop.reaches(id, 'waiting', 'in_review');
-      expect(shop.order(id).state).toBe('waiting');
+      expect((await shop.order(id)).state).toBe('waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
       expect(shop.sandbox.charges).toHaveLength(1);

@@ -10,7 +10,7 @@ const cwd = resolve('examples/workflows/node-cron');
 
 export const nodeCron: FollowUpExample = {
   name: 'A web process and a cron job on PostgreSQL',
-  states: { waiting: 'waiting', paid: 'fulfilled', notPaid: 'released', inReview: 'in_review' },
+  states: { waiting: 'processing', paid: 'fulfilled', notPaid: 'unpaid', inReview: 'in_review' },
   start: (env) => NodeCronProcesses.start(env),
 };
 

@@ -48,7 +48,7 @@ describe('pg-boss alone', () => {
     await shop.startWorker();
     await shop.reaches(id, 'in_review');
     await thawAndStop(frozen);
-    expect(shop.order(id).state).toBe('in_review');
+    expect((await shop.order(id)).state).toBe('in_review');
     expect(shop.sandbox.requests).toHaveLength(1);
     expect(await countOpenJobs('check')).toBe(0);
   });
@@ -121,7 +121,7 @@ describe('pg-boss alone', () => {
     shop.sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
     const id = await shop.place();
     await until(async () => (await countOpenJobs('charge')) === 0, 'the end of the job');
-    expect(shop.order(id).state).toBe('in_review');
+    expect((await shop.order(id)).state).toBe('in_review');
     const [job] = await pgBoss.query('SELECT state, retry_count, output FROM pgboss.job');
     expect(job).toEqual({ state: 'completed', retry_count: 0, output: { value: 'in_review' } });
   });

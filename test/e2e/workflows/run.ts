@@ -23,9 +23,7 @@ const measured = join(folder, 'measured.jsonl');
 try {
   for (const name of examples) {
     const cwd = join('examples/workflows', name);
-    // The lock file has Deno for the platform of the machine that wrote it only, and `npm ci` refuses that on any machine.
-    const install = name === 'supabase' ? ['install', '--no-save'] : ['ci'];
-    run('npm', [...install, '--silent', '--no-audit', '--no-fund'], { cwd });
+    run('npm', ['ci', '--silent', '--no-audit', '--no-fund'], { cwd });
     run('tsc', ['--noEmit', '--project', cwd]);
   }
   const files = examples.map((name) => `test/e2e/workflows/${name}`);

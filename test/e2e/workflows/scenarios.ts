@@ -32,15 +32,18 @@ export function describeWorkflow(example: WorkflowExample): void {
       recordMeasurement(example.name, { requests: shop.verifies(), rowsPerCheck: perCheck });
     });
 
-    test('releases the order after a declined payment', async () => {
-      await open();
-      const id = await shop.place();
-      const { reference } = await shop.reaches(id, 'waiting');
-      shop.sandbox.decline(reference);
-      await shop.reaches(id, 'released');
-      expect(shop.orders.countParcels(id)).toBe(0);
-      expect(shop.sandbox.charges).toHaveLength(1);
-    });
+    // With follow-ups the customer can pay again: see plain-pitfalls.test.ts.
+    if (!example.hasFollowUps) {
+      test('releases the order after a declined payment', async () => {
+        await open();
+        const id = await shop.place();
+        const { reference } = await shop.reaches(id, 'waiting');
+        shop.sandbox.decline(reference);
+        await shop.reaches(id, 'released');
+        expect(shop.orders.countParcels(id)).toBe(0);
+        expect(shop.sandbox.charges).toHaveLength(1);
+      });
+    }
 
     test('charges an order once that is placed twice', async () => {
       await open();
@@ -127,7 +130,8 @@ export function describeWorkflow(example: WorkflowExample): void {
       await open();
       shop.sandbox.fault('chargeMobileMoney', { kind: 'status', status: 422 }, { times: 5 });
       const id = await shop.place();
-      await shop.reaches(id, 'rejected');
+      if (example.hasFollowUps) await until(() => shop.sandbox.requests.length > 0, 'the rejection');
+      else await shop.reaches(id, 'rejected');
       expect(shop.sandbox.requests).toHaveLength(1);
     });
 
@@ -171,7 +175,7 @@ export function describeWorkflow(example: WorkflowExample): void {
       // It might come before the worker waits: services send a webhook more than once.
       await until(async () => {
         await shop.notify(reference);
-        return shop.order(id).state === 'fulfilled';
+        return (await shop.order(id)).state === 'fulfilled';
       }, 'the notification to count');
       expectOneParcel(id);
     });
@@ -185,7 +189,7 @@ export function describeWorkflow(example: WorkflowExample): void {
         return shop.verifies() >= 1;
       }, 'the notification to be checked');
       await shop.notify('TXN-UNKNOWN');
-      expect(shop.order(id).state).toBe('waiting');
+      expect((await shop.order(id)).state).toBe('waiting');
       expect(shop.orders.countParcels(id)).toBe(0);
     });
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { afterEach, expect } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { FaultQueue } from '../../../src/testing/fault-queue.ts';
 import type { Fault } from '../../../src/testing/faults.ts';
 import { PaymentService } from '../../../src/testing/service.ts';
@@ -27,22 +27,38 @@ interface Handling {
 const handlings = new AsyncLocalStorage<Handling>();
 const { handle } = PaymentService.prototype;
 const { take } = FaultQueue.prototype;
-let checks: Promise<string[]>[] = [];
 
-// Mock and sandbox are this class behind MSW and behind HTTP. A test that imports this file checks all that they respond.
-FaultQueue.prototype.take = function (operation) {
-  const fault = take.call(this, operation);
-  const handling = handlings.getStore();
-  if (handling) handling.fault = fault;
-  return fault;
-};
-PaymentService.prototype.handle = async function (request) {
-  const handling: Handling = { fault: undefined };
-  const response = await handlings.run(handling, () => handle.call(this, request));
-  const kind = handling.fault?.kind;
-  if (kind === undefined || !BREAKS_RESPONSES.includes(kind)) checks.push(check(request, response.clone()));
-  return response;
-};
+/** Checks until the test ends all that mock and sandbox respond: both are this class, behind MSW and behind HTTP. */
+export function checkEveryExchange(): void {
+  const checks: Promise<string[]>[] = [];
+  const taking = vi.spyOn(FaultQueue.prototype, 'take').mockImplementation(function (
+    this: FaultQueue<object>,
+    isMatch,
+  ) {
+    const order: object | undefined = take.call(this, isMatch);
+    const handling = handlings.getStore();
+    // The faults of webhooks have no operation.
+    if (handling && order && isOfOperation(order)) handling.fault = order.fault;
+    return order;
+  });
+  const handled = vi.spyOn(PaymentService.prototype, 'handle').mockImplementation(async function (
+    this: PaymentService,
+    request,
+  ) {
+    const handling: Handling = { fault: undefined };
+    const response = await handlings.run(handling, () => handle.call(this, request));
+    const kind = handling.fault?.kind;
+    if (kind === undefined || !BREAKS_RESPONSES.includes(kind)) checks.push(check(request, response.clone()));
+    return response;
+  });
+  onTestFinished(async () => {
+    taking.mockRestore();
+    handled.mockRestore();
+    expect((await Promise.all(checks)).flat()).toEqual([]);
+  });
+}
+
+const isOfOperation = (order: object): order is { fault: Fault } => 'operation' in order;
 
 async function check({ method, url }: Request, response: Response): Promise<string[]> {
   const { pathname } = new URL(url);
@@ -52,9 +68,3 @@ async function check({ method, url }: Request, response: Response): Promise<stri
   const issues = findMockResponseIssues({ method, path }, { status, headers, body: await response.text() });
   return issues.map((issue) => `${method} ${status}: ${issue}`);
 }
-
-afterEach(async () => {
-  const all = checks;
-  checks = [];
-  expect((await Promise.all(all)).flat()).toEqual([]);
-});

@@ -70,7 +70,7 @@ const apiNames: Name[] = [
 ];
 
 test('lists every exported error class', () => {
-  const exported = Object.keys(source).filter((name) => name.endsWith('Error') && name !== 'PaymentsError');
+  const exported = Object.keys(source).filter((name) => /^[A-Z]\w*(?<!Payments)Error$/.test(name));
   expect(exported.sort()).toEqual([...names].sort());
 });
 

@@ -4,17 +4,27 @@ import { PaymentsClient } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { API_KEY, catchError, sendJson, startService } from '../../helpers/service.ts';
 
-test.each(posts)('names the path and the version prefix after a 404 of %s', async (operation) => {
+test.each([...posts, 'verify'] as const)(
+  'names a baseUrl without /api/v1 after a 404 of %s',
+  async (operation) => {
+    const service = await startService((response) => sendJson(response, 404, {}));
+    for (const path of ['', '/shop', '/api', '/api/v2', '/api/v1/shop']) {
+      const baseUrl = service.baseUrl.replace('/api/v1', path);
+      const failure = await catchError(calls[operation](service.client({ baseUrl })));
+      expect(failure).toMatchObject({ code: 'not_found' });
+      expect(String(failure)).toContain(`The baseUrl ${baseUrl} has no /api/v1 at its end`);
+    }
+    const complete = await catchError(calls[operation](service.client()));
+    expect(String(complete)).not.toContain('/api/v1');
+  },
+);
+
+test('shortens a long baseUrl in the error of a 404', async () => {
   const service = await startService((response) => sendJson(response, 404, {}));
-  const client = service.client({ baseUrl: `${service.baseUrl.replace('/api/v1', '')}/shop` });
-  const failure = await catchError(calls[operation](client));
-  const path = service.requests[0]?.path;
-  expect(path).toMatch(/^\/shop\/transactions\//);
-  expect(failure).toMatchObject({
-    outcome: 'rejected',
-    message: expect.stringContaining(`the path was ${path}.`),
-  });
-  expect(String(failure)).toContain('baseUrl includes the version prefix, such as /api/v1');
+  const client = service.client({ baseUrl: `${service.baseUrl}/${'shop/'.repeat(50)}end` });
+  const failure = await catchError(client.verify(REFERENCE));
+  expect(String(failure)).toContain('shop/end has no /api/v1');
+  expect(String(failure).length).toBeLessThan(220);
 });
 
 test('names another account or mode after a 404 of verify', async () => {

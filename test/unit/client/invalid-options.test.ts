@@ -91,6 +91,14 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ['a query in the base URL', { ...good, baseUrl: `${baseUrl}?key=${API_KEY}` }, /no query/],
   ['an empty query in the base URL', { ...good, baseUrl: `${baseUrl}?` }, /no query/],
   ['a fragment in the base URL', { ...good, baseUrl: `${baseUrl}#${API_KEY}` }, /no fragment/],
+  ['a misspelt key', { apikey: API_KEY, baseUrl }, /^Unknown option "apikey"\. Did you mean apiKey\?$/],
+  ...['apiKey', 'baseUrl', 'mode', 'fetch', 'transport', 'logger', 'onEvent', 'polling', 'journal'].map(
+    (name): [string, object, RegExp] => [
+      `null as ${name}`,
+      { ...good, [name]: null },
+      new RegExp(`^${name} must (?:be|have)`),
+    ],
+  ),
   ['fetch that is no function', { ...good, fetch: 'fetch' }, /fetch must be a function/],
   ['onEvent that is no function', { ...good, onEvent: [] }, /onEvent must be a function/],
   ['a logger without levels', { ...good, logger: () => {} }, /logger must have.+console/],
@@ -163,6 +171,7 @@ const refusedInBoth: [name: string, options: object, message: RegExp][] = [
   ['a header value that is undefined', { headers: { 'x-a': undefined } }, /header x-a must be a string/],
   ['headers as a Headers object', { headers: new Headers({ 'x-a': 'b' }) }, /headers must be an object/],
   ['headers as pairs', { headers: [['x-a', 'b']] }, /headers must be an object/],
+  ['null as headers', { headers: null }, /headers must be an object/],
   ['headers as text', { headers: 'x-a: b' }, /headers must be an object/],
 ];
 
@@ -177,6 +186,7 @@ test.each(refusedInBoth)(
 
 const refusedInCalls: typeof refusedInBoth = [
   ...refusedInBoth,
+  ['null as signal', { signal: null }, /signal must be an AbortSignal/],
   ['a signal that is none', { signal: {} }, /signal must be an AbortSignal/],
   ['an AbortController as signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
 ];
@@ -228,6 +238,13 @@ test('refuses an idempotencyKey if the client has no journal', async () => {
   });
   expect(error).toHaveProperty('message', expect.stringContaining('journal'));
   expect(service.requests).toEqual([]);
+});
+
+test('takes no value of the environment for an option that is null', () => {
+  vi.stubEnv('PAYMENTS_API_KEY', API_KEY);
+  vi.stubEnv('PAYMENTS_BASE_URL', baseUrl);
+  expect(refusalOf({ apiKey: null }).message).toMatch(/^apiKey must be/);
+  expect(refusalOf({ baseUrl: null }).message).toMatch(/^baseUrl must be/);
 });
 
 test('refuses a browser unless dangerouslyAllowBrowser is set', () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FollowUps } from '../../../src/follow-ups/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import {
@@ -50,7 +51,7 @@ describe('an unresolved key', () => {
     const shop = openShop();
     const journal = shop.openJournal();
     // No heartbeat follows.
-    const claimed = await journal.claim('order-1', await createIntent());
+    const claimed = await getJournalCore(journal).claim('order-1', await createIntent());
     expect(claimed.state).toBe('claimed');
     const followUps = shop.start();
     await sweepFor(9 * SECOND, followUps);
@@ -344,9 +345,13 @@ describe('a reference that two keys name', () => {
     const reference = await loseCharge(shop, 'order-1');
     await finish(followUps.journal.resolve('order-1', { reference }, note));
     const text = { reference, status: 'processing', amount: '25.50', currency: 'GHS', message: '' };
-    const claim = await followUps.journal.claim('order-2', await createIntent());
+    const claim = await getJournalCore(followUps.journal).claim('order-2', await createIntent());
     if (claim.state !== 'claimed') throw new Error(claim.state);
-    await followUps.journal.complete(claim.claim, { state: 'completed', result: text, firstCheckIn: 8_000 });
+    await getJournalCore(followUps.journal).complete(claim.claim, {
+      state: 'completed',
+      result: text,
+      firstCheckIn: 8_000,
+    });
     return reference;
   }
 

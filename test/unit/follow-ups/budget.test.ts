@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { ConfigurationError } from '../../../src/index.ts';
+import { ConfigurationError, JournalError } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import { type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish, openShop } from '../../helpers/follow-ups.ts';
@@ -11,8 +13,9 @@ beforeEach(() => {
 });
 
 /** Opens a shop with so many payments that are paid, at a service that takes `latency` milliseconds for a GET. */
-async function openPaidShop(count: number, latency: number) {
+async function openPaidShop(count: number, latency: number, openJournal?: () => Journal) {
   const shop = openShop({
+    ...(openJournal ? { openJournal } : {}),
     async intercept({ method }) {
       if (method === 'GET') await new Promise((resolve) => setTimeout(resolve, latency));
       return undefined;
@@ -68,6 +71,74 @@ describe('budget', () => {
   );
 });
 
+describe('budget, while the database hangs', () => {
+  /** Opens a shop whose database does not respond at one step, from a moment on. */
+  async function openHangingShop(step: 'read' | 'write' | 'claimDue' | 'countDue', handlerTime = 0) {
+    const store = memoryStore();
+    let hangs = false;
+    const hangAt = <T>(name: string, work: () => Promise<T>): Promise<T> =>
+      hangs && name === step ? new Promise(() => {}) : work();
+    const openJournal = () =>
+      memoryJournal({
+        store: {
+          ...store,
+          read: (key) => hangAt('read', () => store.read(key)),
+          write: (key, change) => hangAt('write', () => store.write(key, change)),
+          claimDue: (claim) => hangAt('claimDue', async () => (await store.claimDue?.(claim)) ?? []),
+          countDue: (query) =>
+            hangAt('countDue', async () => (await store.countDue?.(query)) ?? { due: 0, nextIn: null }),
+        },
+      });
+    const shop = await openPaidShop(3, 100, openJournal);
+    const onFinal = () => new Promise((resolve) => setTimeout(resolve, handlerTime));
+    const { sweep } = shop.start({ onFinal }, { polling });
+    hangs = true;
+    return sweep;
+  }
+
+  test.each(['read', 'write', 'claimDue', 'countDue'] as const)(
+    'is kept, and the sweep rejects with JournalError: %s',
+    async (step) => {
+      const sweep = await openHangingShop(step);
+      const startedAt = Date.now();
+      const error = await finish(catchError(sweep({ budget: SECOND })));
+      expect(error).toBeInstanceOf(JournalError);
+      expect(error).toHaveProperty('message', expect.stringContaining('budget'));
+      expect(Date.now() - startedAt).toBeLessThanOrEqual(SECOND + 10);
+    },
+  );
+
+  test('is exceeded by handlers that were called, and by a second', async () => {
+    const sweep = await openHangingShop('countDue', 10 * SECOND);
+    const startedAt = Date.now();
+    expect(await finish(catchError(sweep({ budget: SECOND })))).toBeInstanceOf(JournalError);
+    expect(Date.now() - startedAt).toBeGreaterThanOrEqual(10 * SECOND);
+    expect(Date.now() - startedAt).toBeLessThan(12 * SECOND);
+  });
+});
+
+describe('the end of the budget', () => {
+  test('cuts off no check that waited at the rate limit: each is sent once', async () => {
+    const shop = await openPaidShop(60, 500);
+    const { sweep } = shop.start({}, { polling: { maxRequestsPerSecond: 10 } });
+    for (let sweeps = 0; sweeps < 10; sweeps++) await finish(sweep({ budget: 3 * SECOND }));
+    expect(shop.finals).toHaveLength(60);
+    expect(shop.gets).toHaveLength(60);
+  });
+
+  test('keeps 3 s of a long budget for what is in flight, not a fifth', async () => {
+    const shop = await openPaidShop(1, 100);
+    const onFinal = () => new Promise((resolve) => setTimeout(resolve, 59 * SECOND));
+    const { sweep } = shop.start({ onFinal }, { polling });
+    const sweeping = sweep({ budget: 60 * SECOND });
+    await pass(42 * SECOND);
+    const late = await finish(shop.charge('late'));
+    shop.service.approve(late);
+    await finish(sweeping);
+    expect(shop.gets.filter(({ reference }) => reference === late)).toHaveLength(1);
+  });
+});
+
 describe('signal', () => {
   test('ends the sweep with its reason, and what was in flight is due at once', async () => {
     const shop = await openPaidShop(3, 20 * SECOND);
@@ -77,13 +148,13 @@ describe('signal', () => {
     await pass(SECOND);
     stop.abort('deploy');
     expect(await finish(sweeping)).toBe('deploy');
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 3 });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
   });
 
   test('reads nothing if it is aborted already', async () => {
     const shop = await openPaidShop(1, 0);
     const { sweep, journal } = shop.start();
-    const claimDue = vi.spyOn(journal.followUps, 'claimDue');
+    const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
     expect(await catchError(sweep({ signal: AbortSignal.abort('stop') }))).toBe('stop');
     expect(claimDue).not.toHaveBeenCalled();
   });
@@ -122,8 +193,8 @@ describe('memory', () => {
       { polling },
     );
     const limits: number[] = [];
-    const { claimDue } = journal.followUps;
-    vi.spyOn(journal.followUps, 'claimDue').mockImplementation((claim) => {
+    const { claimDue } = getJournalCore(journal).followUps;
+    vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockImplementation((claim) => {
       limits.push(claim.limit);
       return claimDue(claim);
     });

@@ -5,6 +5,7 @@ import {
   JournalError,
   PermissionError,
 } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
@@ -33,7 +34,7 @@ describe('what concerns the client', () => {
     const { sweep, journal } = shop.start();
     expect(await finish(catchError(sweep()))).toBeInstanceOf(AuthenticationError);
     expect(shop.gets.length).toBeLessThanOrEqual(10);
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 100 });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 100 });
     expect(shop.attentions).toEqual([]);
   });
 
@@ -66,7 +67,7 @@ describe('what concerns the client', () => {
     const { sweep, journal } = shop.start({}, { apiKey });
     expect(await finish(catchError(sweep()))).toBeInstanceOf(ConfigurationError);
     expect(shop.gets).toEqual([]);
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 3 });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
   });
 
   test('is a client for another service or mode', async () => {
@@ -76,7 +77,7 @@ describe('what concerns the client', () => {
       const error = await finish(catchError(sweep()));
       expect(error).toBeInstanceOf(ConfigurationError);
       expect(error).toHaveProperty('message', expect.stringContaining('another base URL or mode'));
-      expect(await journal.followUps.countDue()).toMatchObject({ due: 3 });
+      expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
     }
     expect(shop.gets).toEqual([]);
   });
@@ -93,12 +94,14 @@ describe('a journal that fails', () => {
   test('ends the sweep with its error, and what was not recorded is done again', async () => {
     const shop = await openPaidShop(4);
     const followUps = shop.start();
-    const { update } = followUps.journal.followUps;
+    const { update } = getJournalCore(followUps.journal).followUps;
     let fails = true;
-    vi.spyOn(followUps.journal.followUps, 'update').mockImplementation(async (record, ...step) => {
-      if (fails && record.key === 'order-2') throw new JournalError('away', { retryable: true });
-      return update(record, ...step);
-    });
+    vi.spyOn(getJournalCore(followUps.journal).followUps, 'update').mockImplementation(
+      async (record, ...step) => {
+        if (fails && record.key === 'order-2') throw new JournalError('away', { retryable: true });
+        return update(record, ...step);
+      },
+    );
     const error = await finish(catchError(followUps.sweep()));
     expect(error).toBeInstanceOf(JournalError);
     // The others were recorded.
@@ -112,12 +115,14 @@ describe('a journal that fails', () => {
   test('is asked again for a moment, so that onFinal is not called twice', async () => {
     const shop = await openPaidShop(1);
     const followUps = shop.start();
-    const { update } = followUps.journal.followUps;
+    const { update } = getJournalCore(followUps.journal).followUps;
     let failures = 0;
-    vi.spyOn(followUps.journal.followUps, 'update').mockImplementation(async (record, followUp, dueIn) => {
-      if (followUp.ended && ++failures <= 3) throw new JournalError('away', { retryable: true });
-      return update(record, followUp, dueIn);
-    });
+    vi.spyOn(getJournalCore(followUps.journal).followUps, 'update').mockImplementation(
+      async (record, followUp, dueIn) => {
+        if (followUp.ended && ++failures <= 3) throw new JournalError('away', { retryable: true });
+        return update(record, followUp, dueIn);
+      },
+    );
     expect(await finish(followUps.sweep())).toMatchObject({ final: 1, due: 0 });
     await sweepFor(50 * SECOND, followUps);
     expect(shop.finals).toHaveLength(1);
@@ -131,9 +136,9 @@ test('reports a record that it cannot read, and goes on with the others', async 
   for (const key of ['order-1', 'order-2', 'order-3']) {
     const found = await store.read(key);
     if (!found) throw new Error('no record');
-    const index = { state: 'completed', createdAt: 0, reference: null };
+    const index = { kind: 'key', state: 'completed', createdAt: 0, reference: null } as const;
     const text = found.text.replace('"format":2', '"format":3');
-    const change = { version: 'newer', text, ttl: null, mustCommit: false, index, dueIn: 0 };
+    const change = { version: 'newer', text, mustCommit: false, index, dueIn: 0 };
     await store.write(key, { ...change, expected: found.version });
   }
   await pass(8 * SECOND);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { findFollowUpEvents, finish, openShop, sweepFor } from '../../helpers/follow-ups.ts';
@@ -184,11 +185,11 @@ describe('a slow handler', () => {
       },
     });
     // A process that is killed writes nothing any more.
-    const { update, claimDue } = dying.journal.followUps;
-    vi.spyOn(dying.journal.followUps, 'update').mockImplementation(async (...step) =>
+    const { update, claimDue } = getJournalCore(dying.journal).followUps;
+    vi.spyOn(getJournalCore(dying.journal).followUps, 'update').mockImplementation(async (...step) =>
       isAlive ? update(...step) : new Promise(() => {}),
     );
-    vi.spyOn(dying.journal.followUps, 'claimDue').mockImplementation(async (claim) =>
+    vi.spyOn(getJournalCore(dying.journal).followUps, 'claimDue').mockImplementation(async (claim) =>
       isAlive ? claimDue(claim) : new Promise(() => {}),
     );
     dying.sweep().catch(() => {});

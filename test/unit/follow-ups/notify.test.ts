@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import {
@@ -26,6 +27,24 @@ test('makes a payment due now', async () => {
   await sweepFor(SECOND, shop.start());
   expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
   expect(shop.gets).toHaveLength(1);
+});
+
+test('takes the parsed body of a webhook', async () => {
+  const shop = openShop();
+  const references = [await finish(shop.charge('order-1')), await finish(shop.charge('order-2'))];
+  for (const reference of references) shop.service.approve(reference);
+  const { notify, sweep } = shop.start();
+  await finish(notify({ event: 'done', data: { list: references.map((reference) => ({ reference })) } }));
+  expect(await finish(sweep())).toMatchObject({ checked: 2, final: 2 });
+});
+
+test.each([undefined, null, 17, '', 'order-1', [], { data: { amount: 1 } }])('ignores %o', async (body) => {
+  const shop = openShop();
+  await finish(shop.charge('order-1'));
+  const { notify, sweep } = shop.start();
+  await finish(notify(body));
+  expect(await finish(sweep())).toMatchObject({ checked: 0 });
+  expect(findFollowUpEvents(shop.events)).toEqual([]);
 });
 
 test('is never believed', async () => {
@@ -70,7 +89,7 @@ test.each(['', 'TXN', 'order-1', '../../admin', `TXN-${'x'.repeat(300)}`, 17, nu
   async (reference) => {
     const shop = openShop();
     const { notify, journal } = shop.start();
-    const find = vi.spyOn(journal.followUps, 'find');
+    const find = vi.spyOn(getJournalCore(journal).followUps, 'find');
     await Reflect.apply(notify, undefined, [reference]);
     expect(find).not.toHaveBeenCalled();
   },
@@ -200,7 +219,7 @@ describe('a journal that fails', () => {
     const shop = openShop();
     const reference = await finish(shop.charge('order-1'));
     const { notify, journal } = shop.start();
-    vi.spyOn(journal.followUps, 'find').mockRejectedValue(new Error('the database is away'));
+    vi.spyOn(getJournalCore(journal).followUps, 'find').mockRejectedValue(new Error('the database is away'));
     await finish(notify(reference));
     expect(findFollowUpEvents(shop.events)).toMatchObject([
       { result: 'failed', reference, error: 'Error: the database is away' },
@@ -211,7 +230,7 @@ describe('a journal that fails', () => {
     const shop = openShop();
     const reference = await finish(shop.charge('order-1'));
     const { notify, journal } = shop.start();
-    vi.spyOn(journal.followUps, 'find').mockReturnValue(new Promise(() => {}));
+    vi.spyOn(getJournalCore(journal).followUps, 'find').mockReturnValue(new Promise(() => {}));
     const startedAt = Date.now();
     await finish(notify(reference));
     expect(Date.now() - startedAt).toBeLessThan(16 * SECOND);
@@ -226,7 +245,7 @@ test.each([-30, 30])('works if the clock of the web server is %d minutes ahead',
   await sweepFor(9 * SECOND, followUps);
   // The database has a clock of its own.
   const shift = minutes * MINUTE;
-  const records = followUps.journal.followUps;
+  const records = getJournalCore(followUps.journal).followUps;
   const { notify, find } = records;
   const setTrueTime = () => vi.setSystemTime(Date.now() - shift);
   vi.spyOn(records, 'find').mockImplementation(async (reference) => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createFollowUps, type FollowUpsOptions } from '../../../src/follow-ups/index.ts';
+import { CLIENT_ACCESS } from '../../../src/client-access.ts';
+import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { ConfigurationError, PaymentsClient } from '../../../src/index.ts';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
-import { FOLLOW_UP_ACCESS } from '../../../src/polling/follow-up-access.ts';
 import { API_KEY } from '../../helpers/service.ts';
 
 const connect = (journal?: Journal, polling = {}) =>
@@ -27,14 +27,6 @@ test('takes a client, its journal and two handlers', () => {
   expect(Object.keys(followUps).sort()).toEqual(['notify', 'run', 'sweep']);
 });
 
-test('takes a wrapped journal that the client was given', () => {
-  const wrapped: Journal = { ...memoryJournal() };
-  const options: FollowUpsOptions = { payments: connect(wrapped), journal: wrapped, ...handlers };
-  expect(() => createFollowUps(options)).not.toThrow();
-});
-
-const { followUps: _, ...withoutFollowUps } = memoryJournal();
-
 test.each<[string, () => unknown, RegExp]>([
   ['nothing', () => undefined, /takes \{ payments, journal, onFinal, onAttention \}/],
   ['no object', () => 'sweep', /takes \{ payments, journal, onFinal, onAttention \}/],
@@ -57,7 +49,7 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   [
     'a client of another version',
-    () => ({ payments: { [FOLLOW_UP_ACCESS]: { version: 2, journal } }, journal, ...handlers }),
+    () => ({ payments: { [CLIENT_ACCESS]: { version: 2, journal } }, journal, ...handlers }),
     /must be a PaymentsClient of the same version/,
   ],
   [
@@ -76,14 +68,6 @@ test.each<[string, () => unknown, RegExp]>([
     'a wrapper of its journal',
     () => ({ payments, journal: { ...journal }, ...handlers }),
     /must be the very journal/,
-  ],
-  [
-    'a journal without followUps',
-    () => {
-      const own: Journal = Object.assign(Object.create(null), withoutFollowUps);
-      return { payments: connect(own), journal: own, ...handlers };
-    },
-    /no followUps/,
   ],
   [
     'a schedule of more than an hour',
@@ -106,6 +90,6 @@ test.each<[string, () => unknown, RegExp]>([
 test('shows nothing of the access that follow-ups use', () => {
   expect(Object.keys(payments)).toEqual([]);
   expect(JSON.stringify(payments)).not.toContain('journal');
-  const access: unknown = Reflect.get(payments, FOLLOW_UP_ACCESS);
+  const access: unknown = Reflect.get(payments, CLIENT_ACCESS);
   expect(JSON.stringify(access)).not.toContain(API_KEY);
 });

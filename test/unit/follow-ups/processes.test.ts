@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FollowUpRecords } from '../../../src/journal/journal.ts';
+import { type FollowUpRecords, getJournalCore } from '../../../src/journal/core.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { createIntent, finish, getTimes, openShop, sweepFor } from '../../helpers/follow-ups.ts';
@@ -60,10 +60,10 @@ describe('several sweeps', () => {
     const shop = await openPaidShop(20);
     const [one, other] = [shop.start(), shop.start()];
     for (const { journal } of [one, other]) {
-      const { claimDue } = journal.followUps;
+      const { claimDue } = getJournalCore(journal).followUps;
       // Due at once again.
-      vi.spyOn(journal.followUps, 'claimDue').mockImplementation(({ limit }) =>
-        claimDue({ limit, lease: 0 }),
+      vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockImplementation(({ limit }) =>
+        claimDue({ kind: 'key', limit, lease: 0 }),
       );
     }
     await finish(Promise.all([one.sweep({ budget: SECOND }), other.sweep({ budget: SECOND })]));
@@ -80,7 +80,7 @@ describe('a process that is killed during a check', () => {
       },
     });
     const killed = shop.start();
-    const kill = makeMortal(killed.journal.followUps);
+    const kill = makeMortal(getJournalCore(killed.journal).followUps);
     killed.sweep().catch(() => {});
     await pass(500, 100);
     kill();
@@ -134,9 +134,9 @@ describe('the result of a check is dropped', () => {
     const shop = await openPaidShop(2);
     // The second check leaves after 50 s, the lease is 40 s.
     const slow = shop.start({}, { polling: { maxRequestsPerSecond: 0.02 } });
-    const { update } = slow.journal.followUps;
+    const { update } = getJournalCore(slow.journal).followUps;
     let isCutOff = false;
-    vi.spyOn(slow.journal.followUps, 'update').mockImplementation(async (...step) => {
+    vi.spyOn(getJournalCore(slow.journal).followUps, 'update').mockImplementation(async (...step) => {
       if (isCutOff) throw new Error('no route to the database');
       return update(...step);
     });
@@ -153,7 +153,7 @@ describe('the result of a check is dropped', () => {
 
   test('if a person has resolved the key otherwise meanwhile', async () => {
     const shop = openShop(slowGets);
-    const claim = await shop.openJournal().claim('order-1', await createIntent());
+    const claim = await getJournalCore(shop.openJournal()).claim('order-1', await createIntent());
     if (claim.state !== 'claimed') throw new Error(claim.state);
     await finish(shop.charge('order-0'));
     const journal = shop.openJournal();

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClosedError, ConfigurationError, JournalError } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, memoryStore } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
@@ -48,7 +49,7 @@ test('checks at the times of the schedule', async () => {
 test('looks for what others add every 5 s', async () => {
   const shop = openShop();
   const { run, journal } = shop.start();
-  const claimDue = vi.spyOn(journal.followUps, 'claimDue');
+  const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
   const stop = new AbortController();
   const running = run({ signal: stop.signal });
   await pass(MINUTE, 100);
@@ -60,7 +61,7 @@ test('looks for what others add every 5 s', async () => {
 
 test('resolves at once if its signal is aborted', async () => {
   const { run, journal } = openShop().start();
-  const claimDue = vi.spyOn(journal.followUps, 'claimDue');
+  const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
   expect(await run({ signal: AbortSignal.abort('stop') })).toBeUndefined();
   expect(claimDue).not.toHaveBeenCalled();
 });
@@ -121,7 +122,7 @@ describe('close', () => {
     await pass(9 * SECOND, 50);
     payments.close();
     expect(await finish(running)).toBeInstanceOf(ClosedError);
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
   });
 
   test('ends each later call', async () => {
@@ -174,7 +175,9 @@ describe('a journal that is away', () => {
   test('is an event, and a pause that doubles from 1 s to a minute', async () => {
     const shop = openShop();
     const { run, journal } = shop.start();
-    vi.spyOn(journal.followUps, 'claimDue').mockRejectedValue(new JournalError('away', { retryable: true }));
+    vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockRejectedValue(
+      new JournalError('away', { retryable: true }),
+    );
     const stop = new AbortController();
     const running = run({ signal: stop.signal });
     await pass(5 * MINUTE, 500);
@@ -191,8 +194,10 @@ describe('a journal that is away', () => {
     const shop = openShop();
     shop.service.approve(await finish(shop.charge('order-1')));
     const { run, journal } = shop.start();
-    const { claimDue } = journal.followUps;
-    const spy = vi.spyOn(journal.followUps, 'claimDue').mockRejectedValue(new Error('ECONNREFUSED'));
+    const { claimDue } = getJournalCore(journal).followUps;
+    const spy = vi
+      .spyOn(getJournalCore(journal).followUps, 'claimDue')
+      .mockRejectedValue(new Error('ECONNREFUSED'));
     const stop = new AbortController();
     const running = run({ signal: stop.signal });
     await pass(20 * SECOND, 100);
@@ -203,10 +208,27 @@ describe('a journal that is away', () => {
     await finish(running);
   });
 
+  test('pauses for 1 s again, once a sweep succeeded in between', async () => {
+    const shop = openShop();
+    const { run, journal } = shop.start();
+    const claimDue = vi.spyOn(getJournalCore(journal).followUps, 'claimDue');
+    for (const isAway of [true, true, true, false, true])
+      if (isAway) claimDue.mockRejectedValueOnce(new JournalError('away', { retryable: true }));
+      else claimDue.mockResolvedValueOnce([]);
+    const stop = new AbortController();
+    const running = run({ signal: stop.signal });
+    await pass(30 * SECOND, 500);
+    expect(findFollowUpEvents(shop.events).map(({ delay }) => delay)).toEqual(
+      [1, 2, 4, 1].map((s) => s * SECOND),
+    );
+    stop.abort();
+    await finish(running);
+  });
+
   test('is waited for 15 s at most', async () => {
     const shop = openShop();
     const { run, journal } = shop.start();
-    vi.spyOn(journal.followUps, 'claimDue').mockReturnValue(new Promise(() => {}));
+    vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockReturnValue(new Promise(() => {}));
     const stop = new AbortController();
     const running = run({ signal: stop.signal });
     await pass(16 * SECOND, 100);

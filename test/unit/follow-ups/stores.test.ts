@@ -3,22 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, type JournalOptions, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
-import { type DatabaseServer, hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
+import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { createIntent, type FollowedShop, openShop } from '../../helpers/follow-ups.ts';
 import { sqliteFile } from '../../helpers/journals.ts';
 import { catchError } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
-let postgres: DatabaseServer;
+const postgres = useDatabase();
 let redis: DatabaseServer;
 beforeAll(async () => {
-  postgres = await startPostgres();
   if (hasRedis) redis = await startRedis();
 }, 120_000);
 afterAll(async () => {
-  await postgres?.stop();
   await redis?.stop();
 }, 60_000);
 
@@ -138,7 +138,11 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     const shop = await open();
     await chargePaid(shop, 'order-1');
     await sleep(250);
-    const killed = await shop.openJournal().followUps.claimDue({ limit: 10, lease: 1_500 });
+    const killed = await getJournalCore(shop.openJournal()).followUps.claimDue({
+      kind: 'key',
+      limit: 10,
+      lease: 1_500,
+    });
     expect(killed).toHaveLength(1);
     const { sweep } = shop.start({}, { polling });
     expect(await sweep()).toMatchObject({ checked: 0, due: 0 });
@@ -151,11 +155,11 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     await chargePaid(shop, 'order-1');
     await sleep(250);
     const journal = shop.openJournal();
-    const [held] = await journal.followUps.claimDue({ limit: 10, lease: 0 });
+    const [held] = await getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 10, lease: 0 });
     if (!held) throw new Error('nothing was due');
     await sleep(20);
     await shop.start({}, { polling }).sweep();
-    expect(await journal.followUps.update(held, { checks: 99, reported: [] }, 0)).toBeNull();
+    expect(await getJournalCore(journal).followUps.update(held, { checks: 99, reported: [] }, 0)).toBeNull();
     expect(await journal.read('order-1')).toMatchObject({ followUp: { checks: 1, ended: 'delivered' } });
   });
 
@@ -164,10 +168,10 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     const reference = await shop.charge('order-1', { polling });
     await sleep(250);
     const journal = shop.openJournal();
-    const [held] = await journal.followUps.claimDue({ limit: 10, lease: 5_000 });
+    const [held] = await getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 10, lease: 5_000 });
     if (!held) throw new Error('nothing was due');
     await shop.start({}, { polling }).notify(reference);
-    const updated = await journal.followUps.update(held, { checks: 7, reported: [] }, 5_000);
+    const updated = await getJournalCore(journal).followUps.update(held, { checks: 7, reported: [] }, 5_000);
     expect(updated?.record.followUp).toMatchObject({ checks: 7, notified: 1 });
     expect(await journal.read('order-1')).toMatchObject({ followUp: { checks: 7, notified: 1 } });
   });
@@ -204,7 +208,7 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
   testable('report a claim whose lease has expired, which is no heartbeat', async () => {
     const shop = await open({ lease: 300 });
     const journal = shop.openJournal();
-    const result = await journal.claim('order-1', await createIntent());
+    const result = await getJournalCore(journal).claim('order-1', await createIntent());
     if (result.state !== 'claimed') throw new Error(result.state);
     const followUps = shop.start({}, { polling });
     await followUps.sweep();
@@ -214,23 +218,13 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     expect(shop.attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
     expect(await journal.read('order-1')).toMatchObject({ state: 'unknown', inProgress: false });
     // Its process was slow, and alive.
-    const renewed = await journal.renew(result.claim);
+    const renewed = await getJournalCore(journal).renew(result.claim);
     expect(await journal.read('order-1')).toMatchObject({ state: 'begun', inProgress: true });
     const completion = { state: 'completed', result: { reference: 'TXN-000009' } } as const;
-    expect(renewed && (await journal.complete(renewed, completion))).toBe(true);
+    expect(renewed && (await getJournalCore(journal).complete(renewed, completion))).toBe(true);
     expect(await journal.read('order-1')).toMatchObject({
       state: 'completed',
       reference: 'TXN-000009',
     });
-  });
-
-  testable('keep a record for as long as its follow-up lasts', async () => {
-    const shop = await open({ retention: 500 });
-    await shop.charge('order-1', { polling });
-    await sleep(250);
-    const { sweep, journal } = shop.start({}, { polling });
-    expect(await sweep()).toMatchObject({ checked: 1 });
-    await sleep(700);
-    expect(await journal.read('order-1')).toMatchObject({ state: 'completed' });
   });
 });

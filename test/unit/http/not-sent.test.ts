@@ -1,7 +1,7 @@
 import dns from 'node:dns';
 import { createServer as createTcpServer } from 'node:net';
 import tls from 'node:tls';
-import { Dispatcher, getGlobalDispatcher, setGlobalDispatcher } from 'undici';
+import { Dispatcher, getGlobalDispatcher, RetryAgent, setGlobalDispatcher } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConnectionError, type PaymentsClient } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
@@ -217,6 +217,8 @@ test('proves that nothing was sent by a reset while connecting', async () => {
 
 test.each<[string, unknown]>([
   ['an error without a code', new TypeError('fetch failed')],
+  ['an empty AggregateError', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })],
+  ['an empty AggregateError of connecting', Object.assign(new AggregateError([]), { syscall: 'connect' })],
   ['nothing', undefined],
   ['text', 'ECONNREFUSED'],
   ['an object that cannot be made text', Object.create(null)],
@@ -250,4 +252,20 @@ test('does not report not_sent if a body breaks off with a connection error', as
     createClientFor('https://payments.example/api/v1')({ fetch }),
     'ConnectionError',
   );
+});
+
+test('reports unknown for the empty Promise.any of a fetch', async () => {
+  const client = createClientFor('https://127.0.0.1')({ fetch: () => Promise.any([]) });
+  await expectUnknownOutcome(client, 'ConnectionError');
+});
+
+test('trusts no RetryAgent, which sends more than once', async () => {
+  connectionsFailWith(coded('ECONNREFUSED'));
+  setGlobalDispatcher(new RetryAgent(getGlobalDispatcher(), { maxRetries: 0 }));
+  const client = createClientFor('https://payments.example/api/v1')();
+  expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({
+    name: 'OutcomeUnknownError',
+    outcome: 'unknown',
+    retryable: false,
+  });
 });

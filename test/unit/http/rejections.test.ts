@@ -52,6 +52,34 @@ test('reports unknown after status: false with a reference', async () => {
   expect(String(failure)).toContain(`verify ${REFERENCE}`);
 });
 
+const data = { status: 'queued', amount: '25.50' };
+
+test.each<[string, object]>([
+  ['of a success, with a status', { status: true, data }],
+  ['with a documented status', { status: false, data: { status: 'processing' } }],
+  ['with a reference in another form', { status: false, data: { reference: '8f2c61d0' } }],
+  ['with a reference that is a number', { message: 'No.', error: { reference: 4711 } }],
+  ['with a reference in a list', { errors: [{ transaction_reference: 'ref_8f2c61d0' }] }],
+])('reports unknown after a refusal with a body %s', async (_, body) => {
+  for (const status of [200, 400, 409, 422, 429]) {
+    // A 200 that says true is a result that cannot be read.
+    const service = await startServiceWith(status, JSON.stringify(body));
+    expect(await chargeFailure(service)).toMatchObject({ outcome: 'unknown', nextStep: 'review' });
+    expect(service.requests).toHaveLength(1);
+  }
+});
+
+test.each<[string, object]>([
+  ['without data', { status: true, message: 'No.' }],
+  ['with a status that is no text', { status: true, data: { status: 422 } }],
+  ['with another status', { status: false, data: { status: 'invalid' } }],
+  ['without a reference', { reference: null, data: { reference: '' } }],
+  ['about a field', { errors: { reference: ['is unknown'] }, field: 'reference' }],
+])('reports rejected after a refusal with a body %s', async (_, body) => {
+  const failure = await chargeFailure(await startServiceWith(422, JSON.stringify(body)));
+  expect(failure).toMatchObject({ outcome: 'rejected', nextStep: 'correct' });
+});
+
 describe('a charge with a test key, whose error says live mode only', () => {
   const hint = 'charging works in live mode only';
   test.each([

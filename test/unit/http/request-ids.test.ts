@@ -137,14 +137,6 @@ test('prevents a cached response of one charge for another', async () => {
   expect(charges).toMatchObject([{ reference: 'TXN-1' }, { reference: 'TXN-2' }]);
 });
 
-test('sends an id if crypto.randomUUID is missing', async () => {
-  const service = await startWholeService();
-  vi.stubGlobal('crypto', { subtle: crypto.subtle });
-  await service.client().verify(REFERENCE);
-  vi.unstubAllGlobals();
-  expect(service.requests[0]?.headers['x-request-id']).toMatch(UUID);
-});
-
 test.each([
   ['knows the id of 1,000 requests ago', 1_000, 'unknown'],
   ['forgets an id after 1,000 others, so that memory is bounded', 1_001, undefined],

@@ -199,10 +199,12 @@ test('looks up the global fetch for each request', async () => {
   const client = service.client();
   const replaced = vi
     .spyOn(globalThis, 'fetch')
-    .mockImplementation(async () => Response.json(successBodies.initialize({ reference: 'TXN-replaced' })));
-  expect(await client.initialize(payment)).toMatchObject({ reference: 'TXN-replaced' });
+    .mockImplementation(async () =>
+      Response.json(successBodies.chargeMobileMoney({ reference: 'TXN-replaced' })),
+    );
+  expect(await client.chargeMobileMoney(charge)).toMatchObject({ reference: 'TXN-replaced' });
   replaced.mockRestore();
-  expect(await client.initialize(payment)).toMatchObject({ reference: REFERENCE });
+  expect(await client.chargeMobileMoney(charge)).toMatchObject({ reference: REFERENCE });
   expect(service.requests).toHaveLength(1);
 });
 

@@ -177,7 +177,10 @@ test('compares amounts as decimals, and currencies without case', async () => {
         : successBodies.initialize({ amount: '25.500', currency: 'ghs' }),
     ),
   );
-  expect(await service.client().initialize({ ...payment, amount: 25.5 })).toMatchObject({ amount: '25.500' });
+  expect(await service.client().initialize({ ...payment, amount: 25.5 })).toMatchObject({
+    amount: '25.50',
+    currency: 'ghs',
+  });
   const expected = { amount: 25.5, currency: 'ghs' };
   expect(await service.client().verify(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });
 });

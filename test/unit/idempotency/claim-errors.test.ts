@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type Journal, type JournalStore } from '../../../src/journal/index.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
@@ -18,7 +19,7 @@ function hungJournal(journal: Journal) {
     claim: async (...step) => {
       claimed.resolve();
       await wakes.promise;
-      return journal.claim(...step);
+      return getJournalCore(journal).claim(...step);
     },
   });
   return { hung, claimed: claimed.promise, wake: wakes.resolve };
@@ -131,7 +132,7 @@ describe('a journal that does not respond', () => {
       claim: async (...step) => {
         abort.abort();
         await turns(3);
-        return journal.claim(...step);
+        return getJournalCore(journal).claim(...step);
       },
     });
     const call = charged(service.client({ journal: aborting }), { signal: abort.signal });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
@@ -78,7 +79,7 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
   const { journalled, errors, ...options } = listening();
   let attempts = 0;
   const failing = changed(journal, {
-    complete: (...step) => (++attempts <= times ? down() : journal.complete(...step)),
+    complete: (...step) => (++attempts <= times ? down() : getJournalCore(journal).complete(...step)),
   });
   const call = charged(service.client({ journal: failing, ...options }));
   await until(() => attempts === 1);
@@ -96,7 +97,7 @@ test('recognises its own completion after its response was lost', async () => {
   let attempts = 0;
   const losing = changed(journal, {
     complete: async (...step) => {
-      const ended = await journal.complete(...step);
+      const ended = await getJournalCore(journal).complete(...step);
       return ++attempts === 1 ? down() : ended;
     },
   });

@@ -230,20 +230,6 @@ describe('the message', () => {
     );
   });
 
-  test('claims no state if a journal of your own tells none', async () => {
-    const wrap = (journal: Journal): Journal => ({
-      ...journal,
-      async claim(key, intent) {
-        const result = await journal.claim(key, intent);
-        return result.state === 'conflict' ? { state: 'conflict' } : result;
-      },
-    });
-    expect(await conflictWith('completed', { wrap })).toBe(
-      `chargeMobileMoney: key "${UUID_KEY}" had other input and might have charged. Nothing was sent. ` +
-        'Read its state with journal.read. Another charge needs another key.',
-    );
-  });
-
   test('has a key of 80 characters whole, and the start of a longer one', async () => {
     const key = 'order-'.padEnd(80, '5d2f3c1e');
     const conflict = async (idempotencyKey: string) => {

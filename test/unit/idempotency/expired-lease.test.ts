@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Resolution } from '../../../src/journal/index.ts';
 import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
@@ -46,7 +47,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     const service = await serve();
     const frozen = changed(journal, {
       claim: async (...step) => {
-        const result = await journal.claim(...step);
+        const result = await getJournalCore(journal).claim(...step);
         jump(LEASE);
         return result;
       },
@@ -119,7 +120,7 @@ test('counts the lease from the request of a renewal, not its response', async (
     // The database writes the first renewal at once, and responds late. It never gets another one.
     renew: async (claim) => {
       if (++renewals > 1) return new Promise(() => {});
-      const renewed = await journal.renew(claim);
+      const renewed = await getJournalCore(journal).renew(claim);
       written.resolve();
       await response.promise;
       return renewed;
@@ -193,7 +194,7 @@ test('records the result after a renewal in flight', async () => {
   const renewed = Promise.withResolvers<void>();
   const slow = changed(journal, {
     renew: async (claim) => {
-      const result = await journal.renew(claim);
+      const result = await getJournalCore(journal).renew(claim);
       renewing.resolve();
       await renewed.promise;
       return result;

@@ -25,10 +25,10 @@ function watched(make: () => PaymentsClient): { client: PaymentsClient; listener
 }
 
 test('leaves no listener on the signal of close() for each keyed call', async () => {
-  const service = await startService((response, { body }) =>
+  const service = await startService((response, { body }, count) =>
     JSON.parse(body).amount === 30
       ? sendJson(response, 500, {})
-      : sendJson(response, 200, successBodies.chargeMobileMoney()),
+      : sendJson(response, 200, successBodies.chargeMobileMoney({ reference: `TXN-${count}` })),
   );
   const { client, listeners } = watched(() => service.client({ journal: memoryJournal() }));
   const before = listeners();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import type { JournalEntry } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
@@ -49,7 +50,7 @@ test('sends nothing until the claim is recorded', async () => {
     claim: async (...step) => {
       claimed.resolve();
       await release.promise;
-      return shared.journal().claim(...step);
+      return getJournalCore(shared.journal()).claim(...step);
     },
   });
   const service = await startService((response) =>
@@ -75,7 +76,7 @@ test('returns nothing until the result is recorded', async () => {
       ended.resolve();
       await new Promise((resolve) => setImmediate(resolve));
       order.push('recorded');
-      return journal.complete(...step);
+      return getJournalCore(journal).complete(...step);
     },
   });
   const service = await startService((response) =>

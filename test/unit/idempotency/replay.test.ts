@@ -106,10 +106,10 @@ describe('a replayed result', () => {
     expect(again).toMatchObject({ status: 'unrecognised', raw_status: 'queued' });
   });
 
-  test('keeps amount and currency as the service wrote them', async () => {
+  test('has the amount with two decimals, and the currency as the service wrote it', async () => {
     body = successBodies.chargeMobileMoney({ amount: '25.5', currency: 'ghs' });
     await charged(client);
-    expect(await charged(client)).toMatchObject({ amount: '25.5', currency: 'ghs' });
+    expect(await charged(client)).toMatchObject({ amount: '25.50', currency: 'ghs' });
   });
 
   test('has replayed: true and an empty message', async () => {

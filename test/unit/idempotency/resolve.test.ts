@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent, Resolution } from '../../../src/index.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
-import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
+import { changed, kinds } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import {
@@ -141,9 +141,9 @@ describe('an attempt to resolve a key wrongly', () => {
 
   test("refuses another key's reference without a list in the store", async () => {
     const { read, write } = memoryStore();
-    const { payments } = await startUnresolved(createJournal({ read, write }));
-    await payments.resolve('order-18', { reference: 'TXN-2' }, note);
-    expect(await catchError(payments.resolve(KEY, { reference: 'TXN-2' }, note))).toMatchObject({
+    const { journal } = await startUnresolved(createJournal({ read, write }));
+    await journal.resolve('order-18', { reference: 'TXN-2' }, note);
+    expect(await catchError(journal.resolve(KEY, { reference: 'TXN-2' }, note))).toMatchObject({
       name: 'JournalError',
     });
   });
@@ -231,8 +231,7 @@ describe('several persons', () => {
 
   test('never give one reference to two keys at once', async () => {
     for (let round = 0; round < 20; round++) {
-      const shared = sharedStore();
-      const { payments, journal } = await startUnresolved(shared.journal());
+      const { payments, journal } = await startUnresolved();
       const reference = 'TXN-1';
       await Promise.allSettled([
         payments.resolve(KEY, { reference }, note),
@@ -245,7 +244,7 @@ describe('several persons', () => {
 
   test('resolve a mistake again, and both stay in the history', async () => {
     const { transactions, payments } = await startUnresolved();
-    transactions.set('TXN-11', {});
+    transactions.set('TXN-11', { status: 'failed' });
     await payments.resolve(KEY, { reference: 'TXN-11' }, note);
     await payments.resolve(KEY, 'not_charged', note);
     const correction = { by: 'ama@shop.example', reason: 'the other order had no charge' };

@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
-import { type Claim, createJournal, type Journal, type JournalStore } from '../../../src/journal/index.ts';
-import { kinds, sharedStore } from '../../helpers/journals.ts';
+import { type Claim, getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
+import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
+import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
@@ -9,13 +10,10 @@ const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 const LIVE_KEY = 'sk_live_4vK9qLm2Xw7RtZ';
 
 const serve = () =>
-  startService((response, { path }) =>
-    sendJson(
-      response,
-      200,
-      path.endsWith('initialize') ? successBodies.initialize() : successBodies.chargeMobileMoney(),
-    ),
-  );
+  startService((response, { path }, count) => {
+    const operation = path.endsWith('initialize') ? 'initialize' : 'chargeMobileMoney';
+    sendJson(response, 200, successBodies[operation]({ reference: `TXN-${count}` }));
+  });
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
   test.each(posts)('refuses %s of a client for another service', async (operation) => {
@@ -108,20 +106,6 @@ test('lets one of two services charge if both find the journal new', async () =>
   expect(services.map(({ requests }) => requests.length).sort()).toEqual([0, 1]);
 });
 
-test('keeps its service whatever the retention', async () => {
-  const shared = sharedStore();
-  const service = await serve();
-  const kept: [string, number | null][] = [];
-  const write: JournalStore['write'] = (key, change) => {
-    kept.push([key, change.ttl]);
-    return shared.store.write(key, change);
-  };
-  const journal = createJournal({ ...shared.store, write }, { retention: 1_000 });
-  await charged(service.client({ journal }));
-  expect(kept.filter(([key]) => key !== KEY)).toEqual([[expect.any(String), null]]);
-  expect(kept.at(-1)).not.toEqual([KEY, null]);
-});
-
 test('takes a base URL in upper case or with a slash as the same service', async () => {
   const shared = sharedStore();
   const service = await serve();
@@ -137,18 +121,21 @@ test('takes a base URL in upper case or with a slash as the same service', async
     });
 });
 
-test('reads the service of the journal once per handle', async () => {
+test('refuses a key if the journal was given to another service meanwhile', async () => {
   const shared = sharedStore();
-  const service = await serve();
-  await charged(service.client({ journal: shared.journal() }));
-  let reads = 0;
-  const read: JournalStore['read'] = (key) => {
-    reads++;
-    return shared.store.read(key);
-  };
-  const client = service.client({ journal: createJournal({ ...shared.store, read }) });
-  for (let orders = 0; orders < 20; orders++) await charged(client, { idempotencyKey: `new-${orders}` });
-  expect(reads).toBe(1);
+  const [service, other] = [await serve(), await serve()];
+  const client = service.client({ journal: shared.journal() });
+  await charged(client);
+  // The table was emptied, and another service uses it first.
+  shared.records.clear();
+  await charged(other.client({ journal: shared.journal() }));
+  // A handle reads it again each second.
+  const now = Date.now();
+  vi.spyOn(Date, 'now').mockImplementation(() => now + 1_001);
+  const failure = await catchError(charged(client, { idempotencyKey: 'order-18' }));
+  expect(failure).toBeInstanceOf(ConfigurationError);
+  expect(String(failure)).toContain('belongs to another base URL');
+  expect(service.requests).toHaveLength(1);
 });
 
 test.each([
@@ -184,16 +171,16 @@ describe('an apiKey function', () => {
     const other = shared.journal();
     const keys = [TEST_KEY, LIVE_KEY];
     const held = Promise.withResolvers<Claim>();
-    const claim: Journal['claim'] = async (key, intent) => {
-      const first = await other.claim(key, intent);
-      const second = await other.claim(key, intent);
-      journal.claim = other.claim;
+    const claim: JournalCore['claim'] = async (key, intent) => {
+      const first = await getJournalCore(other).claim(key, intent);
+      const second = await getJournalCore(other).claim(key, intent);
+      Object.assign(getJournalCore(journal), { claim: getJournalCore(other).claim });
       if (first.state === 'claimed') held.resolve(first.claim);
       return second;
     };
-    const journal = { ...shared.journal(), claim };
+    const journal = changed(shared.journal(), { claim });
     const call = catchError(charged(service.client({ journal, apiKey: () => keys.shift() ?? LIVE_KEY })));
-    expect(await other.complete(await held.promise, { state: 'not_sent' })).toBe(true);
+    expect(await getJournalCore(other).complete(await held.promise, { state: 'not_sent' })).toBe(true);
     const failure = await call;
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(failure).toMatchObject({ outcome: 'not_sent', operation: 'chargeMobileMoney' });

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { JournalEvent } from '../../../src/index.ts';
-import type { ClaimResult, Journal, JournalState } from '../../../src/journal/index.ts';
+import type { ClaimResult, JournalCore } from '../../../src/journal/core.ts';
+import type { Journal, JournalState } from '../../../src/journal/index.ts';
 
 /** The compiler keeps these lists complete. */
 const states: Record<JournalState, true> = {
@@ -11,8 +12,12 @@ const states: Record<JournalState, true> = {
   rejected: true,
   unknown: true,
   not_charged: true,
+  closed: true,
 };
-const steps: Record<Extract<keyof Journal, 'claim' | 'renew' | 'complete' | 'resolve'>, true> = {
+const steps: Record<
+  Extract<keyof (Journal & JournalCore), 'claim' | 'renew' | 'complete' | 'resolve'>,
+  true
+> = {
   claim: true,
   renew: true,
   complete: true,
@@ -23,7 +28,9 @@ const claimStates: Record<ClaimResult['state'], true> = {
   in_progress: true,
   completed: true,
   unknown: true,
+  closed: true,
   conflict: true,
+  other_owner: true,
   other_service: true,
 };
 const events: Record<JournalEvent['result'], true> = {
@@ -42,7 +49,9 @@ describe('docs/reference/idempotency-states.md', () => {
     (name) => expect(page).toContain(`\`${name}\``),
   );
 
-  test.each(Object.keys(steps))('names journal.%s', (step) => expect(page).toContain(`journal.${step}`));
+  test.each(Object.keys(steps))('explains the step %s', (step) =>
+    expect(page).toMatch(new RegExp(`\\*\\*${step}\\.\\*\\*|\\bpayments\\.${step}\\(`, 'i')),
+  );
 
   test('shows the picture', () => expect(page).toContain('(../images/idempotency-states.svg)'));
 });

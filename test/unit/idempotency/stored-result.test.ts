@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
 import { sharedStore } from '../../helpers/journals.ts';
-import { charged, KEY, keyed, replayOf } from '../../helpers/keyed-calls.ts';
+import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
@@ -26,12 +27,12 @@ const started = async (checkout_url: string) => {
 
 describe('a checkout_url that', () => {
   test.each([
-    'https://p.example/checkout/TXN-1',
-    'https://p.example/@shop/checkout/TXN-1',
-    'https://p.example/checkout/TXN-1?support=help@shop.com',
-    'https://p.example/checkout/TXN-1?to=%40shop&support=help%40shop.com',
-    'https://shop@p.example/checkout/TXN-1',
-    'https://p.example/checkout/TXN-20261122001234567?order=0244123456',
+    `https://p.example/checkout/${REFERENCE}`,
+    `https://p.example/@shop/checkout/${REFERENCE}`,
+    `https://p.example/checkout/${REFERENCE}?support=help@shop.com`,
+    `https://p.example/checkout/${REFERENCE}?to=%40shop&support=help%40shop.com`,
+    `https://shop@p.example/checkout/${REFERENCE}`,
+    `https://p.example/checkout/20261122001234567/${REFERENCE}?order=0244123456`,
   ])('has no customer in it is given again as it was: %s', async (address) => {
     const { service, client, first } = await started(address);
     expect(first.checkout_url).toBe(address);
@@ -40,12 +41,18 @@ describe('a checkout_url that', () => {
   });
 
   test.each([
-    ['has the email in it', `https://p.example/@shop/TXN-1?help=help@shop.com&email=${EMAIL}`],
-    ['has it escaped', `https://p.example/@shop/TXN-1?help=help@shop.com&email=${encodeURIComponent(EMAIL)}`],
-    ['has it in upper case', `https://p.example/@shop/TXN-1?help=help@shop.com#${EMAIL.toUpperCase()}`],
-    ['has the key in it', `https://p.example/@shop/TXN-1?help=help@shop.com&key=${API_KEY}`],
-    ['is not one without the email', `https://${EMAIL}/checkout/TXN-1`],
-    ['is too long to store', `https://p.example/${'x'.repeat(20_000)}`],
+    ['has the email in it', `https://p.example/@shop/${REFERENCE}?help=help@shop.com&email=${EMAIL}`],
+    [
+      'has it escaped',
+      `https://p.example/@shop/${REFERENCE}?help=help@shop.com&email=${encodeURIComponent(EMAIL)}`,
+    ],
+    [
+      'has it in upper case',
+      `https://p.example/@shop/${REFERENCE}?help=help@shop.com#${EMAIL.toUpperCase()}`,
+    ],
+    ['has the key in it', `https://p.example/@shop/${REFERENCE}?help=help@shop.com&key=${API_KEY}`],
+    ['is not one without the email', `https://${EMAIL}/checkout/${REFERENCE}`],
+    ['is too long to store', `https://p.example/${'x'.repeat(20_000)}/${REFERENCE}`],
   ])('%s is never replayed damaged: its key is unknown, until it is resolved', async (_what, address) => {
     const { shared, service, client, first } = await started(address);
     expect(first.checkout_url).toBe(address);
@@ -55,7 +62,7 @@ describe('a checkout_url that', () => {
     expect(String(failure)).not.toContain('p.example');
     expectNoSecrets([...shared.writes, failure], { key: API_KEY, email: EMAIL });
     expect(service.requests).toHaveLength(1);
-    const checkout_url = 'https://p.example/checkout/found';
+    const checkout_url = `https://p.example/found/${REFERENCE}`;
     await shared.journal().resolve(KEY, { reference: first.reference, checkout_url }, note);
     expect(await keyed.initialize(client)).toMatchObject({ reference: first.reference, checkout_url });
     expect(service.requests).toHaveLength(1);
@@ -91,23 +98,22 @@ describe('a long response', () => {
     expect(shared.records.get(KEY)?.text.length).toBeLessThan(20_000);
     expect(service.requests).toHaveLength(1);
   });
+});
 
-  test('keeps the short fields beside it', async () => {
-    const shared = sharedStore();
-    const body = successBodies.chargeMobileMoney({
-      note: filler,
-      processor: 'MP-1',
-      fees: [{ amount: 0.5 }],
-    });
-    const service = await startService((response) => sendJson(response, 200, body));
-    const client = service.client({ journal: shared.journal() });
-    await charged(client);
-    expect(await charged(client)).toMatchObject({
-      note: '[too long to keep]',
-      processor: 'MP-1',
-      fees: [{ amount: 0.5 }],
-    });
-  });
+test.each(posts)('stores of a result of %s the documented fields only', async (operation) => {
+  const shared = sharedStore();
+  const customer = { name: 'Ama Serwaa', address: { street: '4 Ring Road' }, ghana_card: 'GHA-725184923-1' };
+  const extra = { customer, ip_address: '41.66.208.9', birth_date: '1990-04-12', fees: [{ amount: 0.5 }] };
+  const service = await startService((response) => sendJson(response, 200, successBodies[operation](extra)));
+  const client = service.client({ journal: shared.journal() });
+  const first = await keyed[operation](client);
+  expect(first).toMatchObject(extra);
+  const again = await keyed[operation](client);
+  expect(again).toEqual(replayOf(first));
+  for (const name of Object.keys(extra)) expect(again).not.toHaveProperty(name);
+  const written = JSON.stringify([...shared.writes]);
+  for (const text of ['Ama Serwaa', 'Ring Road', 'GHA-', '41.66', '1990-04', 'fees'])
+    expect(written).not.toContain(text);
 });
 
 test('returns the result if the runtime fails while it is stored', async () => {
@@ -116,15 +122,15 @@ test('returns the result if the runtime fails while it is stored', async () => {
     vi.spyOn(String.prototype, 'matchAll').mockImplementation(() => {
       throw new RangeError('no memory');
     });
-    sendJson(response, 200, successBodies.chargeMobileMoney());
+    sendJson(response, 200, successBodies.initialize());
   });
   const client = service.client({ journal: shared.journal() });
-  const charge = await keyed.chargeMobileMoney(client);
+  const payment = await keyed.initialize(client);
   vi.restoreAllMocks();
   expect(shared.states(KEY)).toEqual(['begun', 'unknown']);
-  expect(await catchError(keyed.chargeMobileMoney(client))).toMatchObject({
+  expect(await catchError(keyed.initialize(client))).toMatchObject({
     code: 'outcome_unknown',
-    reference: charge.reference,
+    reference: payment.reference,
   });
   expect(service.requests).toHaveLength(1);
 });

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   ConfigurationError,
-  type Journal,
   JournalError,
   OutcomeUnknownError,
   type PaymentsEvent,
 } from '../../../src/index.ts';
+import type { JournalCore } from '../../../src/journal/core.ts';
+import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
@@ -37,7 +38,7 @@ const thrown: [string, unknown][] = [
 describe.each(thrown)("a merchant's journal that throws %s", (_what, fault) => {
   test.each(['rejects', 'throws'])('makes the claim fail with a JournalError (%s)', async (how) => {
     const service = await serve();
-    const claim: Journal['claim'] = () => {
+    const claim: JournalCore['claim'] = () => {
       if (how === 'throws') throw fault;
       return Promise.reject(fault);
     };
@@ -50,29 +51,6 @@ describe.each(thrown)("a merchant's journal that throws %s", (_what, fault) => {
     expectNoSecrets(failure, { key: API_KEY, phone: PHONE, email: EMAIL });
     expect(service.requests).toEqual([]);
   });
-});
-
-const nonsense: [string, unknown][] = [
-  ['nothing', undefined],
-  ['true', true],
-  ['no state', {}],
-  ['an unknown state', { state: 'paid' }],
-  ['no claim', { state: 'claimed' }],
-  ['an empty claim', { state: 'claimed', claim: {} }],
-  ['a null result', { state: 'completed', result: null }],
-  ['a result without a reference', { state: 'completed', result: { status: 'success' } }],
-  ['something in progress without a version', { state: 'in_progress' }],
-];
-
-test.each(nonsense)('sends nothing if claim returns %s: a charge might exist', async (_what, returned) => {
-  const service = await serve();
-  const claim = () => Promise.resolve(JSON.parse(JSON.stringify(returned ?? null)));
-  const journal = changed(sharedStore().journal(), { claim });
-  const failure = await catchError(charged(service.client({ journal })));
-  expect(failure).toBeInstanceOf(OutcomeUnknownError);
-  expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
-  expect(String(failure)).toContain('Nothing was sent.');
-  expect(service.requests).toEqual([]);
 });
 
 const unreadable: [string, object][] = [
@@ -112,14 +90,21 @@ test('names the reference if read throws after a lost claim', async () => {
   expect(failure).toMatchObject({ reference: 'TXN-8f2c61d0' });
 });
 
-test.each([undefined, 0, 99, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
-  'refuses a journal with a lease of %s in the constructor',
-  async (lease) => {
-    const service = await serve();
-    const journal: Journal = Object.assign(sharedStore().journal(), { lease });
-    expect(() => service.client({ journal })).toThrow(ConfigurationError);
-  },
-);
+const imitations: [string, () => unknown][] = [
+  ['a store', memoryStore],
+  ['an object of that form', () => ({ read() {}, list() {}, count() {}, resolve() {}, prune() {} })],
+  ['a copy of a journal', () => ({ ...memoryJournal() })],
+  ['an object that inherits from a journal', () => Object.create(memoryJournal())],
+  ['a journal of another version', () => changed(memoryJournal(), Object({ version: 2 }))],
+  ['text', () => 'memory'],
+];
+
+test.each(imitations)('refuses %s for a journal in the constructor', async (_what, make) => {
+  const service = await serve();
+  const construct = () =>
+    service.client(JSON.parse('{}', (_, given) => Object.assign(given, { journal: make() })));
+  expect(construct).toThrow(ConfigurationError);
+});
 
 test('fails with unknown for a record that cannot be read', async () => {
   const service = await serve();

@@ -2,8 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { onTestFinished } from 'vitest';
-import { type Journal, type JournalEntry, memoryJournal } from '../../../src/journal/index.ts';
+import { WriteStream } from 'node:tty';
+import { onTestFinished, vi } from 'vitest';
+import {
+  type Journal,
+  type JournalEntry,
+  type JournalQuery,
+  memoryJournal,
+} from '../../../src/journal/index.ts';
 import { runJournalCommand } from '../../../src/journal-cli/run.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
@@ -14,7 +20,6 @@ interface Surroundings {
   readonly env?: NodeJS.ProcessEnv;
   /** Whether the streams are terminals. */
   readonly isTTY?: boolean;
-  readonly columns?: number;
   /** What the person types. `null`: the input ends. */
   readonly typed?: string | null;
 }
@@ -36,9 +41,13 @@ export function createConfigFolder(exports?: object): string {
 
 /** Runs the command in this process. */
 export async function runCommand(args: readonly string[], surroundings: Surroundings = {}) {
-  const { exports, env = {}, isTTY = false, columns, typed = null } = surroundings;
-  const stdout = createOutput(isTTY, columns);
-  const stderr = createOutput(isTTY, columns);
+  const { exports, env = {}, isTTY = false, typed = null } = surroundings;
+  // Node itself decides about colours by these. Those of the terminal that runs the tests are not meant.
+  for (const name of ['FORCE_COLOR', 'NO_COLOR', 'TERM', 'COLORTERM', 'CI', 'TMUX', 'NODE_DISABLE_COLORS'])
+    vi.stubEnv(name, env[name] ?? (name === 'TERM' ? 'xterm-256color' : undefined));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const stdout = createOutput(isTTY);
+  const stderr = createOutput(isTTY);
   const stdin = Object.assign(new PassThrough(), { isTTY });
   if (typed === null) stdin.end();
   else stdin.write(`${typed}\n`);
@@ -48,7 +57,7 @@ export async function runCommand(args: readonly string[], surroundings: Surround
   return { code, out: stdout.read(), err: stderr.read(), lines: stdout.read().trimEnd().split('\n') };
 }
 
-function createOutput(isTTY: boolean, columns: number | undefined) {
+function createOutput(isTTY: boolean) {
   let text = '';
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -56,8 +65,8 @@ function createOutput(isTTY: boolean, columns: number | undefined) {
       done();
     },
   });
-  const size = columns === undefined ? {} : { columns };
-  return { stream: Object.assign(stream, { isTTY, ...size }), read: () => text };
+  const { getColorDepth } = WriteStream.prototype;
+  return { stream: Object.assign(stream, { isTTY, getColorDepth }), read: () => text };
 }
 
 /** Starts a service that fails each charge, and has one transaction: `TXN-8f2c61d0`, of 25.50 GHS. */
@@ -130,11 +139,10 @@ export const fullEntry: JournalEntry = {
 
 /** Makes a journal hold these entries, whatever they are. */
 export function holdEntries(journal: Journal, entries: readonly JournalEntry[]): Journal {
-  return {
-    ...journal,
-    read: async (key) => entries.find((entry) => entry.key === key) ?? null,
-    list: async function* ({ state = undefined, limit = Number.POSITIVE_INFINITY } = {}) {
+  return Object.assign(journal, {
+    read: async (key: string) => entries.find((entry) => entry.key === key) ?? null,
+    list: async function* ({ state = undefined, limit = Number.POSITIVE_INFINITY }: JournalQuery = {}) {
       yield* entries.filter((entry) => state === undefined || entry.state === state).slice(0, limit);
     },
-  };
+  });
 }

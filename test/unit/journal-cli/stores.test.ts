@@ -2,9 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
+import { hasRedis, startRedis } from '../../helpers/databases.ts';
 import { API_KEY, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { chooseSize } from '../../helpers/sized.ts';
+import { createDatabase } from '../../helpers/use-database.ts';
 import { createProject, type Project } from './merchant-project.ts';
 
 const worker = fileURLToPath(new URL('programs/charge-until-killed.ts', import.meta.url));
@@ -47,7 +48,7 @@ const pool = new pg.Pool({ connectionString: process.env.PLACE });
 export const journal = postgresJournal(pool, { lease: ${LEASE} });
 await journal.migrate();`,
     down: 'postgres://merchant:hunter2-hunter2@127.0.0.1:1/shop',
-    start: async () => started(await startPostgres()),
+    start: async () => (await createDatabase()).url,
   },
   ...(hasRedis ? chooseSize(['redis'], ['ioredis', 'redis']) : []).map(
     (client): Store => ({
@@ -97,8 +98,6 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     const project = await createStoreProject(config, packages);
     const env = { PLACE, PAYMENTS_API_KEY: API_KEY, PAYMENTS_BASE_URL: service.baseUrl };
     const run = (...args: string[]) => project.run(args, { env });
-    expect(await run('count')).toMatchObject({ code: 0, err: '' });
-
     const charging = spawn(process.execPath, [worker, ...KEYS], {
       cwd: project.folder,
       env: { ...process.env, ...env },
@@ -120,7 +119,7 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     expect(count.out).toMatch(/^unknown +3 {2}/m);
     const list = await run('list');
     expect([list.code, list.err]).toEqual([3, '']);
-    expect(list.out.match(/^order\S*.*25\.50 GHS/gm)).toHaveLength(3);
+    expect(list.out.match(/25\.50 GHS {2}.* {2}order.*$/gm)).toHaveLength(3);
     expect(list.out.split('\n').filter(({ length }) => length > 80)).toEqual([]);
     const json = await run('list', '--json');
     const entries = json.out

@@ -1,11 +1,14 @@
+import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type Journal } from '../../../src/journal/index.ts';
 import type { OpenJournal } from '../../../src/testing/index.ts';
-import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
+import { createFaultyStore } from '../../helpers/faulty-store.ts';
+import { changed as changeJournal } from '../../helpers/journals.ts';
 import {
   AGAIN,
   ATTEMPTS,
   CHECKOUT,
   CONFLICT,
+  createStorages,
   DIES,
   FOUND,
   FREED,
@@ -13,7 +16,9 @@ import {
   LISTED_WHOLE,
   NOT_YET,
   NOTHING,
+  ORDERS_PRUNED,
   OTHERWISE,
+  PRUNED,
   RECORDED,
   RESOLVED_AGAIN,
   SERVICE,
@@ -25,11 +30,11 @@ import {
 } from './conformance-cases.ts';
 
 /** Creates a journal that does not use createJournal, or uses it wrongly. */
-const changed = (change: (journal: Journal) => Partial<Journal>): OpenJournal => {
-  const records = new Map<string, StoredEntry>();
-  return (options) => {
-    const journal = createJournal(createFaultyStore(records), options);
-    return { ...journal, ...change(journal) };
+const changed = (change: (journal: Journal & JournalCore) => Partial<Journal & JournalCore>): OpenJournal => {
+  const recordsOf = createStorages();
+  return (options, storage) => {
+    const journal = createJournal(createFaultyStore(recordsOf(storage)), options);
+    return changeJournal(journal, change({ ...journal, ...getJournalCore(journal) }));
   };
 };
 
@@ -38,7 +43,7 @@ const withoutReservations = changed(({ resolve }) => ({
   resolve: (key, resolution, note) =>
     resolve(
       key,
-      resolution === 'not_charged'
+      typeof resolution === 'string'
         ? resolution
         : { reference: `${resolution.reference}-${crypto.randomUUID()}` },
       note,
@@ -78,7 +83,8 @@ export const wrongJournals: Wrong[] = [
     open: changed(({ claim: begin, read }) => ({
       async claim(key, attempt) {
         const entry = await read(key);
-        if (entry?.state === 'rejected' && entry.amount !== attempt.amount) return { state: 'conflict' };
+        if (entry?.state === 'rejected' && entry.amount !== attempt.amount)
+          return { state: 'conflict', found: { state: 'unknown' } };
         return begin(key, attempt);
       },
     })),
@@ -114,7 +120,9 @@ export const wrongJournals: Wrong[] = [
       resolve: (key, resolution, note) =>
         resolve(
           key,
-          resolution === 'not_charged' ? resolution : { ...resolution, checkout_url: 'https://pay.example/' },
+          typeof resolution === 'string'
+            ? resolution
+            : { ...resolution, checkout_url: 'https://pay.example/' },
           note,
         ),
     })),
@@ -228,5 +236,17 @@ export const wrongJournals: Wrong[] = [
     })(),
     found: STILL_CLAIMED,
     says: 'renew returned null, although only a follow-up was recorded',
+  },
+  {
+    what: 'prunes payments that are still followed up',
+    open: changed(({ prune }) => ({ prune: (options) => prune({ ...options, unfollowed: true }) })),
+    found: PRUNED,
+    says: 'prune returned 4, and 3 keys had nothing left to do',
+  },
+  {
+    what: 'counts the orders that it prunes instead of their payments',
+    open: changed(({ prune }) => ({ prune: async (options) => (await prune(options)) / 2 })),
+    found: ORDERS_PRUNED,
+    says: 'prune returned 1, and 2 keys had nothing left to do',
   },
 ];

@@ -6,14 +6,15 @@ import {
   BY_REFERENCE,
   COUNTED,
   COUNTED_DUE,
+  DELETED,
   deciding,
   EARLIEST,
   FIRST_CHECK,
   FOUND_DUE,
   KEPT,
+  KIND,
   LISTED,
   LISTED_EXPIRED,
-  LISTED_WHOLE,
   MOVED,
   NEXT_STEP,
   NOTHING_DUE,
@@ -154,15 +155,6 @@ export const brokenLists: Wrong[] = [
     says: 'list never returned an expired claim as unknown',
   },
   {
-    what: 'lists an age in microseconds',
-    open: replacing(({ list }) => ({
-      list: async (query) =>
-        (await list(query)).map((record) => ({ ...record, age: 1e6 * (1 + record.age) })),
-    })),
-    found: LISTED_WHOLE,
-    says: 'list returned another age than read',
-  },
-  {
     what: 'counts a key in each state that it had',
     open: (() => {
       const counts: Record<string, number> = {};
@@ -176,7 +168,7 @@ export const brokenLists: Wrong[] = [
       }));
     })(),
     found: COUNTED,
-    says: 'count returned 6 keys in state not_charged, and list returned 3',
+    says: 'count returned 6 keys in state not_charged, and 3 are',
   },
   {
     what: 'lists no reference',
@@ -189,9 +181,9 @@ export const brokenLists: Wrong[] = [
   {
     what: 'drops what a person resolved',
     open: deciding({
-      kept: ({ version, text, ttl }) => {
+      kept: ({ version, text }) => {
         const now = performance.now();
-        return { version, text, writtenAt: now, droppedAt: now + (ttl ?? 300) };
+        return { version, text, writtenAt: now, droppedAt: now + 300 };
       },
     }),
     found: KEPT,
@@ -217,7 +209,9 @@ export const brokenLists: Wrong[] = [
   },
   {
     what: 'claims more than was asked for',
-    open: replacing(({ claimDue }) => ({ claimDue: ({ lease }) => claimDue({ limit: 1_000, lease }) })),
+    open: replacing(({ claimDue }) => ({
+      claimDue: ({ kind, lease }) => claimDue({ kind, limit: 1_000, lease }),
+    })),
     found: SHARED,
     says: 'claimDue returned 10 records, and its limit was 3',
   },
@@ -230,13 +224,60 @@ export const brokenLists: Wrong[] = [
       },
     })),
     found: SHARED,
-    says: 'claimDue returned a record twice within',
+    says: 'times within its lease',
   },
   {
     what: 'returns what is due without a claim',
     open: deciding({ claimed: () => ({}) }),
     found: SHARED,
-    says: 'claimDue returned a record twice within',
+    says: 'times within its lease',
+  },
+  {
+    what: 'keeps a claim for half of its lease',
+    open: deciding({ claimed: (_, lease) => ({ dueAt: inFuture(lease / 2) }) }),
+    found: SHARED,
+    says: 'ms, claimed for 300',
+  },
+  {
+    what: 'returns what is due of each kind',
+    open: replacing(({ claimDue }) => ({
+      async claimDue(claim) {
+        const both = (['key', 'order'] as const).map((kind) => claimDue({ ...claim, kind }));
+        return (await Promise.all(both)).flat();
+      },
+    })),
+    found: KIND,
+    says: 'for what is due of the kind key',
+  },
+  {
+    what: 'counts what is due of each kind',
+    open: replacing(({ countDue }) => ({
+      async countDue() {
+        const [one, other] = await Promise.all([countDue({ kind: 'key' }), countDue({ kind: 'order' })]);
+        return { ...one, due: one.due + other.due };
+      },
+    })),
+    found: KIND,
+    says: 'countDue returned 2',
+  },
+  {
+    what: 'deletes a record of any version',
+    open: replacing((store) => ({
+      async delete(unneeded) {
+        const found = await Promise.all(
+          unneeded.map(async ({ key }) => ({ key, ...(await store.read(key)) })),
+        );
+        return store.delete(found.flatMap(({ key, version }) => (version ? [{ key, version }] : [])));
+      },
+    })),
+    found: DELETED,
+    says: 'delete returned 2, and one record had its version',
+  },
+  {
+    what: 'deletes nothing',
+    open: replacing(() => ({ delete: async () => 1 })),
+    found: DELETED,
+    says: 'a deleted record can be read',
   },
   {
     what: 'never returns again what was claimed',
@@ -314,27 +355,29 @@ export const brokenLists: Wrong[] = [
   },
   {
     what: 'does not tell when the next is due',
-    open: replacing(({ countDue }) => ({ countDue: async () => ({ ...(await countDue()), nextIn: null }) })),
+    open: replacing(({ countDue }) => ({
+      countDue: async (query) => ({ ...(await countDue(query)), nextIn: null }),
+    })),
     found: COUNTED_DUE,
     says: 'countDue returned that the next is due in null ms',
   },
   {
     what: 'counts what is claimed as due',
     open: replacing(({ countDue }, records) => ({
-      async countDue() {
+      async countDue(query) {
         const due = [...records.values()].filter(({ dueAt }) => dueAt !== null).length;
-        return { ...(await countDue()), due };
+        return { ...(await countDue(query)), due };
       },
     })),
     found: COUNTED_DUE,
-    says: 'countDue counts records that are claimed',
+    says: 'countDue returned 11, but 10 keys are due',
   },
   {
     what: 'claims what it counts',
     open: replacing(({ countDue, claimDue }) => ({
-      async countDue() {
-        const counted = await countDue();
-        await claimDue({ limit: 1_000, lease: 60_000 });
+      async countDue(query) {
+        const counted = await countDue(query);
+        await claimDue({ ...query, limit: 1_000, lease: 60_000 });
         return counted;
       },
     })),

@@ -50,7 +50,9 @@ test('journalConformance takes a journal, with or without close', () => {
   expectTypeOf(journalConformance((options) => createJournal(store, options))).toEqualTypeOf<JournalCase[]>();
   journalConformance(async (options) => createJournal(store, options));
   journalConformance((options) => ({ journal: createJournal(store, options), close: () => {} }));
-  journalConformance((options) => createJournal(store, options), { without: ['list', 'followUps'] });
+  journalConformance((options, _storage: string) => createJournal(store, options), {
+    without: ['list', 'followUps', 'prune'],
+  });
   // @ts-expect-error claimDue is a part of followUps
   journalConformance((options) => createJournal(store, options), { without: ['claimDue'] });
   // @ts-expect-error a store is not a journal

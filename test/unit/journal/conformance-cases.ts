@@ -7,10 +7,20 @@ import {
 } from '../../../src/testing/index.ts';
 import { createFaultyStore, type StoreDecisions, type StoredEntry } from '../../helpers/faulty-store.ts';
 
-/** Every handle is one on the same records. */
+/** Returns the records of each storage. */
+export function createStorages(): (storage: string) => Map<string, StoredEntry> {
+  const storages = new Map<string, Map<string, StoredEntry>>();
+  return (storage) => {
+    const records = storages.get(storage) ?? new Map<string, StoredEntry>();
+    storages.set(storage, records);
+    return records;
+  };
+}
+
+/** Every handle on a storage is one on the same records. */
 export const shared = (storeOn: (records: Map<string, StoredEntry>) => JournalStore): OpenJournal => {
-  const records = new Map<string, StoredEntry>();
-  return (options) => createJournal(storeOn(records), options);
+  const recordsOf = createStorages();
+  return (options, storage) => createJournal(storeOn(recordsOf(storage)), options);
 };
 export const deciding = (wrong: Partial<StoreDecisions>): OpenJournal =>
   shared((records) => createFaultyStore(records, wrong));
@@ -49,10 +59,10 @@ export const OTHERWISE = 'refuses a resolution that contradicts a recorded resul
 export const MANY = 'accepts one of many different resolutions made at once';
 export const KEYS = 'keeps a separate record for each key, however it is spelled';
 export const RESULT = 'returns a result unchanged, whatever it contains';
-export const NEVER = 'never drops an unresolved record, whatever the retention';
+export const NEVER = 'never drops an unresolved record';
 export const ATTEMPTS = 'adds up the attempts and request ids under a key';
 export const HISTORY = 'keeps each resolution through later charges under the key';
-export const KEPT = 'keeps what a person resolved, whatever the retention';
+export const KEPT = 'keeps what a person resolved';
 export const RESOLVED_AGAIN = 'resolves again what a person resolved, and keeps both resolutions';
 export const TAKEN = 'refuses a reference that another key was resolved with';
 export const TAKEN_AT_ONCE = 'gives a reference to one key at most, when two are resolved at once';
@@ -68,6 +78,7 @@ export const WITHOUT_LIST = 'says that it cannot list, and charges all the same'
 export const FIRST_CHECK = 'makes a completed key due when its first check is due';
 export const EARLIEST = 'claims what is due, the earliest first';
 export const SHARED = 'gives a due record to one of many callers, until its lease ends';
+export const KIND = 'returns what is due of one kind, and nothing of the other';
 export const UNCHANGED = 'changes neither version nor age of a record that it claims';
 export const NEXT_STEP = 'moves a record to when its next step is due, and keeps the step';
 export const ONE_STEP = 'records one of several steps made at once, and none of the others';
@@ -76,6 +87,10 @@ export const STILL_CLAIMED = 'keeps the claim of a process when a step of its ke
 export const NOTHING_DUE = 'makes nothing due after not_sent, rejected or not_charged';
 export const FOUND_DUE = 'follows up the charge that a person found';
 export const COUNTED_DUE = 'counts what is due, and tells when the next is';
+export const PRUNED = 'prunes the keys that nothing is left to do for, and no others';
+export const ORDERS_PRUNED = 'prunes the payments of an order together, or not at all';
+export const DELETED = 'deletes the records that still have their version, and no others';
+export const WITHOUT_DELETE = 'has no delete, and charges all the same';
 export const WITHOUT_FOLLOW_UPS = 'says that it has no follow-ups, and charges all the same';
 
 /** A store or journal that breaks a promise, and the case that finds it. */

@@ -1,19 +1,23 @@
 import { describe, expect, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type Journal } from '../../../src/journal/index.ts';
 import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
 import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
+import { changed } from '../../helpers/journals.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import {
   BY_REFERENCE,
   COUNTED,
   caseNamed,
+  DELETED,
   deciding,
   EARLIEST,
   LISTED,
   NOTHING_DUE,
   SHARED,
   shared,
+  WITHOUT_DELETE,
   WITHOUT_FOLLOW_UPS,
   WITHOUT_LIST,
 } from './conformance-cases.ts';
@@ -39,13 +43,13 @@ const withoutCount = shared((records) => {
   return store;
 });
 
-const NO_KEYS = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0 };
+const NO_KEYS = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0, closed: 0 };
 
-const names = (...parts: ('list' | 'followUps')[]) =>
+const names = (...parts: ('list' | 'followUps' | 'prune')[]) =>
   journalConformance(chargesOnly, { without: parts }).map(({ name }) => name);
 
 describe('a store without the optional methods', () => {
-  const cases = journalConformance(chargesOnly, { without: ['list', 'followUps'] });
+  const cases = journalConformance(chargesOnly, { without: ['list', 'followUps', 'prune'] });
   test.concurrent.each(cases)('charges: $name', ({ run }) => run());
 
   test('is told which method is missing, by each method that needs it', async () => {
@@ -55,9 +59,9 @@ describe('a store without the optional methods', () => {
       ['list', () => listKeys(journal)],
       ['list', () => listKeys(journal, { reference: 'TXN-1' })],
       ['list', () => journal.count()],
-      ['list', () => journal.followUps.find('TXN-1')],
-      ['claimDue', () => journal.followUps.claimDue({ limit: 1, lease: 1_000 })],
-      ['countDue', () => journal.followUps.countDue()],
+      ['list', () => getJournalCore(journal).followUps.find('TXN-1')],
+      ['claimDue', () => getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 1, lease: 1_000 })],
+      ['countDue', () => getJournalCore(journal).followUps.countDue({ kind: 'key' })],
     ];
     for (const [method, use] of uses) {
       const refusal = await catchError(use());
@@ -84,17 +88,28 @@ describe('a store without the optional methods', () => {
     await Promise.all([...lists, ...followUps].map(({ run }) => run()));
   });
 
+  test('fails, with what to do, if it has no delete', async () => {
+    const failing = caseNamed(DELETED, chargesOnly);
+    await expect(failing).rejects.toThrow('has no delete, so it cannot do this');
+    await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['prune'] }");
+  });
+
   test('counts page by page without a count', () => caseNamed(COUNTED, withoutCount));
 });
 
 describe('without', () => {
   test('replaces the cases of a part by one that tries it', () => {
     const all = names();
-    const without = new Set(names('list', 'followUps'));
+    const without = new Set(names('list', 'followUps', 'prune'));
     expect(all).not.toContain(WITHOUT_LIST);
     expect(all).not.toContain(WITHOUT_FOLLOW_UPS);
-    expect(all.filter((name) => !without.has(name))).toHaveLength(8 + 11);
-    expect([...without].filter((name) => !all.includes(name))).toEqual([WITHOUT_LIST, WITHOUT_FOLLOW_UPS]);
+    expect(all.filter((name) => !without.has(name))).toHaveLength(8 + 12 + 3);
+    expect([...without].filter((name) => !all.includes(name))).toEqual([
+      WITHOUT_LIST,
+      WITHOUT_FOLLOW_UPS,
+      WITHOUT_DELETE,
+    ]);
+    expect(all).not.toContain(WITHOUT_DELETE);
     expect(names('list')).toContain(EARLIEST);
     expect(names('followUps')).toContain(LISTED);
   });
@@ -105,6 +120,9 @@ describe('without', () => {
     );
     await expect(caseNamed(WITHOUT_FOLLOW_UPS, deciding({}), { without: ['followUps'] })).rejects.toThrow(
       'the journal has claimDue: remove it from "without"',
+    );
+    await expect(caseNamed(WITHOUT_DELETE, deciding({}), { without: ['prune'] })).rejects.toThrow(
+      'the journal has delete: remove it from "without"',
     );
   });
 
@@ -122,17 +140,18 @@ describe('without', () => {
     ['counts nothing', () => ({ count: async () => NO_KEYS })],
   ];
   test.each(silent)('fails if a journal without lists %s', async (_how, change) => {
+    const records = new Map<string, StoredEntry>();
     const open: OpenJournal = (options) => {
-      const { read, write } = createFaultyStore(new Map<string, StoredEntry>());
+      const { read, write } = createFaultyStore(records);
       const journal = createJournal({ read, write }, options);
-      return { ...journal, ...change() };
+      return changed(journal, change());
     };
     await expect(caseNamed(WITHOUT_LIST, open, { without: ['list'] })).rejects.toThrow(/list/);
   });
 
   test.each(['list', [17], ['lists'], null])('refuses %j', (without) => {
     expect(() => Reflect.apply(journalConformance, undefined, [chargesOnly, { without }])).toThrow(
-      "without must be a list of 'list' and 'followUps'.",
+      "without must be a list of 'list', 'followUps' and 'prune'.",
     );
   });
 });

@@ -6,7 +6,6 @@ import { wrongJournals } from './broken-journals.ts';
 import { brokenLists } from './broken-lists.ts';
 import { wrongStores } from './broken-stores.ts';
 import {
-  COUNTED,
   caseNamed,
   DIES,
   deciding,
@@ -15,7 +14,6 @@ import {
   MANY,
   pause,
   RACE,
-  SHARED,
   shared,
   TAKEN_AT_ONCE,
 } from './conformance-cases.ts';
@@ -64,40 +62,6 @@ describe('a store of which each step takes another time', () => {
     });
     return caseNamed(FIRST_CHECK, open);
   });
-
-  test('counts a key that is in a state for a moment', () => {
-    let counts = 0;
-    const open = shared((records) => {
-      const store = createFaultyStore(records);
-      const countOne = (count: Record<string, number>) => ({
-        ...count,
-        not_charged: (count.not_charged ?? 0) + 1,
-      });
-      return {
-        ...store,
-        count: () => store.count().then((count) => (counts++ < 3 ? countOne(count) : count)),
-      };
-    });
-    return caseNamed(COUNTED, open);
-  });
-
-  // Another caller claims the record again and returns first.
-  const openLate = () =>
-    shared((records) => {
-      const store = createFaultyStore(records);
-      return {
-        ...store,
-        claimDue: async (options) => {
-          const claimed = await store.claimDue({ ...options, limit: Math.min(options.limit, 2) });
-          await pause(2 * options.lease * Math.random());
-          return claimed;
-        },
-      };
-    });
-  test.concurrent.each(Array.from({ length: chooseSize(5, 50) }, (_, round) => round))(
-    `returns claims after their lease: ${SHARED} (%d)`,
-    () => caseNamed(SHARED, openLate()),
-  );
 });
 
 describe('finds a broken store', () => {

@@ -109,13 +109,15 @@ describe('fromD1', () => {
 
   test('takes no batch for committed that D1 reports as failed', async () => {
     const { binding } = openD1(() => 'none');
+    let batches = 0;
     const batch: D1Binding['batch'] = async (statements) => {
-      const isWrite = statements.length > 1;
+      // The first one reads the service of the journal.
+      const isWrite = ++batches === 2;
       return isWrite
         ? statements.map(() => ({ success: false, results: [{ written: 1 }] }))
         : binding.batch(statements);
     };
-    await sqliteJournal(fromD1(binding)).read('order-1');
+    await claimKey(sqliteJournal(fromD1(binding)), 'order-0');
     const journal = sqliteJournal(fromD1({ ...binding, batch }));
     expect(await catchError(claimKey(journal, 'order-1'))).toMatchObject({ name: 'JournalError' });
   });

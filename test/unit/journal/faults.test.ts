@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { createClient } from 'redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
@@ -69,9 +70,9 @@ describe('an unreachable database', () => {
       const claim = { key: 'order-17', version: 'any', intent: chargeIntent, history };
       const failures = [
         await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
-        await catchError(journal.claim('order-17', chargeIntent)),
-        await catchError(journal.renew(claim)),
-        await catchError(journal.complete(claim, { state: 'not_sent' })),
+        await catchError(getJournalCore(journal).claim('order-17', chargeIntent)),
+        await catchError(getJournalCore(journal).renew(claim)),
+        await catchError(getJournalCore(journal).complete(claim, { state: 'not_sent' })),
         await catchError(journal.read('order-17')),
         await catchError(journal.resolve('order-17', 'not_charged', note)),
       ];
@@ -95,7 +96,7 @@ describe('an unreachable database', () => {
     });
     for (const failure of [
       await catchError(journal.read('order-17')),
-      await catchError(journal.claim('order-17', chargeIntent)),
+      await catchError(getJournalCore(journal).claim('order-17', chargeIntent)),
     ]) {
       expect(`${failure} ${JSON.stringify(failure)} ${Object(failure).cause}`).not.toContain(password);
     }
@@ -108,7 +109,7 @@ describe('an unreachable database', () => {
     const journal = createJournal({ read: thrown, write: thrown });
     for (const failure of [
       await catchError(journal.read('a')),
-      await catchError(journal.claim('a', chargeIntent)),
+      await catchError(getJournalCore(journal).claim('a', chargeIntent)),
     ])
       expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
   });
@@ -120,8 +121,10 @@ describe('a failed write', () => {
     const journal = createJournal(store);
     await claimKey(journal, 'first');
     next('lost');
-    expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({ retryable: true });
-    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
+    expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
+      retryable: true,
+    });
+    expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
   });
 
   test.each(['response lost', 'done twice'] as const)('counts if it was done: %s', async (mode) => {
@@ -129,11 +132,14 @@ describe('a failed write', () => {
     const journal = createJournal(store);
     next(mode, mode, mode, mode, mode);
     const claim = await claimKey(journal, 'order-17');
-    const renewed = await journal.renew(claim);
+    const renewed = await getJournalCore(journal).renew(claim);
     expect(renewed).not.toBeNull();
-    expect(await journal.complete(renewed ?? claim, { state: 'unknown', reference: 'TXN-perhaps' })).toBe(
-      true,
-    );
+    expect(
+      await getJournalCore(journal).complete(renewed ?? claim, {
+        state: 'unknown',
+        reference: 'TXN-perhaps',
+      }),
+    ).toBe(true);
     await journal.resolve('order-17', { reference: 'TXN-found' }, note);
     expect(await journal.read('order-17')).toMatchObject({
       state: 'completed',
@@ -147,13 +153,18 @@ describe('a failed write', () => {
     const claim = await claimKey(journal, 'order-17');
     next('response lost');
     unreadable();
-    expect(await catchError(journal.renew(claim))).toMatchObject({ name: 'JournalError' });
+    expect(await catchError(getJournalCore(journal).renew(claim))).toMatchObject({ name: 'JournalError' });
     readable();
-    expect(await journal.renew(claim)).not.toBeNull();
-    expect(await journal.complete(claim, { state: 'completed', result: { reference: 'TXN-made' } })).toBe(
-      true,
-    );
-    expect(await journal.claim('order-17', chargeIntent)).toMatchObject({ state: 'completed' });
+    expect(await getJournalCore(journal).renew(claim)).not.toBeNull();
+    expect(
+      await getJournalCore(journal).complete(claim, {
+        state: 'completed',
+        result: { reference: 'TXN-made' },
+      }),
+    ).toBe(true);
+    expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({
+      state: 'completed',
+    });
   });
 
   test('records a completion without a response once', async () => {
@@ -163,11 +174,13 @@ describe('a failed write', () => {
     const ending = { state: 'completed', result: { reference: 'TXN-made' } } as const;
     next('response lost');
     unreadable();
-    expect(await catchError(journal.complete(claim, ending))).toMatchObject({ name: 'JournalError' });
+    expect(await catchError(getJournalCore(journal).complete(claim, ending))).toMatchObject({
+      name: 'JournalError',
+    });
     readable();
-    expect(await journal.complete(claim, ending)).toBe(true);
-    expect(await journal.complete(claim, { state: 'not_sent' })).toBe(false);
-    expect(await journal.renew(claim)).toBeNull();
+    expect(await getJournalCore(journal).complete(claim, ending)).toBe(true);
+    expect(await getJournalCore(journal).complete(claim, { state: 'not_sent' })).toBe(false);
+    expect(await getJournalCore(journal).renew(claim)).toBeNull();
     expect(await journal.read('order-17')).toMatchObject({ state: 'completed' });
   });
 
@@ -181,7 +194,7 @@ describe('a failed write', () => {
         throw new JournalError('in a transaction');
       },
     });
-    expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({
+    expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
       message: 'in a transaction',
     });
   });
@@ -212,7 +225,7 @@ describe('a record that cannot be read', () => {
   async function refuses(text: string, version = 'one') {
     const service = await counting();
     const store = memoryStore();
-    const change = { expected: null, version, text, ttl: null, mustCommit: true, index: null, dueIn: null };
+    const change = { expected: null, version, text, mustCommit: true, index: null, dueIn: null };
     await store.write('order-17', change);
     const journal = createJournal(store);
     const payments = service.client({ journal });
@@ -223,7 +236,7 @@ describe('a record that cannot be read', () => {
     await other.write('order-17', change);
     const unread = createJournal(other);
     for (const failure of [
-      await catchError(unread.claim('order-17', chargeIntent)),
+      await catchError(getJournalCore(unread).claim('order-17', chargeIntent)),
       await catchError(unread.read('order-17')),
       await catchError(unread.resolve('order-17', 'not_charged', note)),
     ]) {
@@ -238,15 +251,26 @@ describe('a record that cannot be read', () => {
 test('sends nothing if the record changes at each attempt', async () => {
   let version = 0;
   const journal = createJournal({
-    read: async () => ({
+    read: async (key) => ({
       version: `${++version}`,
-      // It does for the record of the service too.
-      text: JSON.stringify({ format: 1, ...chargeIntent, state: 'not_sent' }),
+      text: JSON.stringify(
+        key === 'order-17'
+          ? {
+              format: 2,
+              ...chargeIntent,
+              createdAt: 0,
+              attempts: 1,
+              requestIds: [],
+              resolutions: [],
+              state: 'not_sent',
+            }
+          : { format: 1, service: chargeIntent.service },
+      ),
       age: 0,
     }),
     write: async () => false,
   });
-  expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({
+  expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
     name: 'JournalError',
     retryable: true,
   });

@@ -1,20 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import { type JournalStore, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 
 describe('memoryJournal conforms', () => {
-  const store = memoryStore();
-  const cases = journalConformance((options) => memoryJournal({ ...options, store }));
+  const stores = new Map<string, JournalStore>();
+  const cases = journalConformance((options, storage) => {
+    const store = stores.get(storage) ?? memoryStore();
+    stores.set(storage, store);
+    return memoryJournal({ ...options, store });
+  });
   test.concurrent.each(cases)('$name', ({ run }) => run());
 });
 
 test('memoryJournal shares no records unless it is given a store', async () => {
   await claimKey(memoryJournal(), 'order-17');
-  expect(await memoryJournal().claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
+  expect(await getJournalCore(memoryJournal()).claim('order-17', chargeIntent)).toMatchObject({
+    state: 'claimed',
+  });
   const store = memoryStore();
   await claimKey(memoryJournal({ store }), 'order-17');
-  expect(await memoryJournal({ store }).claim('order-17', chargeIntent)).toMatchObject({
+  expect(await getJournalCore(memoryJournal({ store })).claim('order-17', chargeIntent)).toMatchObject({
     state: 'in_progress',
   });
 });

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, memoryJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { mysqlJournal } from '../../../src/journal/mysql.ts';
@@ -26,13 +27,13 @@ test.each(makers)('refuses options that are not an object: %s', (_kind, make) =>
     expect(() => make(options)).toThrow(ConfigurationError);
     expect(() => make(options)).toThrow('The options of a journal must be an object');
   }
-  expect(make(undefined)).toMatchObject({ lease: 10_000 });
-  expect(make({ lease: 500 })).toMatchObject({ lease: 500 });
+  expect(getJournalCore(make(undefined))).toMatchObject({ lease: 10_000 });
+  expect(getJournalCore(make({ lease: 500 }))).toMatchObject({ lease: 500 });
 });
 
 test.each(makers)('refuses an unknown option, and names the nearest: %s', (_kind, make) => {
-  expect(() => make({ retension: 1 })).toThrow(ConfigurationError);
-  expect(() => make({ retension: 1 })).toThrow('Unknown option "retension". Did you mean retention?');
+  expect(() => make({ leese: 1 })).toThrow(ConfigurationError);
+  expect(() => make({ leese: 1 })).toThrow('Unknown option "leese". Did you mean lease?');
 });
 
 test.each([

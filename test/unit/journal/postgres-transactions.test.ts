@@ -1,17 +1,17 @@
 import { Client, Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Journal } from '../../../src/journal/index.ts';
+import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
-import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { changed } from '../../helpers/journals.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
-let server: DatabaseServer;
+const server = useDatabase();
 let pool: Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
   pool = new Pool({ connectionString: server.url });
   // The server can stop before the last connection is closed.
   pool.on('error', () => {});
@@ -25,7 +25,6 @@ beforeEach(async () => {
 
 afterAll(async () => {
   await pool?.end();
-  await server?.stop();
 }, 60_000);
 
 async function connected(options: object = {}): Promise<Client> {
@@ -116,7 +115,7 @@ describe('through the Pool', () => {
     expect(service.requests).toEqual([]);
     const key = newKey();
     const current = postgresJournal(pool);
-    await current.complete(await claimKey(current, key), { state: 'unknown' });
+    await getJournalCore(current).complete(await claimKey(current, key), { state: 'unknown' });
     await journal.resolve(key, { reference: 'TXN-found' }, note);
     expect(await current.read(key)).toMatchObject({ state: 'completed' });
   });
@@ -150,10 +149,10 @@ describe('through the Pool', () => {
       const journal = postgresJournal(own);
       const blocker = await connected();
       const key = newKey();
-      await claimKey(journal, key);
+      const claim = await claimKey(journal, key);
       await blocker.query('BEGIN');
       await blocker.query('SELECT 1 FROM payments_journal WHERE key = $1 FOR UPDATE', [key]);
-      const failure = catchError(journal.claim(key, chargeIntent));
+      const failure = catchError(getJournalCore(journal).renew(claim));
       const pid = await waitingForLock(blocker);
       if (how === 'reset') Object(connections[0]).connection.stream.destroy(new Error('reset'));
       else await blocker.query('SELECT pg_terminate_backend($1)', [pid]);
@@ -205,7 +204,7 @@ describe('through a Client', () => {
     await claimKey(journal, newKey());
     await client.query('BEGIN');
     await catchError(client.query('SELECT 1 / 0'));
-    expect(await catchError(journal.claim(newKey(), chargeIntent))).toMatchObject(refused);
+    expect(await catchError(getJournalCore(journal).claim(newKey(), chargeIntent))).toMatchObject(refused);
     await client.query('ROLLBACK');
   });
 
@@ -217,11 +216,11 @@ describe('through a Client', () => {
       const journal = postgresJournal(client);
       await claimKey(journal, newKey());
       const transactions: Promise<unknown>[] = [];
-      const claim: Journal['claim'] = (key, { service: _, ...others }) => {
+      const claim: JournalCore['claim'] = (key, { service: _, ...others }) => {
         transactions.push(client.query('BEGIN'));
-        return journal.claim(key, { ...others, service: chargeIntent.service });
+        return getJournalCore(journal).claim(key, { ...others, service: chargeIntent.service });
       };
-      const payments = service.client({ journal: { ...journal, claim } });
+      const payments = service.client({ journal: changed(journal, { claim }) });
       const key = newKey();
       expect(await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: key }))).toMatchObject(
         refused,
@@ -238,7 +237,7 @@ describe('through a Client', () => {
     const client = await connected();
     const journal = postgresJournal(client);
     const key = newKey();
-    await journal.complete(await claimKey(journal, key), { state: 'unknown' });
+    await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown' });
 
     await client.query('BEGIN');
     await journal.resolve(key, 'not_charged', note);
@@ -258,10 +257,10 @@ describe('through a Client', () => {
     const resolving = postgresJournal(client);
     const journal = postgresJournal(pool);
     const key = newKey();
-    await journal.complete(await claimKey(journal, key), { state: 'unknown' });
+    await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown' });
     await client.query('BEGIN');
     await resolving.resolve(key, 'not_charged', note);
-    const claiming = journal.claim(key, chargeIntent);
+    const claiming = getJournalCore(journal).claim(key, chargeIntent);
     await waitingForLock(client);
     await client.query('COMMIT');
     expect(await claiming).toMatchObject({ state: 'claimed' });
@@ -278,7 +277,7 @@ describe('through a Client', () => {
       return client.query(text, values);
     };
     const journal = postgresJournal({ query, ...more });
-    expect(await catchError(journal.claim(newKey(), chargeIntent))).toMatchObject({
+    expect(await catchError(getJournalCore(journal).claim(newKey(), chargeIntent))).toMatchObject({
       name: 'JournalError',
       retryable: false,
       message: expect.stringContaining(instead),
@@ -290,7 +289,9 @@ describe('through a Client', () => {
 /** The process of the one connection that waits for a lock. */
 async function waitingForLock(client: Client): Promise<number> {
   for (;;) {
-    const { rows } = await client.query("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    const { rows } = await client.query(
+      "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+    );
     const [row] = rows;
     if (row) return Number(row.pid);
     await new Promise((resolve) => setTimeout(resolve, 5));

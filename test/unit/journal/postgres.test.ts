@@ -1,19 +1,19 @@
 import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
-import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
-let server: DatabaseServer;
+const server = useDatabase();
 let pool: Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
   pool = new Pool({ connectionString: server.url });
   // The server can stop before the last connection is closed.
   pool.on('error', () => {});
@@ -22,7 +22,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await pool?.end();
-  await server?.stop();
 }, 60_000);
 
 function ownPool(options: object = {}): Pool {
@@ -42,25 +41,33 @@ async function ownClient(options: object = {}): Promise<Client> {
 const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
 
 describe('postgresJournal through a Pool conforms', () => {
-  const cases = journalConformance((options) => postgresJournal(pool, options));
+  const cases = journalConformance(async (options, table) => {
+    const journal = postgresJournal(pool, { ...options, table });
+    await journal.migrate();
+    return journal;
+  });
   test.each(cases)('$name', ({ run }) => run());
 });
 
 if (isExhaustive) {
   describe('postgresJournal through Clients conforms', () => {
-    const cases = journalConformance(async (options) => {
+    const cases = journalConformance(async (options, table) => {
       const client = new Client({ connectionString: server.url });
       await client.connect();
-      return { journal: postgresJournal(client, options), close: () => client.end() };
+      const journal = postgresJournal(client, { ...options, table });
+      await journal.migrate();
+      return { journal, close: () => client.end() };
     });
     test.each(cases)('$name', ({ run }) => run());
   });
 
   describe('postgresJournal conforms with serializable transactions', () => {
     const strict = () => new Pool({ connectionString: server.url, ...STRICT });
-    const cases = journalConformance((options) => {
+    const cases = journalConformance(async (options, table) => {
       const own = strict();
-      return { journal: postgresJournal(own, options), close: () => own.end() };
+      const journal = postgresJournal(own, { ...options, table });
+      await journal.migrate();
+      return { journal, close: () => own.end() };
     });
     test.each(cases)('$name', ({ run }) => run());
   });
@@ -72,13 +79,15 @@ test.each([
 ])('claims a key through %s after the database refused an overtaken write', async (what, open) => {
   const journal = postgresJournal(await open());
   const key = `overtaken through ${what}`;
-  await journal.complete(await claimKey(journal, key), { state: 'rejected' });
+  await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'rejected' });
   const other = await ownClient();
   await other.query('BEGIN');
   await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-  const claiming = journal.claim(key, chargeIntent);
+  const claiming = getJournalCore(journal).claim(key, chargeIntent);
   const isBlocked = async () => {
-    const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+    const { rows } = await pool.query(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+    );
     expect(rows).toHaveLength(1);
   };
   await vi.waitFor(isBlocked, { timeout: 20_000 });
@@ -95,7 +104,7 @@ describe('migrate', () => {
     const { rows } = await own.query(
       "SELECT indexname FROM pg_indexes WHERE tablename = 'made_at_once' ORDER BY 1",
     );
-    const indexes = ['due_at', 'kept_until', 'pkey', 'reference', 'state'];
+    const indexes = ['due_at', 'pkey', 'reference', 'state'];
     expect(rows).toEqual(indexes.map((index) => ({ indexname: `made_at_once_${index}` })));
   });
 
@@ -168,6 +177,9 @@ test('runs one statement for each step', async () => {
   const journal = postgresJournal(counting, { table: 'counted_steps' });
   await journal.migrate();
   statements = 0;
+  // The service of the journal is read again each second.
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const taken = async (step: () => Promise<unknown>) => {
     statements = 0;
     await step();
@@ -179,16 +191,18 @@ test('runs one statement for each step', async () => {
   statements = 0;
   const claim = await claimKey(journal, 'counted');
   expect(statements).toBe(1);
-  expect(await taken(() => journal.renew(claim))).toBe(1);
+  expect(await taken(() => getJournalCore(journal).renew(claim))).toBe(1);
   const again = await claimKey(journal, 'counted too');
-  expect(await taken(() => journal.complete(again, { state: 'unknown' }))).toBe(1);
+  expect(await taken(() => getJournalCore(journal).complete(again, { state: 'unknown' }))).toBe(1);
   expect(await taken(() => journal.read('counted'))).toBe(1);
   // A record that prevents the claim is read, and one that is resolved too.
-  expect(await taken(() => journal.claim('counted', chargeIntent))).toBe(2);
+  expect(await taken(() => getJournalCore(journal).claim('counted', chargeIntent))).toBe(2);
   expect(await taken(() => journal.resolve('counted too', 'not_charged', note))).toBe(2);
   expect(await taken(() => journal.count())).toBe(2);
-  expect(await taken(() => journal.followUps.countDue())).toBe(1);
-  expect(await taken(() => journal.followUps.claimDue({ limit: 10, lease: 10_000 }))).toBe(1);
+  expect(await taken(() => getJournalCore(journal).followUps.countDue({ kind: 'key' }))).toBe(1);
+  expect(
+    await taken(() => getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 10, lease: 10_000 })),
+  ).toBe(1);
   expect(await taken(() => listKeys(journal, { state: 'rejected' }))).toBe(1);
 });
 
@@ -204,7 +218,7 @@ test('overrides synchronous_commit = off for its own writes only', async () => {
     CREATE CONSTRAINT TRIGGER noting AFTER INSERT OR UPDATE ON watched
       DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();`);
   const claim = await claimKey(journal, 'order-17');
-  await journal.complete(claim, { state: 'unknown' });
+  await getJournalCore(journal).complete(claim, { state: 'unknown' });
   await journal.resolve('order-17', { reference: 'TXN-found' }, note);
   // The last two are the reservation of the reference, and the resolution.
   expect((await own.query('SELECT how FROM committed')).rows).toEqual(Array(4).fill({ how: 'on' }));
@@ -215,33 +229,4 @@ test.each(['local', 'remote_write', 'on'])('keeps synchronous_commit = %s', asyn
   const own = ownPool({ options: `-c synchronous_commit=${setting}`, max: 1 });
   await claimKey(postgresJournal(own), `under ${setting}`);
   expect((await own.query('SHOW synchronous_commit')).rows).toEqual([{ synchronous_commit: setting }]);
-});
-
-test('deletes expired records in small steps, and keeps unresolved ones', async () => {
-  const journal = postgresJournal(pool, { table: 'dropping', retention: 60_000 });
-  await journal.migrate();
-  for (let index = 0; index < 30; index++) {
-    await journal.complete(await claimKey(journal, `old ${index}`), { state: 'rejected' });
-    await journal.complete(await claimKey(journal, `unresolved ${index}`), { state: 'unknown' });
-  }
-  const rows = async (pattern: string) => {
-    const { rows } = await pool.query('SELECT key FROM dropping WHERE key LIKE $1', [pattern]);
-    return rows.length;
-  };
-  const later = (milliseconds: number) =>
-    pool.query('UPDATE dropping SET kept_until = kept_until - $1', [milliseconds]);
-  await later(7 * 24 * 60 * 60 * 1000 + 30_000);
-  await claimKey(journal, 'new 0');
-  expect(await rows('old %')).toBe(30);
-  await later(30_000);
-  expect(await journal.read('old 29')).toMatchObject({ state: 'rejected' });
-  expect(await journal.claim('old 29', { ...chargeIntent, fingerprint: 'other' })).toMatchObject({
-    state: 'claimed',
-  });
-  expect(await rows('old %')).toBe(20);
-  await claimKey(journal, 'new 1');
-  await claimKey(journal, 'new 2');
-  // The one that was claimed again.
-  expect(await rows('old %')).toBe(1);
-  expect(await rows('unresolved %')).toBe(30);
 });

@@ -1,5 +1,6 @@
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, MAX_DUE_IN } from '../../../src/journal/index.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { createRedisStore } from '../../../src/journal/redis-store.ts';
@@ -11,7 +12,6 @@ import { catchError } from '../../helpers/service.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
-const longWait = { timeout: 10_000 };
 
 let server: DatabaseServer;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 async function recordUnknown(journal: Journal, key: string, reference?: string): Promise<void> {
-  await journal.complete(await claimKey(journal, key), { state: 'unknown', reference });
+  await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown', reference });
 }
 
 describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
@@ -32,7 +32,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       const keys = Array.from({ length: 100 }, (_, number) => `completed ${count + number}`);
       await Promise.all(
         keys.map(async (key) =>
-          journal.complete(await claimKey(journal, key), {
+          getJournalCore(journal).complete(await claimKey(journal, key), {
             state: 'completed',
             result: { reference: `TXN-${key}` },
           }),
@@ -51,6 +51,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     expect(Object.keys(calls).sort()).toEqual([
       'config|resetstat',
       'eval',
+      'exists',
       'hmget',
       'time',
       'type',
@@ -93,17 +94,19 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     const { admin, open, name, setAhead } = createRedisStorage(server);
     const journal = open();
     await recordUnknown(journal, 'order-17');
-    const { index: _, ...before } = await admin.hgetall(name('order-17'));
+    const { due_at: _, ...before } = await admin.hgetall(name('order-17'));
     expect(await claimDueKeys(journal, { lease: 60_000 })).toEqual(['order-17']);
-    const { index, ...after } = await admin.hgetall(name('order-17'));
+    const { due_at: __, ...after } = await admin.hgetall(name('order-17'));
     expect(after).toEqual(before);
-    expect(index).toContain('unknown');
-    const { due, nextIn } = await journal.followUps.countDue();
+    const { due, nextIn } = await getJournalCore(journal).followUps.countDue({ kind: 'key' });
     expect(due).toBe(0);
     expect(nextIn).toBeGreaterThan(50_000);
     expect(nextIn).toBeLessThanOrEqual(60_000);
     setAhead(60_000);
-    expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+      due: 1,
+      nextIn: null,
+    });
     expect(await claimDueKeys(open())).toEqual(['order-17']);
   });
 
@@ -113,11 +116,17 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     setAhead(DAY);
     await recordUnknown(journal, 'order-17');
     setAhead(DAY - MAX_DUE_IN + 5_000);
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 0, nextIn: expect.any(Number) });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+      due: 0,
+      nextIn: expect.any(Number),
+    });
     expect(await claimDueKeys(journal)).toEqual([]);
     setAhead(0);
     await recordUnknown(journal, 'order-18');
-    expect(await journal.followUps.countDue()).toEqual({ due: 2, nextIn: null });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+      due: 2,
+      nextIn: null,
+    });
     expect(await claimDueKeys(journal)).toEqual(['order-18', 'order-17']);
     expect(await claimDueKeys(journal)).toEqual([]);
   });
@@ -132,22 +141,6 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     expect(await listKeys(journal, { reference: 'TXN-gone' })).toEqual([]);
     expect(await journal.count()).toMatchObject({ unknown: 1 });
     expect((await index()).filter((member) => member.endsWith('\tgone'))).toEqual([]);
-  });
-
-  test('loses the keys that the retention deletes', async () => {
-    const { admin, open, name, index } = createRedisStorage(server);
-    const journal = open({ retention: 60_000 });
-    await journal.complete(await claimKey(journal, 'old'), {
-      state: 'completed',
-      result: { reference: 'TXN-old' },
-    });
-    await admin.hincrby(name('\t{retention}:time'), 'counted', 8 * DAY);
-    await vi.waitFor(async () => {
-      await journal.complete(await claimKey(journal, crypto.randomUUID()), { state: 'not_sent' });
-      expect(await admin.exists(name('old'))).toBe(0);
-    }, longWait);
-    expect((await index()).filter((member) => member.includes('old'))).toEqual([]);
-    expect(await journal.count()).toMatchObject({ completed: 0 });
   });
 
   test('names the keys whose records cannot be read, after all others', async () => {
@@ -169,17 +162,18 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       expect(Object(failure).message).toContain(JSON.stringify(key));
     const unreadable: string[] = [];
     const claim = {
+      kind: 'key' as const,
       limit: 10,
       lease: 60_000,
       onUnreadable: (keys: readonly string[]) => void unreadable.push(...keys),
     };
-    const records = await journal.followUps.claimDue(claim);
+    const records = await getJournalCore(journal).followUps.claimDue(claim);
     expect(records.map(({ key }) => key)).toEqual(['right']);
     expect(unreadable.toSorted()).toEqual(['newer', 'no version', 'text']);
-    expect(await journal.followUps.claimDue(claim)).toEqual([]);
+    expect(await getJournalCore(journal).followUps.claimDue(claim)).toEqual([]);
     expect(unreadable).toHaveLength(3);
     setAhead(60_000);
-    await journal.followUps.claimDue(claim);
+    await getJournalCore(journal).followUps.claimDue(claim);
     expect(unreadable).toHaveLength(6);
     expect(await admin.hget(name('newer'), 'record')).toBe('{"format":3,"state":"unknown"}');
     expect(await admin.get(name('text'))).toBe('mine');
@@ -189,29 +183,12 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     const { admin, open, name, prefix } = createRedisStorage(server);
     await admin.set(`${prefix}\tindex`, 'mine');
     const journal = open();
-    expect(await catchError(journal.claim('order-17', chargeIntent))).toMatchObject({
+    expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
       name: 'JournalError',
       outcome: 'not_sent',
     });
     expect(await admin.exists(name('order-17'))).toBe(0);
     expect(await catchError(journal.count())).toMatchObject({ name: 'JournalError' });
-  });
-
-  test('is built again, with what is due, if Redis has dropped it', async () => {
-    const { admin, open, prefix, index } = createRedisStorage(server);
-    const journal = open();
-    await recordUnknown(journal, 'unknown', 'TXN-unknown');
-    await journal.complete(await claimKey(journal, 'completed'), {
-      state: 'completed',
-      result: { reference: 'TXN-completed' },
-      firstCheckIn: 60_000,
-    });
-    await journal.complete(await claimKey(journal, 'rejected'), { state: 'rejected' });
-    const before = await index();
-    await admin.del(`${prefix}\tindex`);
-    expect((await listKeys(journal)).toSorted()).toEqual(['completed', 'rejected', 'unknown']);
-    expect((await index()).filter((member) => !member.startsWith('m\t'))).toEqual(before);
-    expect(await claimDueKeys(journal)).toEqual(['unknown']);
   });
 
   test('is read alike through both clients, both protocols, and numbers as text', async () => {
@@ -236,8 +213,15 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       await recordUnknown(journal, 'order-17', 'TXN-17');
       expect(await listKeys(journal, { reference: 'TXN-17' })).toEqual(['order-17']);
       expect(await journal.count()).toMatchObject({ unknown: 1, completed: 0 });
-      expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
-      const [claimed] = await journal.followUps.claimDue({ limit: 2, lease: 1_000 });
+      expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+        due: 1,
+        nextIn: null,
+      });
+      const [claimed] = await getJournalCore(journal).followUps.claimDue({
+        kind: 'key',
+        limit: 2,
+        lease: 1_000,
+      });
       expect(claimed).toMatchObject({ key: 'order-17', entry: { state: 'unknown', reference: 'TXN-17' } });
       expect(Math.abs(Date.now() - (claimed?.entry.updatedAt ?? 0))).toBeLessThan(10_000);
     }
@@ -257,15 +241,15 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
   test('has no record that a write took out of it', async () => {
     const { admin, prefix, index } = createRedisStorage(server);
     const store = createRedisStore((command, ...args) => admin.call(command, ...args), prefix);
-    const found = { state: 'unknown', createdAt: 17, reference: 'txn-1' };
+    const found = { kind: 'key', state: 'unknown', createdAt: 17, reference: 'txn-1' } as const;
     const text = JSON.stringify({ format: 2, state: 'unknown' });
-    const write = { text, ttl: null, mustCommit: true, dueIn: null };
+    const write = { text, mustCommit: true, dueIn: null };
     await store.write('key', { ...write, expected: null, version: 'one', index: found });
     expect(await store.count?.()).toMatchObject({ unknown: 1 });
     await store.write('key', { ...write, expected: 'one', version: 'two', index: null });
-    expect(await store.count?.()).toMatchObject({ unknown: 0 });
-    expect(await index()).toHaveLength(1);
-    expect(await admin.hexists(`${prefix}key`, 'index')).toBe(0);
+    expect(await store.count?.()).toEqual({});
+    expect(await index()).toEqual(['journal']);
+    expect(await admin.hexists(`${prefix}key`, 'state')).toBe(0);
   });
 
   test('is not read inside a MULTI of the client', async () => {
@@ -275,8 +259,8 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     for (const refusal of [
       await catchError(listKeys(journal)),
       await catchError(journal.count()),
-      await catchError(journal.followUps.claimDue({ limit: 1, lease: 1_000 })),
-      await catchError(journal.followUps.countDue()),
+      await catchError(getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 1, lease: 1_000 })),
+      await catchError(getJournalCore(journal).followUps.countDue({ kind: 'key' })),
     ])
       expect(refusal).toMatchObject({ name: 'JournalError', message: expect.stringContaining('MULTI') });
     await client.call('DISCARD');

@@ -1,13 +1,14 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Client, Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { MAX_DUE_IN } from '../../../src/journal/index.ts';
-import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { claimKey } from '../../helpers/claims.ts';
-import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createPostgresTable,
   createSqliteHandleTable,
@@ -15,11 +16,7 @@ import {
   type SqlTable,
 } from './sql-tables.ts';
 
-let server: DatabaseServer;
-beforeAll(async () => {
-  server = await startPostgres();
-}, 120_000);
-afterAll(() => server?.stop(), 60_000);
+const server = useDatabase();
 
 const kinds: [string, () => Promise<SqlTable>][] = [
   ['SQLite', createSqliteTable],
@@ -36,7 +33,11 @@ async function completeKey(
   firstCheckIn: number,
 ): Promise<void> {
   const result = { reference: `TXN-${key}` };
-  await journal.complete(await claimKey(journal, key), { state: 'completed', result, firstCheckIn });
+  await getJournalCore(journal).complete(await claimKey(journal, key), {
+    state: 'completed',
+    result,
+    firstCheckIn,
+  });
 }
 
 describe.each(kinds)('%s', (kind, createTable) => {
@@ -51,26 +52,26 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const table = await createTable();
     await table.migrate();
     const journal = await table.open();
-    await completeKey(journal, 'order-3', 3_000.5);
-    await completeKey(journal, 'order-1', 1_000);
-    await completeKey(journal, 'order-4', 50_000);
-    await completeKey(journal, 'order-2', 2_000);
+    await completeKey(journal, 'order-3', 0.75 * HOUR + 0.5);
+    await completeKey(journal, 'order-1', 0.25 * HOUR);
+    await completeKey(journal, 'order-4', 2 * HOUR);
+    await completeKey(journal, 'order-2', 0.5 * HOUR);
     const claim = { limit: 2, lease: 30_000 };
     expect(await claimDueKeys(journal, claim)).toEqual([]);
-    table.setAhead(10_000);
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 3 });
+    table.setAhead(HOUR);
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
     const before = await journal.read('order-1');
     expect(await claimDueKeys(journal, claim)).toEqual(['order-1', 'order-2']);
     expect(await claimDueKeys(journal, claim)).toEqual(['order-3']);
     expect(await claimDueKeys(journal, claim)).toEqual([]);
-    const { due, nextIn } = await journal.followUps.countDue();
+    const { due, nextIn } = await getJournalCore(journal).followUps.countDue({ kind: 'key' });
     expect(due).toBe(0);
     expect(nextIn).toBeGreaterThan(0);
     expect(nextIn).toBeLessThanOrEqual(30_000);
     const after = await journal.read('order-1');
     expect(after).toEqual({ ...before, updatedAt: expect.closeTo(before?.updatedAt ?? 0, -2) });
     // Its turn has come again: the lease of the others ended earlier than its first check.
-    table.setAhead(60_000);
+    table.setAhead(3 * HOUR);
     expect(await claimDueKeys(journal, { limit: 10, lease: 1_000.5 })).toHaveLength(4);
   });
 
@@ -81,9 +82,12 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const claim = await claimKey(journal, 'order-1');
     table.setAhead(HOUR / 2);
     expect(await claimDueKeys(journal, { limit: 10, lease: 30_000 })).toHaveLength(1);
-    expect(await journal.renew(claim)).toMatchObject({ version: expect.any(String) });
-    expect(await journal.complete(claim, { state: 'rejected' })).toBe(true);
-    expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: null });
+    expect(await getJournalCore(journal).renew(claim)).toMatchObject({ version: expect.any(String) });
+    expect(await getJournalCore(journal).complete(claim, { state: 'rejected' })).toBe(true);
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+      due: 0,
+      nextIn: null,
+    });
   });
 
   test('does not return a key that is claimed with a lease of a day', async () => {
@@ -92,9 +96,9 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const journal = await table.open({ lease: 24 * HOUR });
     const claim = await claimKey(journal, 'order-1');
     expect(await claimDueKeys(journal)).toEqual([]);
-    expect(await journal.renew(claim)).not.toBeNull();
+    expect(await getJournalCore(journal).renew(claim)).not.toBeNull();
     expect(await claimDueKeys(journal)).toEqual([]);
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 0 });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 0 });
   });
 
   test('sets when a record is due at each write', async () => {
@@ -105,19 +109,24 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const near = (milliseconds: number) => expect.closeTo(milliseconds, -4);
     expect(await dueIn(table, 'order-1')).toEqual(near(20_000));
     const result = { reference: 'TXN-1' };
-    await journal.complete(claim, { state: 'completed', result, firstCheckIn: 60_000 });
+    await getJournalCore(journal).complete(claim, { state: 'completed', result, firstCheckIn: 60_000 });
     expect(await dueIn(table, 'order-1')).toEqual(near(60_000));
-    const [record] = await journal.followUps.find('TXN-1');
+    const [record] = await getJournalCore(journal).followUps.find('TXN-1');
     if (!record) throw new Error('no record');
     const step = { checks: 1, reported: [] };
-    const updated = await journal.followUps.update(record, step, 120_000);
+    const updated = await getJournalCore(journal).followUps.update(record, step, 120_000);
     expect(await dueIn(table, 'order-1')).toEqual(near(120_000));
     // The record that it was is there no more.
-    expect(await journal.followUps.update(record, step, 0)).toBeNull();
+    expect(await getJournalCore(journal).followUps.update(record, step, 0)).toBeNull();
     if (!updated) throw new Error('not updated');
-    expect(await journal.followUps.update(updated, step, null)).toMatchObject({ key: 'order-1' });
+    expect(await getJournalCore(journal).followUps.update(updated, step, null)).toMatchObject({
+      key: 'order-1',
+    });
     expect(await dueIn(table, 'order-1')).toBeNull();
-    expect(await journal.followUps.countDue()).toEqual({ due: 0, nextIn: null });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+      due: 0,
+      nextIn: null,
+    });
   });
 
   test('returns what is due too late, since a clock went back', async () => {
@@ -132,12 +141,18 @@ describe.each(kinds)('%s', (kind, createTable) => {
     table.setAhead(0);
     await completeKey(journal, 'order-4', 0);
     table.setAhead(1_000);
-    expect(await journal.followUps.countDue()).toEqual({ due: 3, nextIn: expect.closeTo(MAX_DUE_IN, -5) });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+      due: 3,
+      nextIn: expect.closeTo(MAX_DUE_IN, -5),
+    });
     const claimed: string[] = [];
     for (let count = 0; count < 2; count++)
       claimed.push(...(await claimDueKeys(journal, { limit: 2, lease: 30_000 })));
     expect(claimed).toEqual(['order-4', 'order-2', 'order-3']);
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 0, nextIn: expect.closeTo(30_000, -4) });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+      due: 0,
+      nextIn: expect.closeTo(30_000, -4),
+    });
   });
 
   test('shares 200 due keys among ten handles that claim at once', async () => {
@@ -149,8 +164,8 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const now = kind !== 'PostgreSQL' ? String(Date.now()) : 'clock_timestamp()';
     const rows = numbers.map((number) => `('order-${number}', 'v${number}', ${now}, ${now})`);
     await table.run(
-      `INSERT INTO ${table.name} (key, version, record, written_at, due_at)
-      SELECT list.column1, list.column2, record, list.column3, list.column4
+      `INSERT INTO ${table.name} (key, version, record, written_at, kind, state, created_at, due_at)
+      SELECT list.column1, list.column2, record, list.column3, kind, state, created_at, list.column4
       FROM ${table.name}, (VALUES ${rows.join(', ')}) AS list WHERE key = 'order-0'`,
     );
     const handles = await Promise.all(numbers.slice(0, 10).map(() => table.open()));
@@ -181,7 +196,7 @@ test('SQLite refuses to claim what is due inside a transaction', async () => {
     name: 'JournalError',
     message: expect.stringContaining('inside a transaction'),
   });
-  expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
+  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
   database.exec('COMMIT');
   expect(await claimDueKeys(journal, claim)).toHaveLength(1);
 });
@@ -204,6 +219,57 @@ describe('PostgreSQL', () => {
       );
       expect(new Set(claimed.flat()).size).toBe(60);
       expect(claimed.flat()).toHaveLength(60);
+    },
+  );
+
+  test.each(['pg', 'a handle'])(
+    'records a step again that lost to another transaction: %s',
+    async (driver) => {
+      const table = await createPostgresTable(server);
+      await table.migrate();
+      const pool = new Pool({ connectionString: server.url });
+      onTestFinished(() => pool.end());
+      let overtaken = 0;
+      const overtake = (sql: string) => {
+        if (!sql.includes('UPDATE') || !sql.includes('version = $10') || overtaken >= 2) return;
+        overtaken++;
+        throw Object.assign(new Error('could not serialize access'), { code: '40001' });
+      };
+      const connect = async () => {
+        const client = new Client({ connectionString: server.url });
+        await client.connect();
+        onTestFinished(() => client.end());
+        return {
+          query: async (sql: string, values?: unknown[]) => {
+            overtake(sql);
+            return client.query(sql, values);
+          },
+          getTransactionStatus: () => client.getTransactionStatus(),
+        };
+      };
+      const own =
+        driver === 'pg'
+          ? await connect()
+          : fromQuery((sql, values) => {
+              overtake(sql);
+              return pool.query(sql, values);
+            });
+      const other = await table.open();
+      await completeKey(other, 'order-1', 0);
+      const journal = postgresJournal(own, { table: table.name });
+      const [due] = await getJournalCore(journal).followUps.claimDue({
+        kind: 'key',
+        limit: 1,
+        lease: 60_000,
+      });
+      if (!due) throw new Error('nothing is due');
+      const step = { checks: 1, reported: [] };
+      const updated = await getJournalCore(journal).followUps.update(due, step, 120_000);
+      expect(overtaken).toBe(2);
+      expect(updated).toMatchObject({ key: 'order-1' });
+      // Another process was first: this step is not recorded, however often it is tried.
+      overtaken = 0;
+      expect(await getJournalCore(journal).followUps.update(due, step, 0)).toBeNull();
     },
   );
 
@@ -238,7 +304,7 @@ describe('PostgreSQL', () => {
       name: 'JournalError',
       message: expect.stringContaining('inside a transaction'),
     });
-    expect(await journal.followUps.countDue()).toMatchObject({ due: 1 });
+    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
     await client.query('COMMIT');
     expect(await claimDueKeys(journal, claim)).toHaveLength(1);
   });

@@ -5,17 +5,20 @@ import { onTestFinished, vi } from 'vitest';
 import type { Journal, JournalOptions } from '../../../src/journal/index.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { type SqliteDatabase, type SqliteHandle, sqliteJournal } from '../../../src/journal/sqlite.ts';
-import type { DatabaseServer } from '../../helpers/databases.ts';
+import { buildSchema } from '../../../src/journal/sqlite-table.ts';
 import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
+import type { Database } from '../../helpers/use-database.ts';
 
 /** The table of one test, in SQLite or in PostgreSQL. */
 export interface SqlTable {
   readonly name: string;
   /** Opens a journal on a connection of its own, as a process has one. */
   open(options?: JournalOptions): Promise<Journal>;
-  /** Makes the table, or changes one of the version before. */
+  /** Makes the table. */
   migrate(): Promise<void>;
+  /** Returns SQL for a time, given SQL for milliseconds since 1970. */
+  toTime(milliseconds: string): string;
   /** Runs a statement of the test's own. Each `?` is a value. */
   run(sql: string, ...values: (string | number | null)[]): Promise<Record<string, unknown>[]>;
   /** The statements that the journals have run or prepared. */
@@ -87,8 +90,9 @@ function createFile(
     statements,
     open,
     async migrate() {
-      await (await open()).read('order-17');
+      own.exec(buildSchema(TABLE).join(';'));
     },
+    toTime: (milliseconds) => milliseconds,
     run: async (sql, ...values) => own.prepare(sql).all(...values),
     setAhead(milliseconds) {
       const now = performance.timeOrigin + performance.now();
@@ -100,7 +104,7 @@ function createFile(
 let tables = 0;
 
 /** Creates the name of a table in PostgreSQL. */
-export async function createPostgresTable(server: DatabaseServer): Promise<SqlTable> {
+export async function createPostgresTable(server: Database): Promise<SqlTable> {
   const table = `${TABLE}_${++tables}`;
   const statements = new Set<string>();
   let ahead = 0;
@@ -132,6 +136,7 @@ export async function createPostgresTable(server: DatabaseServer): Promise<SqlTa
     async migrate() {
       await (await open()).migrate();
     },
+    toTime: (milliseconds) => `to_timestamp((${milliseconds}) / 1000.0)`,
     async run(sql, ...values) {
       let index = 0;
       const { rows } = await own.query(
@@ -146,6 +151,23 @@ export async function createPostgresTable(server: DatabaseServer): Promise<SqlTa
   };
 }
 
+/** When a record of {@link insertRecords} began and was written, in milliseconds since 1970. */
+export const CREATED_AT = 1_700_000_000_000;
+
+/** Writes records of charges as they are stored. */
+export async function insertRecords(
+  table: SqlTable,
+  records: readonly { key: string; text?: string; state?: string; createdAt?: number }[],
+): Promise<void> {
+  const rows = records.map(({ key, text, state = 'unknown', createdAt = CREATED_AT }) => {
+    const record = text ?? recordText({ state, createdAt });
+    return `('${key}', 'version-1', '${record}', ${table.toTime(String(CREATED_AT))}, 'key', '${state}', ${table.toTime(String(createdAt))})`;
+  });
+  await table.run(
+    `INSERT INTO ${table.name} (key, version, record, written_at, kind, state, created_at) VALUES ${rows.join(', ')}`,
+  );
+}
+
 /** Returns the record of a charge, as this version writes it. */
 export function recordText(fields: object = {}): string {
   return JSON.stringify({
@@ -155,7 +177,7 @@ export function recordText(fields: object = {}): string {
     fingerprint: 'c0ffee',
     amount: '25.50',
     currency: 'GHS',
-    createdAt: 1_700_000_000_000,
+    createdAt: CREATED_AT,
     attempts: 1,
     requestIds: [],
     resolutions: [],
@@ -163,19 +185,3 @@ export function recordText(fields: object = {}): string {
     ...fields,
   });
 }
-
-/** With what the version before made its tables in SQLite. */
-export const OLD_SQLITE_TABLE = `
-  CREATE TABLE ${TABLE} (
-    key TEXT PRIMARY KEY,
-    version TEXT NOT NULL,
-    record TEXT NOT NULL,
-    written_at INTEGER NOT NULL,
-    kept_until INTEGER
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX ${TABLE}_kept_until ON ${TABLE} (kept_until) WHERE kept_until IS NOT NULL;
-  CREATE TABLE ${TABLE}_clock (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    counted INTEGER NOT NULL,
-    told_at INTEGER NOT NULL
-  ) STRICT`;

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
 import { type SqliteHandle, type SqliteStatement, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
-import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
+import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
@@ -17,11 +18,11 @@ function openMemory(options: { readBigInts?: boolean } = {}): DatabaseSync {
 
 describe('sqliteJournal by a handle conforms', () => {
   const handle = createSqliteHandle(new DatabaseSync(':memory:'));
-  const cases = journalConformance((options) => sqliteJournal(handle, options));
+  const cases = journalConformance((options, table) => sqliteJournal(handle, { ...options, table }));
   test.concurrent.each(cases)('$name', ({ run }) => run());
 });
 
-test('checks the tables once, and makes them once', async () => {
+test('makes the table at the first write, and reads without asking for it', async () => {
   const handle = createSqliteHandle(openMemory());
   const batches: string[][] = [];
   const recording: SqliteHandle = {
@@ -31,18 +32,17 @@ test('checks the tables once, and makes them once', async () => {
     },
   };
   const journal = sqliteJournal(recording);
-  await journal.read('order-1');
-  await Promise.all([journal.read('order-2'), claimKey(journal, 'order-3')]);
-  const makes = batches.flat().filter((sql) => sql.startsWith('CREATE TABLE'));
-  expect(makes).toHaveLength(2);
-  expect(batches.flat().filter((sql) => sql.includes('sqlite_master'))).toHaveLength(1);
+  await claimKey(journal, 'order-1');
+  await claimKey(journal, 'order-2');
+  expect(batches.flat().filter((sql) => sql.startsWith('CREATE TABLE'))).toHaveLength(1);
   batches.length = 0;
-  await sqliteJournal(recording).read('order-3');
-  expect(batches).toEqual([[expect.stringContaining('sqlite_master')], [expect.stringContaining('SELECT')]]);
+  await sqliteJournal(recording).read('order-1');
+  expect(batches).toEqual([[expect.stringContaining('SELECT')]]);
 });
 
 test('waits for no other call, which might hang', async () => {
   const handle = createSqliteHandle(openMemory());
+  await claimKey(sqliteJournal(handle), 'order-1');
   let batches = 0;
   const journal = sqliteJournal({
     // In a Worker, the request of the first call can be cancelled. Nothing of it ever resolves then.
@@ -66,11 +66,12 @@ test('makes the tables once when twenty handles use a file first', async () => {
     let batches = 0;
     const journal = sqliteJournal({
       async batch(statements) {
-        const results = await handle.batch(statements);
-        // Each has seen that there are no tables before one of them makes any.
+        // Each sees that there is no table before one of them makes any.
+        const running = handle.batch(statements);
+        running.catch(() => {});
         if (batches++ === 0 && ++waiting === databases.length) everyone.resolve();
         await everyone.promise;
-        return results;
+        return running;
       },
     });
     return claimKey(journal, `order-${index}`);
@@ -87,25 +88,12 @@ test('tries again to make the tables after a failure', async () => {
       return handle.batch(statements);
     },
   });
-  expect(await catchError(journal.claim('order-1', chargeIntent))).toMatchObject({
+  expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
     name: 'JournalError',
     retryable: true,
   });
   isDown = false;
-  expect(await journal.claim('order-1', chargeIntent)).toMatchObject({ state: 'claimed' });
-});
-
-test('finishes tables of which a process has made a part', async () => {
-  const database = openMemory();
-  const handle = createSqliteHandle(database);
-  await claimKey(sqliteJournal(handle), 'order-1');
-  database.exec('DROP INDEX payments_journal_due_at; DROP INDEX payments_journal_state');
-  const journal = sqliteJournal(handle);
-  expect(await listKeys(journal)).toEqual(['order-1']);
-  const [row] = database
-    .prepare("SELECT count(*) AS indexes FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
-    .all();
-  expect(row).toEqual({ indexes: 4 });
+  expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toMatchObject({ state: 'claimed' });
 });
 
 test('returns what became due between two statements of a batch', async () => {
@@ -114,7 +102,11 @@ test('returns what became due between two statements of a batch', async () => {
   const writer = sqliteJournal({ batch });
   for (const [key, firstCheckIn] of Object.entries({ late: 2_000, later: 3_000, early: 1_000 })) {
     const result = { reference: `TXN-${key}` };
-    await writer.complete(await claimKey(writer, key), { state: 'completed', result, firstCheckIn });
+    await getJournalCore(writer).complete(await claimKey(writer, key), {
+      state: 'completed',
+      result,
+      firstCheckIn,
+    });
   }
   // The clock of the database goes on by so many seconds before each statement of a claim.
   const claimAt = (...seconds: number[]) => {
@@ -139,10 +131,10 @@ test('takes rows with BigInts and without a prototype', async () => {
       return results.map((rows) => rows.map((row) => Object.assign(Object.create(null), row)));
     },
   });
-  await journal.complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
   expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
   expect(await journal.count()).toMatchObject({ unknown: 1 });
-  expect(await journal.followUps.countDue()).toEqual({ due: 1, nextIn: null });
+  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({ due: 1, nextIn: null });
   expect(await claimDueKeys(journal)).toEqual(['order-1']);
 });
 
@@ -155,7 +147,7 @@ const unreadable: [string, (row: Record<string, unknown>) => unknown][] = [
 test.each(unreadable)('fails with unknown on rows that are %s', async (_what, change) => {
   const handle = createSqliteHandle(openMemory());
   const first = sqliteJournal(handle);
-  await first.complete(await claimKey(first, 'order-1'), { state: 'not_sent' });
+  await getJournalCore(first).complete(await claimKey(first, 'order-1'), { state: 'not_sent' });
   const changing = {
     batch: async (statements: SqliteStatement[]) =>
       (await handle.batch(statements)).map((rows) => rows.map(change)),

@@ -8,7 +8,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { claimKey } from '../../helpers/claims.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
-import { OLD_SQLITE_TABLE } from './sql-tables.ts';
 
 const KEYS = 60;
 
@@ -42,40 +41,27 @@ async function runAtOnce(program: string, lists: string[][]): Promise<unknown[][
   );
 }
 
-test.each(['a new file', 'a file of the version before'])(
-  'lets one of several processes on %s claim each key',
-  async (which) => {
-    const { file, database } = openTemporaryFile();
-    const table = 'payments';
-    if (which !== 'a new file') {
-      database.exec(OLD_SQLITE_TABLE);
-      // The processes migrate it, which takes a while.
-      database.exec(
-        `WITH RECURSIVE series(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM series WHERE i < 20000)
-        INSERT INTO payments (key, version, record, written_at) SELECT 'old-' || i, 'v', '{"state":"begun"}', 1 FROM series`,
-      );
-    }
-    const names = ['a', 'b', 'c', 'd', 'e'];
-    const printed = await runAtOnce(
-      'claims.ts',
-      names.map((name) => [file, name, String(KEYS), table]),
-    );
-    const journal = sqliteJournal(database, { table });
-    for (let index = 0; index < KEYS; index++) {
-      const states = printed.map((states) => states[index]);
-      expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
-      const others = states.filter(
-        (state) => !['claimed', 'in_progress', 'completed'].includes(String(state)),
-      );
-      expect(others).toEqual([]);
-      const owner = names[states.indexOf('claimed')];
-      expect(await journal.read(`order-${index}`)).toMatchObject({
-        state: 'completed',
-        reference: `TXN-${owner}-${index}`,
-      });
-    }
-  },
-);
+test('lets one of several processes on a new file claim each key', async () => {
+  const { file, database } = openTemporaryFile();
+  const table = 'payments';
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const printed = await runAtOnce(
+    'claims.ts',
+    names.map((name) => [file, name, String(KEYS), table]),
+  );
+  const journal = sqliteJournal(database, { table });
+  for (let index = 0; index < KEYS; index++) {
+    const states = printed.map((states) => states[index]);
+    expect(states.filter((state) => state === 'claimed')).toHaveLength(1);
+    const others = states.filter((state) => !['claimed', 'in_progress', 'completed'].includes(String(state)));
+    expect(others).toEqual([]);
+    const owner = names[states.indexOf('claimed')];
+    expect(await journal.read(`order-${index}`)).toMatchObject({
+      state: 'completed',
+      reference: `TXN-${owner}-${index}`,
+    });
+  }
+});
 
 test('shares due records among several processes on one file', async () => {
   const { file, database } = openTemporaryFile();
@@ -84,8 +70,8 @@ test('shares due records among several processes on one file', async () => {
   await claimKey(journal, 'order-0');
   database.exec(
     `WITH RECURSIVE series(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM series WHERE i < 1000)
-    INSERT INTO payments_journal (key, version, record, written_at, due_at)
-    SELECT 'order-' || i, 'v-' || i, record, written_at, written_at FROM payments_journal, series WHERE key = 'order-0'`,
+    INSERT INTO payments_journal (key, version, record, written_at, kind, state, created_at, due_at)
+    SELECT 'order-' || i, 'v-' || i, record, written_at, kind, state, created_at, written_at FROM payments_journal, series WHERE key = 'order-0'`,
   );
   const claimed = await runAtOnce('claims-due.ts', Array(4).fill([file]));
   expect(claimed.flat()).toHaveLength(1000);

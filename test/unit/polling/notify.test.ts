@@ -28,6 +28,55 @@ test('polls before the first check that startedAt would set', async () => {
   expect(momentsOf(seen)).toEqual([1_200]);
 });
 
+test('polls each reference in the parsed body of a webhook of any form', async () => {
+  const bodies: [reference: string, body: unknown][] = [
+    ['TXN-field', { reference: 'TXN-field' }],
+    ['TXN-deep', [{ event: 'x', data: [{ payment: { id: 7, ref: 'TXN-deep' } }] }]],
+    ['TXN-nested', JSON.parse(`${'['.repeat(20_000)}"TXN-nested"${']'.repeat(20_000)}`)],
+    ['TXN-urlencoded', new URLSearchParams({ ref: 'TXN-urlencoded' })],
+    ['TXN-cycle', Object.assign(cycle, { reference: 'TXN-cycle' })],
+    [
+      'TXN-beside',
+      [
+        revoked,
+        {
+          get broken() {
+            throw new Error('a getter');
+          },
+        },
+        'TXN-beside',
+      ],
+    ],
+  ];
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  for (const [reference] of bodies) timeSettlement(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(1_000);
+  seen.length = 0;
+  for (const [, body] of bodies) client.notify(body);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(seen.map(({ reference }) => reference).sort()).toEqual(
+    bodies.map(([reference]) => reference).sort(),
+  );
+  client.close();
+});
+
+test('polls the first ten references of a body, and none in a longer text', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  const references = Array.from({ length: 12 }, (_, index) => `TXN-${index}`);
+  for (const reference of references) timeSettlement(client.waitForFinalStatus(reference));
+  await vi.advanceTimersByTimeAsync(1_000);
+  seen.length = 0;
+  client.notify({ text: 'paid: TXN-11', twice: [references[0], references[0]], references });
+  await vi.advanceTimersByTimeAsync(500);
+  expect(seen.map(({ reference }) => reference).sort()).toEqual(references.slice(0, 10));
+  client.close();
+});
+
+const cycle: object[] = [];
+cycle.push(cycle);
+const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+revoke();
+
 test('trusts the service, not notify, and keeps the schedule', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   timeSettlement(client.waitForFinalStatus(REFERENCE));

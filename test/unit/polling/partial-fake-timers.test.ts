@@ -20,13 +20,18 @@ const fakes: Record<string, () => (time: number) => Promise<unknown>> = {
   'setTimeout of Vitest': () => vitestTimers(['setTimeout', 'clearTimeout']),
   'setTimeout and Date of Vitest': () => vitestTimers(['setTimeout', 'clearTimeout', 'Date']),
   'all but performance of Jest': () => {
-    const config: object = { fakeTimers: { enableGlobally: false } };
-    const jest = new ModernFakeTimers({ global: globalThis, config: config as never });
-    jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'performance', 'setImmediate', 'nextTick'] });
-    onTestFinished(() => jest.useRealTimers());
+    const jest = jestTimers();
     return (time) => jest.advanceTimersByTimeAsync(time);
   },
 };
+
+function jestTimers(): ModernFakeTimers {
+  const config: object = { fakeTimers: { enableGlobally: false } };
+  const jest = new ModernFakeTimers({ global: globalThis, config: config as never });
+  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'performance', 'setImmediate', 'nextTick'] });
+  onTestFinished(() => jest.useRealTimers());
+  return jest;
+}
 
 /** `tick` runs timers only: the promises that they resolve need a turn of the event loop. */
 function nodeTimers(apis: ('setTimeout' | 'Date')[]) {
@@ -90,6 +95,73 @@ test.each(Object.entries(fakes))(
     expect((await wait).status).toBe('success');
   },
 );
+
+/** Each leaves `performance` real, and fakes `Date` too. It returns a function that advances the time in one step. */
+const steps: [name: string, use: () => (time: number) => unknown][] = [
+  [
+    'tick of node:test',
+    () => {
+      nodeMock.timers.enable({ apis: ['setTimeout', 'Date'] });
+      onTestFinished(() => nodeMock.timers.reset());
+      return (time) => nodeMock.timers.tick(time);
+    },
+  ],
+  ['advanceTimersByTime of Vitest', () => fromVitest((time) => vi.advanceTimersByTime(time))],
+  ['advanceTimersByTimeAsync of Vitest', () => fromVitest((time) => vi.advanceTimersByTimeAsync(time))],
+  ['advanceTimersByTime of Jest', () => fromJest((jest, time) => jest.advanceTimersByTime(time))],
+  ['advanceTimersByTimeAsync of Jest', () => fromJest((jest, time) => jest.advanceTimersByTimeAsync(time))],
+];
+
+function fromVitest(advance: (time: number) => unknown) {
+  vitestTimers(['setTimeout', 'clearTimeout', 'Date']);
+  return advance;
+}
+
+function fromJest(advance: (jest: ModernFakeTimers, time: number) => unknown) {
+  const jest = jestTimers();
+  return (time: number) => advance(jest, time);
+}
+
+/** By the length of one step. What a step is too coarse for is on the page about testing. */
+const table = steps.flatMap(([name, use]) => [1_000, 10_000, 60_000].map((step) => ({ name, step, use })));
+
+test.each(table)('checks, and ends at its deadline, in steps of $step ms by $name', async ({ step, use }) => {
+  const advance = use();
+  const { client, seen } = createScriptedService(respondInTurn('pending'));
+  let isOver = false;
+  const failure = catchError(client.waitForFinalStatus(REFERENCE)).finally(() => {
+    isOver = true;
+  });
+  let passed = 0;
+  for (; !isOver && passed < 20 * MINUTE; passed += step) {
+    await advance(step);
+    await turn();
+    await turn();
+  }
+  expect(await failure).toMatchObject({ code: 'wait_timeout', lastStatus: 'pending' });
+  expect(passed).toBeGreaterThanOrEqual(10 * MINUTE - 1_000);
+  expect(passed).toBeLessThanOrEqual(10 * MINUTE + 2 * step);
+  expect(seen.length).toBeGreaterThanOrEqual((10 * MINUTE) / (15_000 + step) - 1);
+  expect(seen.length).toBeLessThanOrEqual(60);
+});
+
+test('returns a final status after the first step in which the service has it', async () => {
+  nodeMock.timers.enable({ apis: ['setTimeout', 'Date'] });
+  onTestFinished(() => nodeMock.timers.reset());
+  const { client } = createScriptedService(respondInTurn('pending', 'pending', 'success'));
+  let status: string | undefined;
+  const wait = client.waitForFinalStatus(REFERENCE).then((transaction) => {
+    status = transaction.status;
+  });
+  for (let count = 1; count <= 3; count++) {
+    expect(status).toBeUndefined();
+    nodeMock.timers.tick(30_000);
+    await turn();
+    await turn();
+  }
+  expect(status).toBe('success');
+  await wait;
+});
 
 test('keeps a rate far below one per second without performance', async () => {
   const pass = vitestTimers(['setTimeout', 'clearTimeout']);

@@ -37,6 +37,18 @@ test.each([
   expect(nextDelay({ elapsed })).toBe(delay);
 });
 
+test.each([
+  [0, 500, 500],
+  [200, 500, 300],
+  [499.5, 500, 1],
+  [500, 500, 3_000],
+  [0, 0, 3_000],
+])('after %d ms with an initialDelay of %d ms returns %d ms', (elapsed, initialDelay, delay) => {
+  expect(nextDelay({ elapsed, initialDelay, minDelay: 3_000 })).toBe(delay);
+  expect(nextDelay({ elapsed, initialDelay, minDelay: 3_000, timeout: elapsed + 3_000 })).toBe(delay);
+  expect(nextDelay({ elapsed, initialDelay, minDelay: 3_000, retryAfter: 5_000 })).toBe(5_000);
+});
+
 test('checks a whole wait at these seconds, from the charge to the deadline', () => {
   const times = momentsOf(() => ({}));
   expect(times.map((time) => Math.round(time / 1000))).toEqual([
@@ -112,7 +124,9 @@ test('returns no less than minDelay and Retry-After, unless time runs out', () =
     fc.property(input, (given) => {
       const delay = nextDelay(given);
       if (delay === null || delay === remainingOf(given)) return;
-      expect(delay).toBeGreaterThanOrEqual(given.minDelay);
+      const left = given.initialDelay - Math.max(0, given.elapsed);
+      const isEarlyFirst = left > 0 && given.initialDelay < given.minDelay;
+      expect(delay).toBeGreaterThanOrEqual(isEarlyFirst ? left : given.minDelay);
       expect(delay).toBeGreaterThanOrEqual(given.retryAfter ?? 0);
     }),
   );
@@ -168,10 +182,10 @@ test.each([undefined, null, 60_000])('throws for an input of %s without elapsed'
 
 test.each([
   { initialDelay: Number.POSITIVE_INFINITY },
-  { minDelay: Number.POSITIVE_INFINITY },
+  { initialDelay: 0, minDelay: Number.POSITIVE_INFINITY },
   { retryAfter: Number.POSITIVE_INFINITY },
   { retryAfter: 2 ** 40, timeout: 2 ** 41 },
-  { minDelay: 2 ** 40, timeout: 2 ** 40 + 1 },
+  { initialDelay: 0, minDelay: 2 ** 40, timeout: 2 ** 40 + 1 },
   { retryAfter: 2 ** 31, timeout: 2 ** 31 + 1 },
 ])('returns no delay longer than a timer can hold: %o', (given) => {
   expect(nextDelay({ elapsed: 0, timeout: Number.POSITIVE_INFINITY, ...given })).toBe(2 ** 31 - 1);

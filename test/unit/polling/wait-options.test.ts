@@ -14,7 +14,7 @@ const wait = (client: PaymentsClient, options: object): Promise<Transaction> =>
 
 const refusal = { code: 'configuration_error' };
 
-test.each([false, '', 0, true, 'x-shop: accra', []])(
+test.each([null, false, '', 0, true, 'x-shop: accra', []])(
   'rejects headers of %j at the call, and keeps another wait',
   async (headers) => {
     const { client, seen } = createScriptedService(respondInTurn('pending', 'success'));
@@ -61,6 +61,22 @@ test.each([Number.POSITIVE_INFINITY, Number.NaN, 1_700_000_000, new Date(), 1_70
     expect(await catchError(wait(client, { startedAt }))).toMatchObject(refusal);
   },
 );
+
+test.each([
+  ['with startedAt', 1_000, [1_000, 5_000, 9_000]],
+  ['without startedAt', undefined, [0, 4_000, 8_000]],
+])('keeps an initialDelay below minDelay, and minDelay after it, %s', async (_, given, times) => {
+  const { client, seen } = createScriptedService(respondInTurn('pending', 'pending', 'success'));
+  const delays = { initialDelay: 1_000, minDelay: 4_000, maxDelay: 4_000 };
+  await runToEnd(wait(client, given === undefined ? delays : { ...delays, startedAt: Date.now() }));
+  expect(seen.map(({ at }) => at)).toEqual(times);
+});
+
+test('rejects an onPoll that is no function', async () => {
+  const { client, seen } = createScriptedService(respondInTurn('success'));
+  expect(await catchError(wait(client, { onPoll: 'log' }))).toMatchObject(refusal);
+  expect(seen).toEqual([]);
+});
 
 test('ignores later changes to a list of finalStatuses', async () => {
   const finalStatuses: ('success' | 'failed' | 'pending')[] = ['success', 'failed'];

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError, PaymentsClient, PaymentsError, type PaymentsEvent } from '../../../src/index.ts';
-import { calls, posts } from '../../helpers/calls.ts';
+import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -80,6 +80,62 @@ test("redacts secrets in the caller's own request id", async () => {
   for (const secret of [API_KEY, PHONE])
     expect(inspect([failure, events], { depth: 9 })).not.toContain(secret);
 });
+
+test.each([
+  '0244123456789',
+  'order 17 at 024 412 3456',
+  '00233244123456',
+  '4bf92f3577b34da6a3ce929d0e0e4736',
+])("shows the caller's own request id %s in log lines", async (id) => {
+  const lines: string[] = [];
+  const log = (line: string) => void lines.push(line);
+  const logger = { debug: log, info: log, warn: log, error: log };
+  const service = await startService((response) => sendJson(response, 422, {}));
+  const client = service.client({ headers: { 'x-request-id': id }, logger });
+  const failure = await catchError(client.verify(REFERENCE));
+  expect(failure).toMatchObject({ requestId: id });
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(line).toContain(`request id ${id}`);
+});
+
+/** How a number can be written with the digits of a script. */
+const scripts = [
+  '０１２３４５６７８９',
+  '٠١٢٣٤٥٦٧٨٩',
+  '۰۱۲۳۴۵۶۷۸۹',
+  '०१२३४५६७८९',
+  '𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗',
+  '𝟬𝟭𝟮𝟯𝟰𝟱𝟲𝟳𝟴𝟵',
+];
+const writeIn = (script: string, text: string) =>
+  text.replace(/\d/g, (digit) => [...script][Number(digit)] ?? '');
+
+test.each(scripts)('redacts numbers in the digits %s', async (script) => {
+  const others = ['+233 24 555 0199', '0245550199'];
+  const shown = [...others, charge.phone].map((number) => writeIn(script, number));
+  const body = { message: `No: ${shown.join(', ')}.`, msisdn: shown[1], left: 'of 12 tries' };
+  const service = await startService((response) => sendJson(response, 422, body));
+  const failure = await catchError(service.client().chargeMobileMoney(charge));
+  for (const number of shown) expect(inspect(failure, { depth: 9 })).not.toContain(number);
+  expect(failure).toMatchObject({ body: { msisdn: '[REDACTED]', left: 'of 12 tries' } });
+  const phone = writeIn(script, charge.phone);
+  const own = await catchError(service.client().chargeMobileMoney({ ...charge, phone }));
+  expect(inspect(own, { depth: 9 })).not.toContain(phone);
+  const plain = await startService((response) => sendJson(response, 422, { message: charge.phone }));
+  const echoed = await catchError(plain.client().chargeMobileMoney({ ...charge, phone }));
+  expect(inspect(echoed, { depth: 9 })).not.toContain(charge.phone);
+});
+
+test.each(['mobile_number', 'mobileNumber', 'phone', 'msisdn'])(
+  'redacts the %s of another customer',
+  async (field) => {
+    // No form that is known to be a phone number.
+    const body = { customer: { [field]: '55-0199-73' }, mobile: 'app' };
+    const service = await startService((response) => sendJson(response, 422, body));
+    const failure = await catchError(service.client().chargeMobileMoney(charge));
+    expect(failure).toMatchObject({ body: { customer: { [field]: '[REDACTED]' }, mobile: 'app' } });
+  },
+);
 
 describe('the body of an error', () => {
   const chargeFailure = async (status: number, body: unknown) => {

@@ -45,7 +45,7 @@ async function startCommand(...args: string[]) {
 test('prints what a shop needs when it starts', async () => {
   const { payments, shown } = await startCommand();
   const { reference } = await payments.initialize(payment);
-  expect(shown('live key')).toBe('sk_live_sandbox');
+  expect(shown('live key')).toBe('sandbox-live-key');
   const checkout = shown('checkout').replace('<reference>', reference);
   for (const address of [shown('transactions'), shown('phone'), checkout, shown('script API')]) {
     expect((await fetch(address)).status).toBe(200);

@@ -310,3 +310,27 @@ test('shows what to copy before the first transaction', async () => {
     `export PAYMENTS_BASE_URL=${sandbox.baseUrl} PAYMENTS_API_KEY=${sandbox.liveKey} Copy`,
   );
 });
+
+test.each([
+  ['approve', 'success'],
+  ['decline', 'failed'],
+])('can %s a pending charge from its row', async (decision, status) => {
+  const { payments, page, press } = await startTestSandbox();
+  const { reference } = await payments.chargeMobileMoney(charge);
+  const button = `name="decision" value="${decision}"`;
+  expect(await page('/')).toContain(button);
+  expect((await press('/decide', { reference, decision })).status).toBe(303);
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status });
+  expect(await page('/')).not.toContain(button);
+  // A final status stays as it is.
+  await press('/decide', { reference, decision: decision === 'approve' ? 'decline' : 'approve' });
+  await expect(payments.verify(reference)).resolves.toMatchObject({ status });
+});
+
+test('decides about charges only', async () => {
+  const { payments, page, press } = await startTestSandbox();
+  const { reference } = await payments.initialize(payment);
+  expect(await page('/')).not.toContain('name="decision"');
+  expect((await press('/decide', { reference, decision: 'approve' })).status).toBe(404);
+  expect((await press('/decide', { reference })).status).toBe(400);
+});

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { startTestSandbox } from './start-sandbox.ts';
+import { charge, startTestSandbox } from './start-sandbox.ts';
 
 const length = 'Content-Length: 500';
 const chunked = 'Transfer-Encoding: chunked';
@@ -30,4 +30,32 @@ test.each([
   await sandbox.close();
   for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
   for (const output of outputs) expect(output.mock.calls).toEqual([]);
+});
+
+test('marks a response that a killed client did not receive', async () => {
+  const { sandbox, page } = await startTestSandbox();
+  sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 10_000 });
+  const { hostname, port } = new URL(sandbox.url);
+  const client = connect(Number(port), hostname);
+  const body = JSON.stringify({ ...charge, amount: 25.5 });
+  const path = '/api/v1/transactions/charge-mobile-money';
+  client.write(
+    [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${hostname}`,
+      `Authorization: Bearer ${sandbox.liveKey}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1));
+  expect(await page('/')).not.toContain('response lost');
+  client.destroy();
+  await vi.waitFor(async () => {
+    const markup = await page('/');
+    expect(markup).toContain('response lost: the shop does not know this charge');
+    expect(markup).toContain('connection broken');
+  });
 });

@@ -12,13 +12,13 @@ import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 const once = { times: '1' };
 
 test.each([
-  [{ kind: 'status', code: '503', body: 'empty' }, ServerError],
-  [{ kind: 'rateLimited', retryAfter: '7' }, RateLimitError],
+  [{ kind: 'status', 'status.status': '503', 'status.body': 'empty' }, ServerError],
+  [{ kind: 'rateLimited', 'rateLimited.retryAfter': '7' }, RateLimitError],
   [{ kind: 'reset' }, ConnectionError],
   [{ kind: 'truncated' }, UnexpectedResponseError],
-  [{ kind: 'wrongReference', reference: 'TXN-another' }, TransactionMismatchError],
-  [{ kind: 'wrongAmount', amount: '2.55' }, TransactionMismatchError],
-  [{ kind: 'wrongCurrency', currency: 'USD' }, TransactionMismatchError],
+  [{ kind: 'wrongReference', 'wrongReference.reference': 'TXN-another' }, TransactionMismatchError],
+  [{ kind: 'wrongAmount', 'wrongAmount.amount': '2.55' }, TransactionMismatchError],
+  [{ kind: 'wrongCurrency', 'wrongCurrency.currency': 'USD' }, TransactionMismatchError],
 ])('breaks one verify with %o', async (fault, errorClass) => {
   const { payments, press, page } = await startTestSandbox();
   const { reference } = await payments.initialize(payment);
@@ -35,23 +35,28 @@ test('breaks every charge until stopped', async () => {
   const fields = {
     operation: 'chargeMobileMoney',
     kind: 'status',
-    code: '502',
-    body: 'html',
+    'status.status': '502',
+    'status.body': 'html',
     times: 'always',
   };
-  await press('/faults', { ...fields, accepted: 'yes' });
+  await press('/faults', { ...fields, 'status.accepted': 'yes' });
   for (let count = 1; count <= 3; count++) {
     await expect(payments.chargeMobileMoney(charge)).rejects.toBeInstanceOf(OutcomeUnknownError);
     expect(sandbox.charges).toHaveLength(count);
   }
-  expect(await page('/')).toContain('until stopped: status 502, after the service acted');
+  expect(await page('/')).toContain('until stopped: status code: 502, html, the service acts first');
   await press('/faults/stop');
   await expect(payments.chargeMobileMoney(charge)).resolves.toMatchObject({ status: 'processing' });
 });
 
 test('shows the prompt of a late approval until then', async () => {
   const { payments, press, page } = await startTestSandbox();
-  await press('/faults', { operation: 'chargeMobileMoney', kind: 'lateApproval', after: '0.3', ...once });
+  await press('/faults', {
+    operation: 'chargeMobileMoney',
+    kind: 'lateApproval',
+    'lateApproval.after': '0.3',
+    ...once,
+  });
   const { reference } = await payments.chargeMobileMoney(charge);
   expect(await page('/phone')).toContain(`id="${reference}"`);
   await expect(payments.waitForFinalStatus(reference)).resolves.toMatchObject({ status: 'success' });
@@ -62,12 +67,12 @@ test.each([
   {},
   { operation: 'verify', kind: 'nonsense' },
   { operation: 'refund', kind: 'reset' },
-  { operation: 'verify', kind: 'status', code: '100', body: 'html' },
-  { operation: 'verify', kind: 'status', code: '2e2.5', body: 'html' },
+  { operation: 'verify', kind: 'status', 'status.status': '100', 'status.body': 'html' },
+  { operation: 'verify', kind: 'status', 'status.status': '2e2.5', 'status.body': 'html' },
   { operation: 'verify', kind: 'reset', times: '0' },
-  { operation: 'verify', kind: 'rateLimited', retryAfter: '-1' },
-  { operation: 'verify', kind: 'lateApproval', after: '5' },
-  { operation: 'initialize', kind: 'unrecognisedStatus', status: 'reversed' },
+  { operation: 'verify', kind: 'rateLimited', 'rateLimited.retryAfter': '-1' },
+  { operation: 'verify', kind: 'lateApproval', 'lateApproval.after': '5' },
+  { operation: 'initialize', kind: 'unrecognisedStatus', 'unrecognisedStatus.status': 'reversed' },
 ])('responds with 400 to the invalid fault %o', async (fields) => {
   const { press, page } = await startTestSandbox();
   const response = await press('/faults', { ...once, ...fields });

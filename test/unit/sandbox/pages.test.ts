@@ -58,12 +58,14 @@ test('the phone declines a charge without a PIN', async () => {
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
 });
 
-test('removes a prompt from the phone when it expires', async () => {
+test('shows on the phone that a prompt has expired', async () => {
   const { sandbox, payments } = await startTestSandbox({ promptExpiry: 150 });
   const { reference } = await payments.chargeMobileMoney(charge);
   const events = receiveEvents(`${sandbox.url}/events/phone`);
   await findEvent(events, reference);
-  await findEvent(events, `<li id="${reference}" data-gone></li>`);
+  const event = await findEvent(events, 'Expired');
+  expect(event).toContain(`<li id="${reference}" class="prompt ended`);
+  expect(event).not.toContain('name="pin"');
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'failed' });
 });
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { charge, findEvent, receiveEvents, startTestSandbox } from './start-sandbox.ts';
 
 /** The messages of a phone page or event about charges that have ended. */
@@ -38,4 +38,69 @@ test('the phone shows a prompt for the charges of both modes', async () => {
   expect(markup).toContain(`${inLive.reference}</code> · live mode`);
   expect(markup).toContain(`${inTest.reference}</code> · test mode`);
   expect(markup).toContain('2 open prompts');
+});
+
+const other = { ...charge, phone: '020 765 4321', network: 'telecel' } as const;
+
+test('the phone shows one number at a time, or all', async () => {
+  const { payments, page } = await startTestSandbox();
+  const first = await payments.chargeMobileMoney(charge);
+  expect(await page('/phone')).not.toContain('All phones');
+  const again = await payments.chargeMobileMoney({ ...charge, phone: '+233 24 412 3456', amount: '7.00' });
+  const second = await payments.chargeMobileMoney(other);
+  const all = await page('/phone');
+  expect(all).toContain('All phones <b>3</b>');
+  expect(all).toContain(`href="/phone?number=207654321">${other.phone} <b>1</b>`);
+  const own = await page('/phone?number=244123456');
+  for (const { reference } of [first, again]) expect(own).toContain(`<li id="${reference}"`);
+  expect(own).not.toContain(`<li id="${second.reference}"`);
+  expect(own).toContain('2 open prompts');
+});
+
+test('a prompt that was answered stays in its place until Done', async () => {
+  const { sandbox, payments, page, press } = await startTestSandbox();
+  const references: string[] = [];
+  for (const amount of ['1.00', '2.00', '3.00'])
+    references.push((await payments.chargeMobileMoney({ ...charge, amount })).reference);
+  const [first = '', second = '', third = ''] = references;
+  const since = String(Date.now());
+  const answered = await press('/phone', { reference: first, decision: 'approve', pin: '1234', since });
+  expect(answered.headers.get('location')).toBe(`/phone?since=${since}`);
+  sandbox.decline(second);
+
+  const readPrompts = (markup: string) =>
+    [...markup.matchAll(/<li id="(TXN-\w+)" class="prompt( ended)?/g)].map(([, id, ended]) => [id, !!ended]);
+  const markup = await page(`/phone?since=${since}`);
+  expect(readPrompts(markup)).toEqual([
+    [first, true],
+    [second, true],
+    [third, false],
+  ]);
+  expect(markup).toContain('<strong>Approved</strong> <span class="sum">GHS 1.00');
+  expect(markup).toContain('<strong>Declined</strong> <span class="sum">GHS 2.00');
+  expect(markup).toContain('<a class="action" href="/phone">Done</a>');
+  expect(readPrompts(await page('/phone'))).toEqual([[third, false]]);
+});
+
+test('an open page of the phone keeps the place of a prompt that ends', async () => {
+  const { sandbox, payments } = await startTestSandbox();
+  const { reference } = await payments.chargeMobileMoney(charge);
+  const events = receiveEvents(`${sandbox.url}/events/phone?number=244123456`);
+  await findEvent(events, reference);
+  await payments.chargeMobileMoney(other);
+  sandbox.approve(reference);
+  const event = await findEvent(events, 'Approved');
+  expect(event).toContain(`<li id="${reference}" class="prompt ended mtn" data-next="" data-keep>`);
+  expect(event).not.toContain('data-gone');
+});
+
+test('a time has its date if it is not today', async () => {
+  const { sandbox, payments, page } = await startTestSandbox({ promptExpiry: 86_400_000 });
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date(2026, 10, 23, 12, 30) });
+  onTestFinished(() => void vi.useRealTimers());
+  await payments.chargeMobileMoney(charge);
+  expect(await page('/phone')).toMatch(/until <time [^>]+>24 Nov 2026, 12:30:00</);
+  sandbox.settleAfter('next', 60_000, 'success');
+  await payments.chargeMobileMoney(other);
+  expect(await page('/phone')).toMatch(/until <time [^>]+>12:31:00</);
 });

@@ -89,7 +89,6 @@ describe('orders a fault of the next webhooks', () => {
   const kinds = [
     { kind: 'late', delay: 60_000 },
     { kind: 'twice' },
-    { kind: 'outOfOrder' },
     { kind: 'lost' },
     { kind: 'forged', reference: 'TXN-another', amount: '1.00', status: 'success' },
     { kind: 'early', delay: 60_000 },

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
+import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
 import { charge, payment } from '../../helpers/service.ts';
-import '../../helpers/openapi/check-every-exchange.ts';
 
 export { charge, payment };
 
@@ -14,6 +14,7 @@ export const hostile = {
 
 /** Starts a sandbox for one test, with a client that does not retry, and with what a browser would send. */
 export async function startTestSandbox(options?: SandboxOptions) {
+  checkEveryExchange();
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.close());
   const client = (more: PaymentsClientOptions = {}) => {

@@ -32,6 +32,20 @@ describe('faults', () => {
     await payments.initialize(payment);
   });
 
+  test('are deleted by clearFaults, also those of webhooks', async () => {
+    const { mock, payments } = startMock();
+    mock.webhooks.deliverTo(() => {});
+    mock.fault('initialize', { kind: 'reset' }, { times: Number.POSITIVE_INFINITY });
+    mock.webhooks.fault({ kind: 'lost' });
+    await catchError(payments.initialize(payment));
+    mock.clearFaults();
+    const { reference } = await payments.initialize(payment);
+    mock.approve(reference);
+    await mock.webhooks.flush();
+    expect(mock.webhooks.deliveries).toMatchObject([{ reference, fault: null, state: 'delivered' }]);
+    expect(mock.requests).toHaveLength(2);
+  });
+
   test.each([0, -1, 1.5, Number.NaN])('throw for %d times', (times) => {
     expect(() => createMockPayments().fault('verify', { kind: 'reset' }, { times })).toThrow(RangeError);
   });

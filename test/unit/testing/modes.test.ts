@@ -12,7 +12,7 @@ function startModes(options?: Parameters<typeof startMock>[0]) {
 
 test('the default key charges, because it belongs to live mode', async () => {
   const { mock, live } = startModes();
-  expect(mock.apiKey).toBe('sk_live_mock');
+  expect(mock.apiKey).toBe('mock-live-key');
   await expect(live.chargeMobileMoney(charge)).resolves.toMatchObject({ status: 'processing' });
 });
 
@@ -103,6 +103,6 @@ test('expectNoDoubleCharge compares the charges of one mode', async () => {
   expect(() => mock.expectNoDoubleCharge()).toThrow(`${first.reference} and ${second.reference} (`);
 });
 
-test.each(['sk_live_mock', 'sk_test_', ''])('refuses the test key "%s"', (testKey) => {
+test.each(['mock-live-key', 'sk_test_', ''])('refuses the test key "%s"', (testKey) => {
   expect(() => startMock({ testKey })).toThrow('testKey must begin with sk_test_.');
 });

@@ -50,13 +50,13 @@ test.each(['/transactions/initialize', '/api/v2/transactions/initialize', '/api/
 );
 
 test('returns a response of type error for a broken connection', async () => {
-  service.faults.add('initialize', { kind: 'reset' }, 1);
+  service.orderFault('initialize', { kind: 'reset' }, 1);
   expect((await post()).type).toBe('error');
 });
 
 test('ends a hanging request when its client disconnects', async () => {
   const client = new AbortController();
-  service.faults.add('initialize', { kind: 'hang' }, 1);
+  service.orderFault('initialize', { kind: 'hang' }, 1);
   const response = post(undefined, undefined, client.signal);
   await vi.waitUntil(() => service.exchanges.length === 1);
   client.abort();
@@ -65,7 +65,7 @@ test('ends a hanging request when its client disconnects', async () => {
 
 test('ends a slow body after its last byte, or when its client disconnects', async () => {
   useFakeClock();
-  service.faults.add('initialize', { kind: 'slowBody' }, 2);
+  service.orderFault('initialize', { kind: 'slowBody' }, 2);
   const complete = (await post()).text();
   await vi.advanceTimersByTimeAsync(100 * 1_000);
   expect(JSON.parse(await complete)).toMatchObject({ data: { reference: 'TXN-000001' } });

@@ -3,8 +3,8 @@ import { setupServer } from 'msw/node';
 import { expect, onTestFinished, vi } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { createMockPayments, type Faults, type MockPaymentsOptions } from '../../../src/testing/index.ts';
+import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
 import { catchError, charge, payment } from '../../helpers/service.ts';
-import '../../helpers/openapi/check-every-exchange.ts';
 
 export { charge, payment };
 
@@ -21,6 +21,7 @@ export function intercept(...handlers: RequestHandler[]): void {
 
 /** Starts a mock behind MSW, and creates a client of it that does not retry by default. */
 export function startMock(options?: MockPaymentsOptions) {
+  checkEveryExchange();
   const mock = createMockPayments(options);
   intercept(...mock.handlers);
   const { baseUrl, apiKey } = mock;

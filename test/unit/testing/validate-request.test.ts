@@ -15,7 +15,7 @@ interface RawRequest {
 
 /** Sends a request that this package's client would never send. */
 function send(path: string, { method = 'POST', contentType = 'application/json', ...more }: RawRequest = {}) {
-  const { authorization = 'Bearer sk_live_mock', body = wirePayment } = more;
+  const { authorization = 'Bearer mock-live-key', body = wirePayment } = more;
   const headers = new Headers();
   if (authorization !== null) headers.set('authorization', authorization);
   if (contentType !== null) headers.set('content-type', contentType);

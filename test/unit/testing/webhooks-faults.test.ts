@@ -52,65 +52,6 @@ test('twice delivers one event two times, one after the other', async () => {
   expect(mock.webhooks.deliveries).toMatchObject([{ fault: 'twice' }, { fault: 'twice' }]);
 });
 
-describe('outOfOrder', () => {
-  test('holds a webhook until the next one was sent', async () => {
-    const { mock, list, createPayment } = startReceiver();
-    mock.webhooks.fault({ kind: 'outOfOrder' });
-    mock.approve(await createPayment());
-    await vi.advanceTimersByTimeAsync(59_999);
-    expect(list()).toEqual([]);
-    mock.approve(await createPayment());
-    await settle();
-    expect(list()).toEqual(['success TXN-000002', 'success TXN-000001']);
-  });
-
-  test('waits for the end of the next request', async () => {
-    const { mock, list, createPayment } = startReceiver(
-      () => new Promise((resolve) => setTimeout(resolve, 100)),
-    );
-    mock.webhooks.fault({ kind: 'outOfOrder' });
-    for (const _ of [1, 2]) mock.approve(await createPayment());
-    await vi.advanceTimersByTimeAsync(99);
-    expect(list()).toEqual(['success TXN-000002']);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(list()).toEqual(['success TXN-000002', 'success TXN-000001']);
-  });
-
-  test('sends after a minute if there is no other webhook', async () => {
-    const { mock, list, createPayment } = startReceiver();
-    mock.webhooks.fault({ kind: 'outOfOrder' });
-    mock.approve(await createPayment());
-    await vi.advanceTimersByTimeAsync(60_000);
-    expect(list()).toEqual(['success TXN-000001']);
-  });
-
-  test('reverses several webhooks, also with flush', async () => {
-    const { mock, list, createPayment } = startReceiver();
-    mock.webhooks.fault({ kind: 'outOfOrder' }, { times: 2 });
-    for (const _ of [1, 2, 3]) mock.approve(await createPayment());
-    await settle();
-    expect(list()).toEqual(['success TXN-000003', 'success TXN-000002', 'success TXN-000001']);
-
-    mock.webhooks.fault({ kind: 'outOfOrder' }, { times: 2 });
-    for (const _ of [4, 5]) mock.approve(await createPayment());
-    await mock.webhooks.flush();
-    expect(list().slice(3)).toEqual(['success TXN-000005', 'success TXN-000004']);
-  });
-
-  test('is not ended by a forged webhook', async () => {
-    const { mock, list, createPayment } = startReceiver(
-      () => new Promise((resolve) => setTimeout(resolve, 100)),
-    );
-    mock.webhooks.fault({ kind: 'outOfOrder' });
-    mock.webhooks.fault({ kind: 'forged', status: 'failed' });
-    for (const _ of [1, 2]) mock.approve(await createPayment());
-    await vi.advanceTimersByTimeAsync(199);
-    expect(list()).toEqual(['failed TXN-000002', 'success TXN-000002']);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(list()).toEqual(['failed TXN-000002', 'success TXN-000002', 'success TXN-000001']);
-  });
-});
-
 test('lost never delivers, and is recorded', async () => {
   const { mock, list, createPayment } = startReceiver();
   mock.webhooks.fault({ kind: 'lost' });
@@ -186,6 +127,17 @@ describe('early', () => {
     });
   });
 
+  test('ends at the next change of the transaction', async () => {
+    const { mock, payments, createPayment } = startReceiver();
+    mock.webhooks.fault({ kind: 'early', delay: 60_000 });
+    const reference = await createPayment();
+    mock.abandon(reference);
+    expect((await payments.verify(reference)).status).toBe('pending');
+    mock.approve(reference);
+    expect((await payments.verify(reference)).status).toBe('success');
+    expect(mock.transactions).toMatchObject([{ reference, status: 'success' }]);
+  });
+
   test('hides a status that a plan brings', async () => {
     const { mock, list, payments, createPayment } = startReceiver();
     mock.webhooks.fault({ kind: 'early' });
@@ -236,11 +188,7 @@ describe('fault', () => {
   });
 
   test.each([
-    [
-      { kind: 'slow' },
-      TypeError,
-      'Unknown webhook fault slow. Known: late, twice, outOfOrder, lost, forged, early.',
-    ],
+    [{ kind: 'slow' }, TypeError, 'Unknown webhook fault slow. Known: late, twice, lost, forged, early.'],
     [{ kind: 'toString' }, TypeError, 'Unknown webhook fault toString.'],
     [{ kind: '024 412 3456' }, TypeError, 'Unknown webhook fault. Known:'],
     [{}, TypeError, 'Unknown webhook fault. Known:'],

@@ -268,7 +268,7 @@ describe('a handler', () => {
   test('throws an error that is recorded without a phone, an email or a key', async () => {
     const { mock, createPayment } = startReceiver(() => {
       const { phone, customer_email } = charge;
-      throw new Error(`${phone} ${customer_email} ${mock.apiKey} ${'x '.repeat(500)}`);
+      throw new Error(`${phone} ${customer_email} ${mock.testKey} ${'x '.repeat(500)}`);
     });
     mock.approve(await createPayment(charge));
     await settle();

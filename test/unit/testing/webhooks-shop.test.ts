@@ -46,7 +46,6 @@ describe('a shop that notifies', () => {
     [{ kind: 'late' }, 8],
     [{ kind: 'late', delay: 1_000 }, 3],
     [{ kind: 'lost' }, 8],
-    [{ kind: 'outOfOrder' }, 8],
     [{ kind: 'twice' }, 2],
     [{ kind: 'forged', status: 'failed' }, 2],
     [{ kind: 'forged', amount: '0.01' }, 2],
@@ -85,17 +84,5 @@ describe('a shop that notifies', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(mock.webhooks.deliveries).toMatchObject([{ body: { event: 'transaction.success' } }, {}]);
     expect(actions).toEqual([`cancels ${reference} after ${CUSTOMER_ACTS / 1_000} s`]);
-  });
-
-  test('ships two orders whose webhooks come in the wrong order', async () => {
-    const { mock, actions, sell } = openShop();
-    const references = [await sell(), await sell()];
-    mock.webhooks.fault({ kind: 'outOfOrder' });
-    await vi.advanceTimersByTimeAsync(CUSTOMER_ACTS);
-    for (const reference of references) mock.approve(reference);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(actions).toEqual(
-      references.toReversed().map((reference) => `ships ${reference} after ${CUSTOMER_ACTS / 1_000} s`),
-    );
   });
 });

@@ -5,22 +5,22 @@ import { describe, expect, test } from 'vitest';
 
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
-  ['values and time', /^(?:version|max-timeout|untrusted|loopback|timing|schedule)\./],
+  ['values and time', /^(?:version|max-timeout|untrusted|timing|schedule)\./],
   ['API', /^api\//],
   ['phone numbers', /^phone\./],
-  ['errors and events', /^(?:errors|events|decoded-text|redact|sanitize-error|unknown-option)\./],
   [
-    'journal interface',
-    /^(?:journal\/(?:journal|record|resolution|store|warnings)|idempotency\/keyed-call)\./,
+    'errors and events',
+    /^(?:errors|events|decoded-text|redact|sanitize-error|unknown-option|parse-options)\./,
   ],
-  ['options', /^(?:options|resolve-options)\./],
-  ['at-most-once protocol', /^idempotency\//],
   ['journal', /^journal\//],
+  ['options', /^(?:options|normalize-options)\./],
   ['HTTP', /^http\//],
+  ['at most one charge', /^idempotency\//],
   ['polling', /^polling\//],
-  ['client', /^client\./],
+  ['client', /^client(?:-access)?\./],
   ['index', /^index\./],
   ['follow-ups', /^follow-ups\//],
+  ['orders', /^orders\//],
   ['node', /^node\//],
   ['testing', /^testing\//],
   ['sandbox', /^sandbox\//],
@@ -100,20 +100,6 @@ describe('the source', () => {
     );
     expect(above).toEqual([]);
   });
-});
-
-test('the client imports protocol and journals by their types only', () => {
-  const values = globSync('{client,index,options,resolve-options,{http,polling}/*}.ts', {
-    cwd: 'src',
-  }).flatMap((file) =>
-    [
-      ...readFileSync(join('src', file), 'utf8').matchAll(
-        /^(?:im|ex)port (?!type )[^;]*? from '(\.[^']+)'/gm,
-      ),
-    ].map(([, path = '']) => normalize(join(dirname(file), path))),
-  );
-  expect(values.length).toBeGreaterThan(60);
-  expect(values.filter((imported) => /^(?:idempotency|journal)\//.test(imported))).toEqual([]);
 });
 
 describe('the repository', () => {

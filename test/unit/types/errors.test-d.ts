@@ -1,5 +1,6 @@
 import { expectTypeOf, test } from 'vitest';
 import {
+  type AnyPaymentsError,
   APIError,
   type AuthenticationError,
   type ClosedError,
@@ -9,8 +10,10 @@ import {
   type IdempotencyConflictError,
   type InvalidInputError,
   type InvalidRequestError,
+  isPaymentsError,
   type JournalError,
   type Mismatch,
+  type NextStep,
   type NotFoundError,
   type OperationName,
   type Outcome,
@@ -100,4 +103,41 @@ test('makes every property of an error readonly', () => {
   caught.outcome = 'not_sent';
   // @ts-expect-error It is read only.
   caught.retryable = true;
+});
+
+test('narrows an error of the union by its code', () => {
+  if (!isPaymentsError(caught)) return;
+  expectTypeOf(caught).toEqualTypeOf<AnyPaymentsError>();
+  expectTypeOf(caught.code).toEqualTypeOf<keyof Codes>();
+  expectTypeOf(caught.nextStep).toEqualTypeOf<NextStep>();
+  expectTypeOf(caught.outcome).toEqualTypeOf<Outcome | null>();
+  if (caught.code === 'rate_limited') {
+    expectTypeOf(caught).toEqualTypeOf<RateLimitError>();
+    expectTypeOf(caught.retryAfter).toEqualTypeOf<number | undefined>();
+  }
+  if (caught.code === 'idempotency_conflict') {
+    expectTypeOf(caught.nextStep).toEqualTypeOf<'check'>();
+    expectTypeOf(caught.outcome).toEqualTypeOf<'unknown'>();
+    expectTypeOf(caught.idempotencyKey).toEqualTypeOf<string>();
+  }
+  if (caught.code === 'api_error') expectTypeOf(caught.serviceMessage).toEqualTypeOf<string | undefined>();
+  // @ts-expect-error A timeout has no such field.
+  if (caught.code === 'request_timeout') return caught.retryAfter;
+});
+
+test('narrows an error of the union by its next step', () => {
+  if (!isPaymentsError(caught)) return;
+  if (caught.nextStep === 'correct')
+    expectTypeOf<
+      Extract<typeof caught, { code: 'outcome_unknown' | 'wait_timeout' }>
+    >().toEqualTypeOf<never>();
+  switch (caught.nextStep) {
+    case 'retry':
+    case 'correct':
+    case 'review':
+    case 'check':
+      return;
+    default:
+      expectTypeOf(caught).toEqualTypeOf<never>();
+  }
 });

@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../../../../src/journal/index.ts';
+import type { FollowUp, JournalEntry } from '../../../../src/journal/index.ts';
 import { createOrder } from '../orders.ts';
 import type { Charge } from '../service.ts';
 import { checkGets, type GetFindings } from './check-gets.ts';
@@ -130,14 +130,17 @@ function checkCharge(entry: JournalEntry, payment: PaymentEvidence, counts: Foll
   return found;
 }
 
+const NO_FOLLOW_UP: FollowUp = { checks: 0, reported: [] };
+
 function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: FollowUpCounts): string[] {
   const { key, ownGets, ownEvents } = payment;
-  const { followUp = { checks: 0, reported: [], ended: undefined } } = entry;
+  const { followUp = NO_FOLLOW_UP } = entry;
+  const isDelivered = followUp.ended === 'delivered' || followUp.delivered === 'abandoned';
   const [charge] = payment.chargesFor(key);
   if (charge?.reference !== entry.reference)
     return [`${entry.reference} is recorded, the service has ${charge?.reference}`];
   counts.payments++;
-  if (followUp.ended === 'delivered') counts.delivered++;
+  if (isDelivered) counts.delivered++;
   for (const reason of ['overdue', 'mismatch', 'gone'] as const)
     if (followUp.reported.includes(reason)) counts[reason]++;
 
@@ -153,11 +156,10 @@ function checkCompleted(entry: JournalEntry, payment: PaymentEvidence, counts: F
   if (called.includes('unresolved')) counts.woken++;
   const isFinal = ownGets.some(({ told }) => isFinalReading(told));
   const found = [...gets.violations, ...checkReasons(entry, payment)];
-  if (followUp.ended !== 'delivered' && followUp.reported.every((reason) => reason === 'unresolved'))
+  if (!isDelivered && followUp.reported.every((reason) => reason === 'unresolved'))
     found.push(`forgotten: it is neither delivered nor reported, at ${JSON.stringify(entry.followUp)}`);
-  if (isFinal && followUp.ended !== 'delivered')
-    found.push('the service said that it is final, and it is not delivered');
-  if (followUp.ended === 'delivered' && listCalls(ownEvents, 'onFinal').length === 0)
+  if (isFinal && !isDelivered) found.push('the service said that it is final, and it is not delivered');
+  if (isDelivered && listCalls(ownEvents, 'onFinal').length === 0)
     found.push('recorded as delivered, and onFinal was not called');
   return [...found, ...checkFinalCalls(entry, payment)];
 }

@@ -229,6 +229,8 @@ async function hasEnded(journal: Journal, verify: VerifyService): Promise<boolea
   );
   for await (const { state, reference = '', followUp } of journal.list()) {
     if (state === 'not_sent' || state === 'rejected' || followUp?.ended) continue;
+    // It is checked on for a week: some services let an abandoned payment succeed.
+    if (followUp?.delivered === 'abandoned') continue;
     if (!followUp || followUp.final || followUp.reported.length === 0 || final.has(reference)) return false;
   }
   return true;

@@ -1,4 +1,6 @@
-import type { FollowUp, FollowUpRecords, Journal } from '../../../../src/journal/index.ts';
+import { type FollowUpRecords, getJournalCore } from '../../../../src/journal/core.ts';
+import type { FollowUp, Journal } from '../../../../src/journal/index.ts';
+import { changed } from '../../../helpers/journals.ts';
 import type { KillSwitch } from '../kill-switch.ts';
 import type { Step, SweepKillPoint } from './kill-plan.ts';
 import type { controls } from './settings.ts';
@@ -12,7 +14,7 @@ interface Watch {
 
 /** Returns the journal with the kill points around each step of a follow-up, and logs each step. */
 export function watchFollowUps(journal: Journal, { killSwitch, log, control }: Watch): Journal {
-  const records = breakClaims(journal.followUps, control);
+  const records = breakClaims(getJournalCore(journal).followUps, control);
   const followUps: FollowUpRecords = {
     ...records,
     async claimDue(claim) {
@@ -43,13 +45,15 @@ export function watchFollowUps(journal: Journal, { killSwitch, log, control }: W
       return isNotified;
     },
   };
-  return { ...journal, followUps };
+  return changed(journal, { followUps });
 }
 
 /** Names what a write to the journal records. */
 function nameStep(before: FollowUp | undefined, after: FollowUp): Step {
   const { checks = 0, reported = [], failures = 0 } = before ?? {};
   if (after.ended && !before?.ended) return 'end';
+  // After `abandoned`, checks go on.
+  if (after.delivered !== before?.delivered) return 'end';
   if (after.final && !before?.final) return 'final';
   if (after.reported.length > reported.length) return 'attention';
   if ((after.failures ?? 0) > failures) return 'failure';

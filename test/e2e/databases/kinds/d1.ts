@@ -7,8 +7,8 @@ export const database: TestDatabase = {
   // Workers only connect.
   start: async () => (await import('../handles.ts')).startHandles(),
   prepare: async () => {},
-  open: async (place, options) => ({
-    journal: sqliteJournal(fromD1(connectD1(place)), options),
+  open: async (place, options, table) => ({
+    journal: sqliteJournal(fromD1(connectD1(place)), { ...options, table }),
     close: async () => {},
   }),
   dump: (place) => dumpTables(fromD1(connectD1(place))),

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { dynamodbStore } from '../../../../examples/journals/dynamodb.ts';
@@ -29,12 +30,20 @@ export const database: TestDatabase = {
   async prepare(place) {
     const client = createDynamoDB(place);
     await client.createTable({ ...journalTable, TableName: TABLE });
+    await untilUsable(client, TABLE);
     client.destroy();
   },
 
-  async open(place, options) {
+  async open(place, options, table) {
     const client = createDynamoDB(place);
-    const journal = createJournal(dynamodbStore(client, TABLE), options);
+    if (table !== undefined) {
+      // Another handle of the case might have made it.
+      await client.createTable({ ...journalTable, TableName: table }).catch((error: unknown) => {
+        if (!String(error).includes('ResourceInUse')) throw error;
+      });
+      await untilUsable(client, table);
+    }
+    const journal = createJournal(dynamodbStore(client, table ?? TABLE), options);
     return { journal, close: async () => client.destroy() };
   },
 
@@ -45,6 +54,15 @@ export const database: TestDatabase = {
     return JSON.stringify(Items);
   },
 };
+
+/** A table is not usable as soon as it is made. */
+export async function untilUsable(client: DynamoDB, table: string): Promise<void> {
+  for (;;) {
+    const { Table } = await client.describeTable({ TableName: table });
+    if (Table?.TableStatus === 'ACTIVE') return;
+    await sleep(20);
+  }
+}
 
 export function createDynamoDB(endpoint: string): DynamoDB {
   return new DynamoDB({

@@ -38,10 +38,10 @@ export const database: TestDatabase = {
     await withClient(place, (client) => client.db().collection(COLLECTION).createIndexes(journalIndexes));
   },
 
-  async open(place, options) {
+  async open(place, options, collection = COLLECTION) {
     const client = await openClient(place);
     return {
-      journal: createJournal(mongodbStore(client.db(), COLLECTION), options),
+      journal: createJournal(mongodbStore(client.db(), collection), options),
       close: () => client.close(),
     };
   },

@@ -20,9 +20,11 @@ export const database: TestDatabase = {
     await mysqlJournal(pool).migrate();
     await pool.end();
   },
-  async open(place, options) {
+  async open(place, options, table) {
     const pool = createPool({ uri: place, connectionLimit: 4 });
-    return { journal: mysqlJournal(pool, options), close: () => pool.end() };
+    const journal = mysqlJournal(pool, { ...options, table });
+    if (table !== undefined) await journal.migrate();
+    return { journal, close: () => pool.end() };
   },
   async dump(place) {
     const connection = await createConnection(place);

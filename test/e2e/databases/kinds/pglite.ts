@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
-import { fromQuery, postgresJournal } from '../../../../src/journal/postgres.ts';
+import { fromQuery, type PostgresJournalOptions, postgresJournal } from '../../../../src/journal/postgres.ts';
 import type { TestDatabase } from '../database.ts';
 
 /** PGlite: PostgreSQL inside this process, on a folder. All handles of a place share one. */
@@ -20,6 +20,12 @@ async function close(place: string): Promise<void> {
   const found = open.get(place);
   open.delete(place);
   await found?.close();
+}
+
+async function openTable(place: string, options: PostgresJournalOptions) {
+  const journal = postgresJournal(openJournal(place), options);
+  if (options.table !== undefined) await journal.migrate();
+  return journal;
 }
 
 const openJournal = (place: string) => fromQuery((text, values) => connect(place).query(text, values));
@@ -47,8 +53,8 @@ export const database: TestDatabase = {
 
   prepare: (place) => postgresJournal(openJournal(place)).migrate(),
 
-  open: async (place, options) => ({
-    journal: postgresJournal(openJournal(place), options),
+  open: async (place, options, table) => ({
+    journal: await openTable(place, { ...options, table }),
     close: async () => {},
   }),
 

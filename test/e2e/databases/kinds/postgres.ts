@@ -13,9 +13,11 @@ export const database: TestDatabase = {
     await pool.end();
   },
 
-  async open(place, options) {
+  async open(place, options, table) {
     const pool = new Pool({ connectionString: place, max: 4 });
-    return { journal: postgresJournal(pool, options), close: () => pool.end() };
+    const journal = postgresJournal(pool, { ...options, table });
+    if (table !== undefined) await journal.migrate();
+    return { journal, close: () => pool.end() };
   },
 
   async dump(place) {

@@ -14,12 +14,12 @@ export const database: TestDatabase = {
 
   async prepare() {},
 
-  async open(place, options) {
+  async open(place, options, prefix) {
     // By default a command waits for about 10 seconds until it fails while Redis is away.
     const client = new Redis(place, { maxRetriesPerRequest: 2 });
     // Without a listener, ioredis prints each attempt to connect.
     client.on('error', () => {});
-    return { journal: redisJournal(client, options), close: async () => client.disconnect() };
+    return { journal: redisJournal(client, { ...options, prefix }), close: async () => client.disconnect() };
   },
 
   async dump(place) {

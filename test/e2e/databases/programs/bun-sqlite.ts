@@ -3,7 +3,8 @@
 
 import { Database } from 'bun:sqlite';
 import type { PaymentsClient } from '../../../../src/index.ts';
-import type { Journal, JournalOptions } from '../../../../src/journal/index.ts';
+import type { Journal } from '../../../../src/journal/index.ts';
+import type { SqliteJournalOptions } from '../../../../src/journal/sqlite.ts';
 
 const built = (file: string) => new URL(`../../../../dist/${file}`, import.meta.url).href;
 const main: typeof import('../../../../src/index.ts') = await import(built('index.js'));
@@ -19,7 +20,7 @@ const { journalConformance }: typeof import('../../../../src/testing/index.ts') 
 
 const [command, file = '', baseUrl = '', keys = '0'] = process.argv.slice(2);
 
-function open(options?: JournalOptions): { database: Database; journal: Journal; close(): void } {
+function open(options?: SqliteJournalOptions): { database: Database; journal: Journal; close(): void } {
   const database = new Database(file);
   return { database, journal: sqliteJournal(database, options), close: () => database.close() };
 }
@@ -55,8 +56,8 @@ const commands: Record<string, () => Promise<unknown>> = {
   /** Runs the cases, and returns which failed. */
   async conformance() {
     const failed: string[] = [];
-    const cases = journalConformance((options) => {
-      const { journal, close } = open(options);
+    const cases = journalConformance((options, table) => {
+      const { journal, close } = open({ ...options, table });
       return { journal, close };
     });
     for (const { name, run } of cases) {

@@ -109,10 +109,9 @@ const actions: Record<string, (place: Place, input: unknown) => Promise<unknown>
     const { final } = await sweep(place, (key) => finals.push(key));
     return { final, finals };
   },
-  /** Returns the cases that failed. They share what they know of due records, so they are run by one request. */
+  /** Returns the cases that failed. */
   async conformance({ openJournal }) {
-    // A journal belongs to one service.
-    const cases = journalConformance((options) => openJournal({ ...options, table: 'conformance' }));
+    const cases = journalConformance((options, table) => openJournal({ ...options, table }));
     const queue = cases.values();
     const failed: string[] = [];
     const work = async () => {

@@ -1,25 +1,10 @@
-import { lost, type Stories } from '../story.ts';
+import { approves, declines, losesResponse, refuses, type Stories } from '../story.ts';
 
 export const agents: Stories = {
   'AGENTS.md, For coding agents': [
-    {
-      where: 'the customer approves',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
-      printed: ["'paid'"],
-      charges: 1,
-    },
-    {
-      where: 'the customer declines',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
-      printed: ["'not paid: failed'"],
-      charges: 1,
-    },
-    {
-      where: 'the response to the charge is lost',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
-      printed: ["'hold the order for manual review'"],
-      charges: 1,
-    },
+    { ...approves, printed: ["'paid'"], charges: 1 },
+    { ...declines, printed: ["'not paid: the customer can pay again'"], charges: 1 },
+    { ...losesResponse, printed: ["'hold the order for manual review'"], charges: 1 },
     {
       where: 'the service reports another amount',
       arrange({ mock }) {
@@ -29,6 +14,11 @@ export const agents: Stories = {
       printed: ["'hold the order for manual review'"],
       charges: 1,
     },
-    { where: 'the customer does nothing', printed: ["'keep the order open'"], charges: 1 },
+    {
+      where: 'the customer does nothing',
+      printed: ["'keep the order open, and check later'"],
+      charges: 1,
+    },
+    { ...refuses, printed: ["'this call made no charge'"], charges: 0 },
   ],
 };

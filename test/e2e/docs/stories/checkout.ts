@@ -19,10 +19,7 @@ export const checkout: Stories = {
       printed: [expect.stringMatching(/^'store TXN-\S+, redirect to https?:\S+'$/), "'deliver order 17'"],
       charges: 0,
     },
-    {
-      where: 'the customer has not paid',
-      printed: [expect.stringMatching(/^'store TXN-/)],
-    },
+    { where: 'the customer has not paid', printed: [expect.stringMatching(/^'store TXN-/)] },
   ],
   'docs/guides/checkout.md, Run a complete server (2)': [
     { where: 'it is ended', arrange: endWhenReady, printed: ["'the shop is ready'"] },

@@ -1,14 +1,16 @@
+import { DatabaseSync } from 'node:sqlite';
+import { PaymentsClient } from 'payment-collection-client';
+import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { expect } from 'vitest';
-import { busy, lost, refused, type Stories } from '../story.ts';
+import { busy, losesResponse, refuses, type Stories } from '../story.ts';
 
 export const errors: Stories = {
   'docs/reference/errors.md, Errors': [
     { where: 'the charge is accepted', printed: [], charges: 1 },
     {
-      where: 'the service refuses the charge',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', refused),
+      ...refuses,
       printed: [
-        expect.stringMatching(/^invalid_request rejected [\da-f-]{36}$/),
+        expect.stringMatching(/^invalid_request correct [\da-f-]{36}$/),
         "'17: ask for another number'",
       ],
       charges: 0,
@@ -17,7 +19,7 @@ export const errors: Stories = {
       where: 'the API key is wrong',
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', { kind: 'status', status: 401 }),
       printed: [
-        expect.stringMatching(/^authentication_error rejected [\da-f-]{36}$/),
+        expect.stringMatching(/^authentication_error correct [\da-f-]{36}$/),
         "'17: a developer reads the log'",
       ],
       charges: 0,
@@ -26,25 +28,28 @@ export const errors: Stories = {
       where: 'the service is busy for a minute',
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
       printed: [
-        expect.stringMatching(/^rate_limited rejected [\da-f-]{36}$/),
+        expect.stringMatching(/^rate_limited retry [\da-f-]{36}$/),
         "'17: charge again in a minute, under the same key'",
       ],
       charges: 0,
     },
     {
-      where: 'the service rejects the key',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', { kind: 'status', status: 401 }),
-      printed: [
-        expect.stringMatching(/^authentication_error rejected [\da-f-]{36}$/),
-        "'17: a developer reads the log'",
-      ],
-      charges: 0,
+      where: 'the key was used for another amount',
+      async arrange({ names }) {
+        using database = new DatabaseSync('payments.db');
+        const payments = new PaymentsClient({ journal: sqliteJournal(database) });
+        await payments.chargeMobileMoney(
+          { ...names.charge, amount: '9.00' },
+          { idempotencyKey: 'order-17/1' },
+        );
+      },
+      printed: [expect.stringMatching(/^idempotency_conflict check /), "'17: an earlier charge decides'"],
+      charges: 1,
     },
     {
-      where: 'the response to the charge is lost',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+      ...losesResponse,
       printed: [
-        expect.stringMatching(/^outcome_unknown unknown [\da-f-]{36}$/),
+        expect.stringMatching(/^outcome_unknown review [\da-f-]{36}$/),
         "'17: a person looks for the charge'",
       ],
       charges: 1,

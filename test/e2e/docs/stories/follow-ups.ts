@@ -1,4 +1,4 @@
-import { endsAfterStep, lost, type Stories } from '../story.ts';
+import { approves, declines, endsAfterStep, losesResponse, type Stories } from '../story.ts';
 
 // follow-ups-from-cron.test.ts also runs the files of the page as processes.
 export const followUps: Stories = {
@@ -7,20 +7,17 @@ export const followUps: Stories = {
   ],
   'docs/guides/follow-ups.md, Run in a process': [
     endsAfterStep({
-      where: 'the customer approves',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
+      ...approves,
       printed: ["'deliver the order of order-17/1, if that is not done'"],
       charges: 1,
     }),
     endsAfterStep({
-      where: 'the customer declines',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
+      ...declines,
       printed: ["'return its goods to stock, if that is not done: order-17/1'"],
       charges: 1,
     }),
     endsAfterStep({
-      where: 'the response to the charge is lost',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
+      ...losesResponse,
       printed: ["'unknown'", "'ALERT: order-17/1 is unresolved'"],
       charges: 1,
     }),

@@ -57,11 +57,7 @@ export const frameworks: Stories = {
       'the response is lost, and the button is pressed again',
       [{}, {}],
       [`respond 202 {"message":"${REVIEWING}"}`, `respond 202 {"message":"${REVIEWING}"}`],
-      {
-        arrange: lose,
-        printed: ["'order 17 is in review'", "'order 17 is in review'"],
-        charges: 1,
-      },
+      { arrange: lose, printed: ["'order 17 is in review'", "'order 17 is in review'"], charges: 1 },
     ),
     presses(
       'the number is changed after the charge',

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { busy, lost, refused, type Stories } from '../story.ts';
+import { busy, losesResponse, refuses, type Stories } from '../story.ts';
 
 export const jobQueues: Stories = {
   'docs/guides/job-queues.md, Use a job queue or a workflow engine': [
@@ -35,23 +35,13 @@ export const jobQueues: Stories = {
       printed: ['{ delay: 8000 }', '{ delay: 5000 }'],
       charges: 1,
     },
-    {
-      where: 'the service refuses the charge',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', refused),
-      printed: ["{ end: 'refused' }", '{ delay: 8000 }'],
-      charges: 1,
-    },
+    { ...refuses, printed: ["{ end: 'refused' }", '{ delay: 8000 }'], charges: 1 },
     {
       where: 'the service is busy',
       arrange: ({ mock }) => mock.fault('chargeMobileMoney', busy),
       printed: ['{ delay: 60000 }', '{ delay: 8000 }'],
       charges: 1,
     },
-    {
-      where: 'the response to the charge is lost',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
-      printed: ["{ end: 'review' }", "{ end: 'review' }"],
-      charges: 1,
-    },
+    { ...losesResponse, printed: ["{ end: 'review' }", "{ end: 'review' }"], charges: 1 },
   ],
 };

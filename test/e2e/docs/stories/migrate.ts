@@ -1,32 +1,17 @@
-import { busy, lost, type Stories } from '../story.ts';
+import { approves, busy, declines, losesResponse, type Stories } from '../story.ts';
 
 const PATH = 'docs/guides/migrate.md';
 
 export const migrate: Stories = {
   [`${PATH}, Migrate to this package`]: [
-    {
-      where: 'the customer approves',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
-      printed: ["'deliver order 17'"],
-      charges: 1,
-    },
-    {
-      where: 'the customer declines',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
-      printed: ["'return the goods of order 17 to stock'"],
-      charges: 1,
-    },
+    { ...approves, printed: ["'deliver order 17'"], charges: 1 },
+    { ...declines, printed: ["'return the goods of order 17 to stock'"], charges: 1 },
     {
       where: 'the customer does nothing',
       printed: ["'check TXN-000002 of order 17 again in an hour'"],
       charges: 1,
     },
-    {
-      where: 'the response to the charge is lost',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', lost),
-      printed: ["'a person looks at order 17'"],
-      charges: 1,
-    },
+    { ...losesResponse, printed: ["'a person looks at order 17'"], charges: 1 },
   ],
   [`${PATH}, Adopt open orders`]: [
     {

@@ -1,21 +1,11 @@
-import { accepted, type Stories } from '../story.ts';
+import { accepted, approves, declines, type Stories } from '../story.ts';
 
 const PROMPT = "processing A prompt has been sent to the customer's phone.";
 
 export const mobileMoney: Stories = {
   'docs/guides/mobile-money.md, Charge Mobile Money': [
-    {
-      where: 'the customer approves',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
-      printed: [PROMPT, "'paid'"],
-      charges: 1,
-    },
-    {
-      where: 'the customer declines',
-      arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'failed'),
-      printed: [PROMPT, "'not paid: failed'"],
-      charges: 1,
-    },
+    { ...approves, printed: [PROMPT, "'paid'"], charges: 1 },
+    { ...declines, printed: [PROMPT, "'not paid: failed'"], charges: 1 },
   ],
   'docs/guides/mobile-money.md, Normalise phone numbers': [
     { ...accepted, where: 'the phone is typed in two ways' },

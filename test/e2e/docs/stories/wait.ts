@@ -7,7 +7,7 @@ const approved: Story = {
 };
 const abandoned: Story = {
   where: 'the customer has abandoned the payment',
-  arrange: ({ mock, names }) => mock.abandon(names.reference),
+  arrange: ({ mock, names }) => void mock.abandon(names.reference),
 };
 
 export const wait: Stories = {
@@ -19,10 +19,7 @@ export const wait: Stories = {
       printed: ["'return the goods of order 17 to stock'"],
     },
     { ...abandoned, printed: ["'return the goods of order 17 to stock'"] },
-    {
-      where: 'the customer does nothing',
-      printed: ["'keep order 17 open, and check it again in an hour'"],
-    },
+    { where: 'the customer does nothing', printed: ["'keep order 17 open, and check it again in an hour'"] },
     {
       where: 'the customer pays another amount',
       arrange({ mock, names }) {

@@ -1,6 +1,8 @@
 // Run by sqlite-processes.test.ts: one of several processes on one file. It claims every key once, completes what it got,
 // and prints the state of each ClaimResult.
+
 import { DatabaseSync } from 'node:sqlite';
+import { getJournalCore } from '../../../../src/journal/core.ts';
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 
 const [, , file = '', name = '', count = '0', table] = process.argv;
@@ -24,11 +26,12 @@ const keys = Array.from({ length: Number(count) }, (_, index) => index);
 // Each process starts at another key, so that each gets some keys first.
 const first = (name.charCodeAt(0) * 13) % keys.length;
 for (const index of [...keys.slice(first), ...keys.slice(0, first)]) {
-  const result = await journal.claim(`order-${index}`, intent);
+  const result = await getJournalCore(journal).claim(`order-${index}`, intent);
   states[index] = result.state;
   if (result.state !== 'claimed') continue;
-  const renewed = await journal.renew(result.claim);
+  const renewed = await getJournalCore(journal).renew(result.claim);
   const ending = { state: 'completed', result: { reference: `TXN-${name}-${index}` } } as const;
-  if (!renewed || !(await journal.complete(renewed, ending))) throw new Error('a claim was lost');
+  if (!renewed || !(await getJournalCore(journal).complete(renewed, ending)))
+    throw new Error('a claim was lost');
 }
 console.log(JSON.stringify(states));

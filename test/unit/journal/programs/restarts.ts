@@ -1,6 +1,8 @@
 // Run by postgres-restarts.test.ts: a process without a listener for errors, whose PostgreSQL ends its connections. It
 // claims keys and reads them; then it prints how many steps failed, and how.
+
 import { Client, Pool } from 'pg';
+import { getJournalCore } from '../../../../src/journal/core.ts';
 import { postgresJournal } from '../../../../src/journal/postgres.ts';
 
 const [, , url = '', kind = '', count = '0'] = process.argv;
@@ -25,7 +27,7 @@ async function connected(): Promise<Client> {
 process.stdout.write('ready\n');
 const failures = new Set<string>();
 for (let index = 0; index < Number(count); index++) {
-  const steps = [journal.claim(`order-${index}`, attempt), journal.read(`order-${index}`)];
+  const steps = [getJournalCore(journal).claim(`order-${index}`, attempt), journal.read(`order-${index}`)];
   for (const step of await Promise.allSettled(steps))
     if (step.status === 'rejected') failures.add(String(step.reason.name));
 }

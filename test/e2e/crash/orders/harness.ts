@@ -1,0 +1,210 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
+import { JournalError } from '../../../../src/index.ts';
+import { getJournalCore } from '../../../../src/journal/core.ts';
+import type { Journal, JournalEntry } from '../../../../src/journal/index.ts';
+import { paymentKey } from '../../../../src/journal/record.ts';
+import { createRecords } from '../../../../src/journal/records.ts';
+import { readOrder } from '../../../../src/orders/order.ts';
+import { note } from '../../../helpers/resolution-note.ts';
+import type { JournalKind } from '../journal-kinds.ts';
+import { openJournal, prepareJournal } from '../journals.ts';
+import { seededRandom } from '../seeded-random.ts';
+import { WorkerPool } from '../worker-pool.ts';
+import { checkOrders, type LoggedOrderEvent } from './check.ts';
+import { createPageUrl, OrderService } from './service.ts';
+import { killPoints, type OrderKillPlan, type ShopSettings } from './settings.ts';
+
+export interface OrderRunOptions {
+  readonly kind: JournalKind;
+  /** The URL of a database. SQLite gets its own file. */
+  readonly url?: string | undefined;
+  readonly orders: number;
+  readonly workers: number;
+  readonly kills: number;
+  readonly seed: number;
+  readonly isControl?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface OrderRunResult {
+  readonly kind: JournalKind;
+  readonly orders: number;
+  readonly kills: number;
+  readonly killsAt: ReadonlyMap<string, number>;
+  /** How many payments the service has begun, and how many orders are paid. */
+  readonly made: number;
+  readonly paid: number;
+  readonly paidTwice: number;
+  readonly resolved: number;
+  readonly violations: readonly string[];
+  readonly seconds: number;
+}
+
+const LEASE = 1_500;
+
+const eventSchema = z.object({
+  at: z.number(),
+  generation: z.number(),
+  event: z.string(),
+  order: z.optional(z.string()),
+  key: z.optional(z.string()),
+  reference: z.optional(z.string()),
+  reason: z.optional(z.string()),
+  message: z.optional(z.string()),
+});
+
+/** Processes press, sweep and are killed. Then their logs and the journal are compared with the service's ledger. */
+export async function runOrderProof(options: OrderRunOptions): Promise<OrderRunResult> {
+  const startedAt = performance.now();
+  const { kind, seed, kills, orders, workers, isControl = false, signal } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'payments-orders-'));
+  mkdirSync(join(folder, 'shop'));
+  const place = options.url ?? join(folder, 'journal.db');
+  const pool = new WorkerPool<ShopSettings>({
+    program: new URL('shop.ts', import.meta.url),
+    folder,
+    kills,
+    planKill: (generation) => planKill(seed, kind, generation),
+    signal,
+  });
+  const service = new OrderService(seed, (point, generation) => pool.onRequest(point, generation));
+  const baseUrl = await service.start();
+  try {
+    await prepareJournal(kind, place);
+    const { journal, close } = await openJournal(kind, place, {
+      lease: LEASE,
+      other: true,
+      aroundCommit: (commit) => commit(),
+    });
+    let isStopping = false;
+    const settings = { seed, kind, place, baseUrl, folder, orders, lease: LEASE, isControl };
+    const shop = Array.from({ length: workers }, async (_, slot) => {
+      while (!isStopping && !signal?.aborted) await pool.runWorker({ ...settings, slot });
+    });
+    const reviewed = new AbortController();
+    const reviewing = reviewKeys(journal, service, reviewed.signal);
+    try {
+      while (!signal?.aborted && (pool.counts.kills < kills || performance.now() - startedAt < 8_000))
+        await Promise.race([sleep(100), Promise.all(shop)]);
+      // What was begun last becomes final, and is swept, and a person has looked at what is left.
+      await Promise.race([sleep(9_000), Promise.all(shop)]);
+      isStopping = true;
+      const stopper = setInterval(() => pool.send('stop'), 500);
+      pool.send('stop');
+      await Promise.all(shop);
+      clearInterval(stopper);
+      reviewed.abort();
+      const resolved = await reviewing;
+      const entries: JournalEntry[] = [];
+      for await (const entry of journal.list()) entries.push(entry);
+      const { counts } = pool;
+      return {
+        kind,
+        orders,
+        kills: counts.kills,
+        killsAt: counts.killsAt,
+        made: service.made.length,
+        resolved,
+        ...checkOrders({
+          made: service.made,
+          entries,
+          events: readEvents(folder),
+          superseded: await readSuperseded(journal, orders),
+        }),
+        seconds: (performance.now() - startedAt) / 1000,
+      };
+    } finally {
+      reviewed.abort();
+      await reviewing.catch(() => {});
+      await close();
+    }
+  } finally {
+    pool.killAll();
+    await service.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Plays the person who finds out about unresolved keys, from the ids of their requests. Returns how many it resolved. */
+async function reviewKeys(journal: Journal, service: OrderService, signal: AbortSignal): Promise<number> {
+  let resolved = 0;
+  while (!signal.aborted) {
+    await sleep(400);
+    for (const entry of await listUnresolved(journal))
+      if (await reviewKey(journal, service, entry)) resolved += 1;
+  }
+  return resolved;
+}
+
+async function listUnresolved(journal: Journal): Promise<JournalEntry[]> {
+  const entries: JournalEntry[] = [];
+  try {
+    for await (const entry of journal.list({ state: 'unknown' })) entries.push(entry);
+  } catch (error) {
+    // Before the first charge there is no table.
+    if (!(error instanceof JournalError)) throw error;
+  }
+  return entries;
+}
+
+async function reviewKey(
+  journal: Journal,
+  service: OrderService,
+  { key, operation, requestIds, updatedAt }: JournalEntry,
+): Promise<boolean> {
+  // A request might still be on its way.
+  if (Date.now() - updatedAt < 2 * LEASE + 2_000) return false;
+  const made = service.made.find(({ requestId }) => requestIds.includes(requestId));
+  try {
+    await journal.resolve(key, made ? createResolution(operation, made.reference) : 'not_charged', note);
+    return true;
+  } catch (error) {
+    // The key was resolved or charged meanwhile.
+    if (error instanceof JournalError) return false;
+    throw error;
+  }
+}
+
+async function readSuperseded(journal: Journal, count: number): Promise<Set<string>> {
+  const { store, lease } = getJournalCore(journal);
+  const keys = new Set<string>();
+  for (let number = 0; number < count; number++) {
+    const order = await readOrder(createRecords(store, lease), `order-${number}`);
+    for (const superseded of order.record.superseded) keys.add(paymentKey(order.id, superseded));
+  }
+  return keys;
+}
+
+function createResolution(operation: JournalEntry['operation'], reference: string) {
+  if (operation === 'chargeMobileMoney') return { reference };
+  return { reference, checkout_url: createPageUrl(reference) };
+}
+
+function readEvents(folder: string): LoggedOrderEvent[] {
+  return readdirSync(join(folder, 'shop'))
+    .flatMap((name) =>
+      readFileSync(join(folder, 'shop', name), 'utf8')
+        .split('\n')
+        .slice(0, -1),
+    )
+    .map((line) => eventSchema.parse(JSON.parse(line)))
+    .sort((one, other) => one.at - other.at);
+}
+
+/** How long a process lives at most, in milliseconds. */
+const MAX_LIFE = 2_500;
+
+/** One process in three is killed at a random time. The others are killed at each point in turn. */
+function planKill(seed: number, kind: JournalKind, generation: number): OrderKillPlan {
+  const at = seededRandom(seed, 'kill', generation);
+  if (generation % 3 === 0) return { kind: 'after', delay: at * MAX_LIFE };
+  const points = killPoints.filter((point) => kind === 'sqlite' || !point.endsWith('commit'));
+  const point = points[(Math.floor((generation * 2) / 3) + 3 * seed) % points.length] ?? 'accepted';
+  const turns = Math.floor(seededRandom(seed, 'turns', generation) * 6);
+  const most = point.startsWith('onPaid') ? 2 : 12;
+  return { kind: 'at', point, nth: 1 + Math.floor(at * most), turns, latest: MAX_LIFE };
+}

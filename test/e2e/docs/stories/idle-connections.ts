@@ -1,3 +1,0 @@
-import type { Stories } from '../story.ts';
-
-export const idleConnections: Stories = {};

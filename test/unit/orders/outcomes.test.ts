@@ -1,0 +1,203 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
+import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
+import { finish } from '../../helpers/follow-ups.ts';
+import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+
+beforeEach(() => {
+  fakeClocks();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+});
+
+const getReference = ({ payments }: { payments: readonly { reference?: string }[] }) =>
+  payments.at(-1)?.reference ?? '';
+
+test('calls onPaid once the payment succeeded, and nothing is charged again', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  shop.service.approve(getReference(await finish(orders.charge('17', momo))));
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  expect(shop.paid).toMatchObject([{ order: '17', payment: { key: '17/1', status: 'success' } }]);
+  expect(await finish(orders.charge('17', momo, { startAnother: true }))).toMatchObject({ state: 'paid' });
+  await pass(MINUTE);
+  await finish(orders.sweep());
+  expect(shop.paid).toHaveLength(1);
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test('calls onPaid again until it succeeds', async () => {
+  const shop = openOrderShop();
+  let calls = 0;
+  const onPaid = () => {
+    calls += 1;
+    if (calls < 3) throw new Error('the database is down');
+  };
+  const orders = shop.start({ onPaid });
+  shop.service.approve(getReference(await finish(orders.charge('17', momo))));
+  for (let round = 0; round < 10; round++) {
+    await pass(MINUTE);
+    await finish(orders.sweep());
+  }
+  expect(calls).toBe(3);
+});
+
+test('tells of a second success as paid_twice, and names the first one as the payment', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const first = getReference(await finish(orders.checkout('17', page)));
+  await pass(2 * SECOND);
+  const second = getReference(await finish(orders.charge('17', momo, { startAnother: true })));
+  shop.service.approve(second);
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  shop.service.approve(first);
+  await pass(10 * MINUTE);
+  await finish(orders.sweep());
+  expect(shop.paid).toMatchObject([{ payment: { key: '17/2' } }]);
+  expect(shop.attentions.filter(({ reason }) => reason !== 'overdue')).toMatchObject([
+    {
+      order: '17',
+      key: '17/1',
+      reason: 'paid_twice',
+      reference: first,
+      payment: { number: 1, superseded: true },
+    },
+  ]);
+  expect(await finish(orders.read('17'))).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
+});
+
+test('asks for a person if an earlier payment of another amount is paid', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const first = getReference(await finish(orders.checkout('17', page)));
+  await pass(2 * SECOND);
+  await finish(orders.charge('17', { ...momo, amount: '30.00' }, { startAnother: true }));
+  shop.service.approve(first);
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  expect(shop.paid).toEqual([]);
+  expect(shop.attentions).toMatchObject([{ key: '17/1', reason: 'price_changed' }]);
+  const review = { state: 'in_review', reason: 'price_changed', payment: { key: '17/1' } };
+  expect(await finish(orders.read('17'))).toMatchObject(review);
+  expect(await finish(orders.charge('17', momo))).toMatchObject(review);
+  await finish(orders.payments.resolve('17/1', 'closed', { by: 'ama', reason: 'paid back' }));
+  expect(await finish(orders.read('17'))).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+});
+
+test('calls onUnpaid when the payment failed', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  shop.service.decline(getReference(await finish(orders.charge('17', momo))));
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  expect(shop.unpaid).toMatchObject([{ order: '17', payment: { key: '17/1', status: 'failed' } }]);
+  expect(await finish(orders.read('17'))).toMatchObject({ state: 'unpaid', canPay: true });
+});
+
+test('does not call onUnpaid while a superseded payment might be paid', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const first = getReference(await finish(orders.checkout('17', page)));
+  await pass(2 * SECOND);
+  shop.service.decline(getReference(await finish(orders.charge('17', momo, { startAnother: true }))));
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  expect(shop.unpaid).toEqual([]);
+  shop.service.decline(first);
+  await pass(MINUTE);
+  await finish(orders.sweep());
+  expect(shop.unpaid).toMatchObject([{ payment: { key: '17/2' } }]);
+});
+
+test('pays an order whose abandoned payment succeeds after all', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const reference = getReference(await finish(orders.checkout('17', page)));
+  shop.service.abandon(reference);
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  expect(shop.unpaid).toHaveLength(1);
+  shop.service.approve(reference);
+  for (let hour = 0; hour < 3; hour++) {
+    await pass(66 * MINUTE);
+    await finish(orders.sweep());
+  }
+  expect(shop.paid).toMatchObject([{ order: '17', payment: { key: '17/1' } }]);
+});
+
+test('waits until the payment is final', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  shop.service.settleAfter(getReference(await finish(orders.charge('17', momo))), 20 * SECOND, 'success');
+  const before = Date.now();
+  expect(await finish(orders.wait('17'))).toMatchObject({ state: 'paid' });
+  expect(Date.now() - before).toBeLessThan(MINUTE);
+  expect(shop.paid).toEqual([]);
+  await finish(orders.sweep());
+  expect(shop.paid).toHaveLength(1);
+});
+
+test('returns what it is at the timeout of a wait', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  await finish(orders.charge('17', momo));
+  const before = Date.now();
+  expect(await finish(orders.wait('17', { timeout: 30 * SECOND }))).toMatchObject({ state: 'processing' });
+  expect(Date.now() - before).toBeGreaterThanOrEqual(30 * SECOND);
+});
+
+test('ends a wait when another process records the end', async () => {
+  const shop = openOrderShop();
+  const [waiting, other] = [shop.start(), shop.start()];
+  const first = getReference(await finish(waiting.checkout('17', page)));
+  const wait = waiting.wait('17', { timeout: 10 * MINUTE });
+  await pass(2 * SECOND);
+  shop.service.approve(first);
+  const before = Date.now();
+  expect(await finish(other.charge('17', momo))).toMatchObject({ state: 'paid' });
+  expect(await finish(wait)).toMatchObject({ state: 'paid' });
+  expect(Date.now() - before).toBeLessThan(5 * SECOND);
+});
+
+test('rejects a wait with the reason of its signal', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  await finish(orders.charge('17', momo));
+  const stop = new AbortController();
+  const wait = orders.wait('17', { signal: stop.signal });
+  stop.abort('enough');
+  await expect(finish(wait)).rejects.toBe('enough');
+});
+
+test('reads an order of one payment with two reads of the store', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  await finish(orders.charge('17', momo));
+  const read = vi.spyOn(shop.store, 'read');
+  const status = await finish(orders.read('17'));
+  expect(status.state).toBe('processing');
+  expect(read.mock.calls.length).toBeLessThanOrEqual(2);
+});
+
+test('makes a payment due that a webhook names, whatever the form of its body', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const reference = getReference(await finish(orders.charge('17', momo)));
+  await pass(10 * SECOND);
+  await finish(orders.sweep());
+  shop.service.approve(reference);
+  await pass(2 * SECOND);
+  await finish(orders.notify({ event: 'payment', data: [{ transaction: { reference } }] }));
+  await finish(orders.sweep());
+  expect(shop.paid).toHaveLength(1);
+});
+
+test('leaves the payments of plain keys to createFollowUps', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const plain = await finish(orders.payments.chargeMobileMoney(momo, { idempotencyKey: 'plain' }));
+  shop.service.approve(plain.reference);
+  await pass(10 * SECOND);
+  expect(await finish(orders.sweep())).toMatchObject({ checked: 0, due: 0 });
+});

@@ -1,0 +1,238 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { InvalidInputError, InvalidRequestError } from '../../../src/index.ts';
+import { SECOND } from '../../helpers/fake-clock.ts';
+import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
+import { finish } from '../../helpers/follow-ups.ts';
+import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+
+beforeEach(() => {
+  fakeClocks();
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+});
+
+const MOMO = 'POST charge-mobile-money';
+const otherNumber = { ...momo, phone: '055 000 1111' };
+
+test('charges once, and says that the payment is under way', async () => {
+  const shop = openOrderShop();
+  const status = await finish(shop.start().charge('17', momo));
+  expect(status).toEqual({
+    order: '17',
+    state: 'processing',
+    canPay: false,
+    payment: {
+      key: '17/1',
+      number: 1,
+      method: 'mobile_money',
+      amount: '25.50',
+      currency: 'GHS',
+      network: 'mtn',
+      reference: expect.stringMatching(/^TXN-/),
+      status: 'processing',
+      createdAt: expect.any(Number),
+    },
+    payments: [status.payments[0]],
+  });
+  expect(JSON.parse(JSON.stringify(status))).toEqual(status);
+  expect(postsOf(shop)).toEqual([MOMO]);
+});
+
+test('returns the checkout page of a payment under way to each press', async () => {
+  const shop = openOrderShop();
+  const { checkout } = shop.start();
+  const first = await finish(checkout('17', page));
+  if (first.state !== 'processing') throw new Error(first.state);
+  expect(first.payment).toMatchObject({
+    method: 'checkout',
+    checkout_url: expect.stringContaining('https://'),
+  });
+  await pass(2 * SECOND);
+  expect(await finish(checkout('17', page))).toEqual(first);
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test('sends one request for 20 presses at once in 3 processes', async () => {
+  const shop = openOrderShop();
+  const processes = [shop.start(), shop.start(), shop.start()];
+  const presses = Array.from({ length: 20 }, (_, at) => processes[at % 3]?.charge('17', momo));
+  const statuses = await finish(Promise.all(presses));
+  expect(postsOf(shop)).toEqual([MOMO]);
+  for (const status of statuses)
+    expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+});
+
+test('starts the next payment at once after a decline, with one check', async () => {
+  const shop = openOrderShop();
+  const { charge } = shop.start();
+  const first = await finish(charge('17', momo));
+  shop.service.decline(first.payments[0]?.reference ?? '');
+  await pass(2 * SECOND);
+  shop.requests.length = 0;
+  const second = await finish(charge('17', otherNumber));
+  expect(second).toMatchObject({ state: 'processing', payment: { key: '17/2', number: 2 } });
+  expect(second.payments).toMatchObject([{ number: 1, status: 'failed' }, { number: 2 }]);
+  expect(shop.requests).toEqual([`GET ${first.payments[0]?.reference}`, MOMO]);
+});
+
+test('begins one next payment for 20 presses at once after a decline', async () => {
+  const shop = openOrderShop();
+  const first = await finish(shop.start().charge('17', momo));
+  shop.service.decline(first.payments[0]?.reference ?? '');
+  await pass(2 * SECOND);
+  const processes = [shop.start(), shop.start(), shop.start()];
+  const presses = Array.from({ length: 20 }, (_, at) => processes[at % 3]?.charge('17', momo));
+  for (const status of await finish(Promise.all(presses)))
+    expect(status).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+  expect(postsOf(shop)).toHaveLength(2);
+});
+
+test('sees that an abandoned page was just paid, before a new charge', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const first = await finish(orders.checkout('17', page));
+  const reference = first.payments[0]?.reference ?? '';
+  shop.service.abandon(reference);
+  await pass(2 * SECOND);
+  expect(await finish(orders.wait('17'))).toMatchObject({ state: 'unpaid', canPay: true });
+  shop.service.approve(reference);
+  await pass(2 * SECOND);
+  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test('uses the same payment again after the service refused it, with other input too', async () => {
+  const shop = openOrderShop();
+  const { charge } = shop.start();
+  shop.service.fault('chargeMobileMoney', { kind: 'status', status: 400 });
+  const refused = await finish(charge('17', momo));
+  expect(refused).toMatchObject({ state: 'unpaid', canPay: true, error: expect.any(InvalidRequestError) });
+  expect(await finish(charge('17', otherNumber))).toMatchObject({
+    state: 'processing',
+    payment: { key: '17/1' },
+  });
+});
+
+test('returns wrong input as the error of an unpaid order, and sends nothing', async () => {
+  const shop = openOrderShop();
+  const status = await finish(shop.start().charge('17', { ...momo, amount: '0.10' }));
+  expect(status).toEqual({
+    order: '17',
+    state: 'unpaid',
+    canPay: true,
+    payments: [],
+    error: expect.any(InvalidInputError),
+  });
+  expect(shop.requests).toEqual([]);
+});
+
+test('asks for a person after a lost response, and sends nothing until then', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  const lost = await finish(orders.charge('17', momo));
+  expect(lost).toMatchObject({
+    state: 'in_review',
+    canPay: false,
+    reason: 'unresolved',
+    payment: { key: '17/1' },
+  });
+  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({ state: 'in_review' });
+  expect(postsOf(shop)).toHaveLength(1);
+  const note = { by: 'ama', reason: 'looked it up' };
+  await finish(orders.payments.resolve('17/1', 'not_charged', note));
+  expect(await finish(orders.read('17'))).toMatchObject({ state: 'unpaid' });
+  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({ payment: { key: '17/1' } });
+});
+
+test('starts the next payment after a person closed one', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+  await finish(orders.charge('17', momo));
+  await finish(orders.payments.resolve('17/1', 'closed', { by: 'ama', reason: 'paid back by hand' }));
+  expect(await finish(orders.read('17'))).toMatchObject({ state: 'unpaid' });
+  expect(await finish(orders.charge('17', momo))).toMatchObject({
+    state: 'processing',
+    payment: { key: '17/2' },
+  });
+});
+
+describe('while a payment is under way', () => {
+  const others = [
+    ['number', { ...momo, phone: '055 000 1111' }],
+    ['network', { ...momo, network: 'telecel' as const }],
+    ['amount', { ...momo, amount: '30.00' }],
+    ['currency', { ...momo, currency: 'USD' }],
+  ] as const;
+  test.each(others)('says that a press with another %s differs, and sends nothing', async (_, input) => {
+    const shop = openOrderShop();
+    const { charge } = shop.start();
+    await finish(charge('17', momo));
+    expect(await finish(charge('17', input))).toMatchObject({ state: 'processing', differs: true });
+    expect(postsOf(shop)).toHaveLength(1);
+  });
+
+  test('says that a press for the other method differs', async () => {
+    const shop = openOrderShop();
+    const { charge, checkout } = shop.start();
+    await finish(charge('17', momo));
+    expect(await finish(checkout('17', page))).toMatchObject({ state: 'processing', differs: true });
+  });
+
+  test('takes another email, and another form of the number, for the same', async () => {
+    const shop = openOrderShop();
+    const { charge } = shop.start();
+    await finish(charge('17', momo));
+    const input = { ...momo, customer_email: 'kofi@example.com', phone: momo.phone.replaceAll(' ', '-') };
+    const status = await finish(charge('17', input, { startAnother: true }));
+    expect(status).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+    expect(status).not.toHaveProperty('differs');
+    expect(postsOf(shop)).toHaveLength(1);
+  });
+
+  test('starts another one if asked to, and follows the superseded one', async () => {
+    const shop = openOrderShop();
+    const orders = shop.start();
+    const first = await finish(orders.checkout('17', page));
+    await pass(2 * SECOND);
+    const second = await finish(orders.charge('17', momo, { startAnother: true }));
+    expect(second).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+    expect(second.payments).toMatchObject([{ number: 1, superseded: true }, { number: 2 }]);
+    shop.service.approve(first.payments[0]?.reference ?? '');
+    await pass(10 * SECOND);
+    await finish(orders.sweep());
+    expect(await finish(orders.read('17'))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+    expect(shop.paid).toMatchObject([
+      { order: '17', payment: { key: '17/1' }, transaction: { status: 'success' } },
+    ]);
+  });
+});
+
+test('keeps the orders a and a/1 apart', async () => {
+  const shop = openOrderShop();
+  const { charge, read } = shop.start();
+  await finish(charge('a', momo));
+  await finish(charge('a/1', momo));
+  expect(await finish(read('a'))).toMatchObject({ payments: [{ key: 'a/1' }] });
+  expect(await finish(read('a/1'))).toMatchObject({ payments: [{ key: 'a/1/1' }] });
+});
+
+test('refuses an order whose first payment is a plain key', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  await finish(orders.payments.chargeMobileMoney(momo, { idempotencyKey: '17/1' }));
+  const call = finish(orders.charge('17', momo));
+  await expect(call).rejects.toMatchObject({
+    code: 'configuration_error',
+    message: expect.stringContaining('"17/1"'),
+  });
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test.each([[''], ['a\nb'], ['x'.repeat(201)], [17]])('refuses the order %j', async (order) => {
+  const shop = openOrderShop();
+  // @ts-expect-error one of them is no text
+  const call = finish(shop.start().charge(order, momo));
+  await expect(call).rejects.toMatchObject({ code: 'configuration_error' });
+  expect(shop.requests).toEqual([]);
+});

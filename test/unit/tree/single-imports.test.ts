@@ -1,0 +1,81 @@
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build, transform } from 'esbuild';
+import { rollup } from 'rollup';
+import { describe, expect, test } from 'vitest';
+
+// Made by `npm run build`, which `npm test` runs first.
+const dist = fileURLToPath(new URL('../../../dist/', import.meta.url));
+
+const read = (name: string, entry: string) =>
+  `import { ${name} } from './${entry}.js'; console.log(${name});`;
+
+/** Returns a bundle of one import, minified, as esbuild makes it with every dependency. */
+async function bundleByEsbuild(name: string, entry: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents: read(name, entry), resolveDir: dist },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    external: ['libphonenumber-js', 'node:*'],
+    write: false,
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+/** Returns a bundle of one import, minified, as Rollup makes it without the dependencies. */
+async function bundleByRollup(name: string, entry: string): Promise<string> {
+  const bundle = await rollup({
+    input: 'entry',
+    external: [/^(?!\.|entry$)/],
+    treeshake: { moduleSideEffects: 'no-external' },
+    plugins: [
+      {
+        name: 'entry',
+        resolveId: (id) => (id === 'entry' ? `${dist}entry.js` : null),
+        load: (id) => (id.endsWith('/entry.js') ? read(name, entry) : null),
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ format: 'esm' });
+  return (await transform(output[0].code, { minify: true })).code;
+}
+
+const small: [name: string, entry: string, bytes: number][] = [
+  ['networks', 'index', 500],
+  ['transactionStatuses', 'index', 500],
+  ['nextDelay', 'schedule', 1_000],
+  ['isFinal', 'schedule', 500],
+  ['defaultSchedule', 'schedule', 500],
+  ['parseGhanaPhone', 'phone', 1_000],
+  ['isPaymentsError', 'index', 3_000],
+  ['PaymentsError', 'index', 3_000],
+  ['RateLimitError', 'index', 4_000],
+];
+
+/** With zod, compressed as a server sends it. */
+const schemas: [name: string, bytes: number][] = [
+  ['referenceSchema', 5_000],
+  ['initializeInputSchema', 9_000],
+  ['chargeMobileMoneyInputSchema', 9_000],
+  ['expectationSchema', 9_000],
+  ['transactionSchema', 9_000],
+];
+
+describe('bundles what is imported and no more', () => {
+  test.each(small)('%s of %s: under %i bytes', async (name, entry, bytes) => {
+    expect((await bundleByEsbuild(name, entry)).length).toBeLessThan(bytes);
+    expect((await bundleByRollup(name, entry)).length).toBeLessThan(bytes);
+  });
+
+  test.each(schemas)('%s: under %i bytes', async (name, bytes) => {
+    expect(gzipSync(await bundleByEsbuild(name, 'index')).length).toBeLessThan(bytes);
+    // Without zod.
+    expect((await bundleByRollup(name, 'index')).length).toBeLessThan(3_000);
+  });
+
+  test('the client, which is not lost for it', async () => {
+    expect((await bundleByEsbuild('PaymentsClient', 'index')).length).toBeGreaterThan(50_000);
+  });
+});
