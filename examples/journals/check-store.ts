@@ -2,7 +2,6 @@
  * Runs all cases of `journalConformance` on a store, in a table of its own: `node check-store.ts mongodb` or `dynamodb`.
  * Run it again when you have changed your copy of a store.
  */
-import { randomUUID } from 'node:crypto';
 import { DynamoDB, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { MongoClient } from 'mongodb';
 import { createJournal, type JournalStore } from 'payment-collection-client/journal';
@@ -11,23 +10,25 @@ import { dynamodbStore } from './dynamodb.ts';
 import { journalTable } from './dynamodb-table.ts';
 import { journalIndexes, mongodbStore } from './mongodb.ts';
 
-interface OpenStore {
-  readonly store: JournalStore;
-  /** Deletes the table, and closes the connection. */
+interface Stores {
+  /** Opens a store on a table of its own. It is called several times for each. */
+  open(table: string): Promise<JournalStore>;
+  /** Deletes the tables, and closes the connection. */
   close(): Promise<void>;
 }
 
-const name = `journal-check-${randomUUID().slice(0, 8)}`;
-
-const stores: Record<string, () => Promise<OpenStore>> = {
+const databases: Record<string, () => Promise<Stores>> = {
   async mongodb() {
     const client = await MongoClient.connect(process.env.MONGO_URL ?? 'mongodb://127.0.0.1:27017/check');
-    const collection = client.db().collection(name);
-    await collection.createIndexes(journalIndexes);
+    const made = new Set<string>();
     return {
-      store: mongodbStore(client.db(), name),
+      async open(table) {
+        made.add(table);
+        await client.db().collection(table).createIndexes(journalIndexes);
+        return mongodbStore(client.db(), table);
+      },
       async close() {
-        await collection.drop();
+        for (const table of made) await client.db().collection(table).drop();
         await client.close();
       },
     };
@@ -36,28 +37,38 @@ const stores: Record<string, () => Promise<OpenStore>> = {
   /** Region, credentials and AWS_ENDPOINT_URL_DYNAMODB are read from the environment. */
   async dynamodb() {
     const client = new DynamoDB();
-    await client.createTable({ ...journalTable, TableName: name });
-    await waitUntilTableExists({ client, maxWaitTime: 60 }, { TableName: name });
+    const made = new Map<string, Promise<unknown>>();
+    const make = async (TableName: string) => {
+      await client.createTable({ ...journalTable, TableName });
+      await waitUntilTableExists({ client, maxWaitTime: 60 }, { TableName });
+    };
     return {
-      store: dynamodbStore(client, name),
+      async open(table) {
+        if (!made.has(table)) made.set(table, make(table));
+        await made.get(table);
+        return dynamodbStore(client, table);
+      },
       async close() {
-        await client.deleteTable({ TableName: name });
+        for (const TableName of made.keys()) await client.deleteTable({ TableName });
         client.destroy();
       },
     };
   },
 };
 
-const open = stores[process.argv[2] ?? ''];
-if (!open) throw new Error(`Name a store: ${Object.keys(stores).join(' or ')}.`);
-const { store, close } = await open();
+const connect = databases[process.argv[2] ?? ''];
+if (!connect) throw new Error(`Name a store: ${Object.keys(databases).join(' or ')}.`);
+const { open, close } = await connect();
 try {
-  const cases = journalConformance((options) => createJournal(store, options));
-  const results = await Promise.allSettled(cases.map(({ run }) => run()));
-  for (const [index, result] of results.entries()) {
-    const isKept = result.status === 'fulfilled';
-    console.log(isKept ? 'passed' : 'FAILED', cases[index]?.name, isKept ? '' : result.reason);
-    if (!isKept) process.exitCode = 1;
+  const cases = journalConformance(async (options, storage) => createJournal(await open(storage), options));
+  for (const { name, run } of cases) {
+    try {
+      await run();
+      console.log('passed', name);
+    } catch (error) {
+      console.log('FAILED', name, error);
+      process.exitCode = 1;
+    }
   }
 } finally {
   await close();

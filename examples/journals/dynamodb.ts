@@ -1,5 +1,10 @@
 import type { DynamoDB, PutItemInput } from '@aws-sdk/client-dynamodb';
-import { type JournalStore, type ListedRecord, MAX_DUE_IN } from 'payment-collection-client/journal';
+import {
+  type JournalStore,
+  type ListedRecord,
+  MAX_DUE_IN,
+  type RecordKind,
+} from 'payment-collection-client/journal';
 import {
   countItems,
   digits,
@@ -10,7 +15,7 @@ import {
   primaryKey,
 } from './dynamodb-table.ts';
 
-/** A store in a table that was made from `journalTable`. It keeps all records: it ignores their `ttl`. */
+/** A store in a table that was made from `journalTable`. */
 export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
   const table = { db, TableName };
   const read = async (key: string) => {
@@ -18,7 +23,7 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
     return Item ? toListed(Item) : null;
   };
 
-  const claim = ({ id, version, dueAt }: Item, lease: number) =>
+  const claim = ({ id, version, dueAt }: Item, kind: RecordKind, lease: number) =>
     isDone(
       db.updateItem({
         TableName,
@@ -26,7 +31,7 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
         UpdateExpression: 'SET dueAt = :next',
         ConditionExpression: 'version = :version AND dueAt = :dueAt',
         ExpressionAttributeValues: {
-          ':next': { S: digits(Date.now() + lease) },
+          ':next': { S: kindPrefix(kind) + digits(Date.now() + lease) },
           ':version': { S: String(version?.S) },
           ':dueAt': { S: String(dueAt?.S) },
         },
@@ -43,7 +48,7 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
       const now = Date.now();
       const values = { version: { S: version }, text: { S: text }, writtenAt: { N: String(now) } };
       const Item: Item = { ...primaryKey(key), ...values };
-      if (dueIn !== null) Item.dueAt = { S: digits(now + dueIn) };
+      if (index && dueIn !== null) Item.dueAt = { S: kindPrefix(index.kind) + digits(now + dueIn) };
       if (index) Item.byState = { S: prefix(index.state) + digits(index.createdAt) + key };
       if (index && index.reference !== null)
         Item.byReference = { S: prefix(index.reference) + digits(index.createdAt) + key };
@@ -65,35 +70,59 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
       return listed.slice(0, limit);
     },
 
-    async claimDue({ limit, lease }) {
+    async claimDue({ kind, limit, lease }) {
       const claimed: ListedRecord[] = [];
       for (;;) {
         const now = Date.now();
         const missing = limit - claimed.length;
-        const due = await findItems(table, 'dueAt', dueBy(now), missing);
+        const due = await findItems(table, 'dueAt', dueBy(kind, now), missing);
         if (due.length < missing)
-          due.push(...(await findItems(table, 'dueAt', dueTooLate(now), missing - due.length)));
-        const isClaimed = await Promise.all(due.map((item) => claim(item, lease)));
+          due.push(...(await findItems(table, 'dueAt', dueTooLate(kind, now), missing - due.length)));
+        const isClaimed = await Promise.all(due.map((item) => claim(item, kind, lease)));
         claimed.push(...due.filter((_, index) => isClaimed[index]).map(toListed));
         // Another process claimed some of them: there might be others.
         if (!isClaimed.includes(false) || claimed.length === limit) return claimed;
       }
     },
 
-    async countDue() {
+    async countDue({ kind }) {
       const now = Date.now();
-      const [next] = await findItems(table, 'dueAt', dueLater(now), 1);
+      const [next] = await findItems(table, 'dueAt', dueLater(kind, now), 1);
       const due =
-        (await countItems(table, 'dueAt', dueBy(now))) + (await countItems(table, 'dueAt', dueTooLate(now)));
-      return { due, nextIn: next ? Number(next.dueAt?.S) - now : null };
+        (await countItems(table, 'dueAt', dueBy(kind, now))) +
+        (await countItems(table, 'dueAt', dueTooLate(kind, now)));
+      return { due, nextIn: next ? Number(next.dueAt?.S?.slice(kindPrefix(kind).length)) - now : null };
+    },
+
+    async delete(records) {
+      const isDeleted = await Promise.all(
+        records.map(({ key, version }) =>
+          isDone(
+            db.deleteItem({
+              TableName,
+              Key: primaryKey(key),
+              ConditionExpression: 'version = :version',
+              ExpressionAttributeValues: { ':version': { S: version } },
+            }),
+          ),
+        ),
+      );
+      return isDeleted.filter(Boolean).length;
     },
   };
 }
 
-const dueBy = (now: number) => [digits(0), digits(now)] as const;
-const dueLater = (now: number) => [digits(now + 1), digits(now + MAX_DUE_IN)] as const;
+type Range = readonly [from: string, to: string];
+
+const kindPrefix = (kind: RecordKind) => `${kind} `;
+const withKind = (kind: RecordKind, from: string, to: string): Range => [
+  kindPrefix(kind) + from,
+  kindPrefix(kind) + to,
+];
+const dueBy = (kind: RecordKind, now: number) => withKind(kind, digits(0), digits(now));
+const dueLater = (kind: RecordKind, now: number) => withKind(kind, digits(now + 1), digits(now + MAX_DUE_IN));
 /** Later than any write makes it: the clock that wrote it was wrong. */
-const dueTooLate = (now: number) => [digits(now + MAX_DUE_IN + 1), ':'] as const;
+const dueTooLate = (kind: RecordKind, now: number) => withKind(kind, digits(now + MAX_DUE_IN + 1), ':');
 
 function toListed({ id, version, text, writtenAt, byState }: Item): ListedRecord {
   return {

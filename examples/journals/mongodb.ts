@@ -4,13 +4,14 @@ import {
   type ListedRecord,
   MAX_DUE_IN,
   type RecordIndex,
+  type RecordKind,
 } from 'payment-collection-client/journal';
 
 /** Make these once. Make the collection without a collation: with one, `order-A` and `order-a` could be one key. */
 export const journalIndexes: IndexDescription[] = [
   { key: { 'index.state': 1, 'index.createdAt': 1, _id: 1 } },
   { key: { 'index.reference': 1, 'index.createdAt': 1, _id: 1 } },
-  { key: { dueAt: 1 }, sparse: true },
+  { key: { 'index.kind': 1, dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
 ];
 
 interface JournalDocument {
@@ -36,7 +37,7 @@ const projection = {
 /** If the collection has a collation, a key that it takes for another one is refused. */
 const collation = { locale: 'simple' };
 
-/** A store in a replica set. It keeps all records: it ignores their `ttl`. */
+/** A store in a replica set. */
 export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
   // These override the URL's. No operation has a session, so none is part of a transaction of yours.
   const collection = db.collection<JournalDocument>(name, {
@@ -53,14 +54,14 @@ export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
     return found && toListed(found);
   };
   /** As a filter: due by the server's clock, or later than any write makes it, because that clock went back. */
-  const readDue = async () => {
+  const readDue = async (kind: RecordKind) => {
     const { localTime } = await db.command({ hello: 1 });
     const now = new Date(localTime);
     const last = new Date(now.getTime() + MAX_DUE_IN);
     return {
       now,
-      isDue: { $or: [{ dueAt: { $lte: now } }, { dueAt: { $gt: last } }] },
-      isLater: { dueAt: { $gt: now, $lte: last } },
+      isDue: { 'index.kind': kind, $or: [{ dueAt: { $lte: now } }, { dueAt: { $gt: last } }] },
+      isLater: { 'index.kind': kind, dueAt: { $gt: now, $lte: last } },
     };
   };
 
@@ -117,8 +118,8 @@ export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
       return Object.fromEntries((await groups.toArray()).map((group) => [group._id, group.count]));
     },
 
-    async claimDue({ limit, lease }) {
-      const { isDue } = await readDue();
+    async claimDue({ kind, limit, lease }) {
+      const { isDue } = await readDue(kind);
       const claimed: ListedRecord[] = [];
       while (claimed.length < limit) {
         const later = [{ $set: { dueAt: { $add: ['$$NOW', Math.ceil(lease)] } } }];
@@ -129,11 +130,17 @@ export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
       return claimed;
     },
 
-    async countDue() {
-      const { now, isDue, isLater } = await readDue();
+    async countDue({ kind }) {
+      const { now, isDue, isLater } = await readDue(kind);
       const due = await collection.countDocuments(isDue);
       const next = await collection.findOne(isLater, { sort: { dueAt: 1 } });
       return { due, nextIn: next?.dueAt ? next.dueAt.getTime() - now.getTime() : null };
+    },
+
+    async delete(records) {
+      if (records.length === 0) return 0;
+      const unneeded = records.map(({ key, version }) => ({ _id: key, version }));
+      return (await collection.deleteMany({ $or: unneeded }, { collation })).deletedCount;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { type Attributes, type Meter, metrics, type Tracer, trace } from '@opentelemetry/api';
 import type { PaymentsEvent } from 'payment-collection-client';
 import { createMetricRecorder } from './metrics.ts';
-import { createSpanRecorder } from './spans.ts';
+import { createSpanRecorder, recordRequestSpans } from './spans.ts';
 
 /** @see paymentsTelemetry */
 export interface TelemetryOptions {
@@ -11,21 +11,32 @@ export interface TelemetryOptions {
   readonly baseUrl?: string;
 }
 
+/** What records a client's calls until `stop`. */
+export interface Telemetry {
+  readonly onEvent: (event: PaymentsEvent) => void;
+  stop(): void;
+}
+
 /**
- * Creates an `onEvent` that records spans and metrics. Events contain no API key, phone number or email. References are only
- * in spans: as an attribute of a metric, each reference would be another time series.
+ * Records spans and metrics. Spans of requests come from the tracing channels of every client in the process, the rest from
+ * the `onEvent` of one. Neither contains an API key, phone number or email. References and idempotency keys are only in
+ * spans: as an attribute of a metric, each would be another time series.
  */
-export function paymentsTelemetry(options: TelemetryOptions = {}): (event: PaymentsEvent) => void {
+export function paymentsTelemetry(options: TelemetryOptions = {}): Telemetry {
   const {
     tracer = trace.getTracer('payment-collection-client'),
     meter = metrics.getMeter('payment-collection-client'),
   } = options;
   const server = createServerAttributes(options.baseUrl);
-  const recordSpan = createSpanRecorder(tracer, server);
+  const stop = recordRequestSpans(tracer, server);
+  const recordSpan = createSpanRecorder(tracer);
   const recordMetric = createMetricRecorder(meter, server);
-  return (event) => {
-    recordSpan(event);
-    recordMetric(event);
+  return {
+    onEvent: (event) => {
+      recordSpan(event);
+      recordMetric(event);
+    },
+    stop,
   };
 }
 

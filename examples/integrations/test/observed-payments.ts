@@ -36,11 +36,13 @@ export async function start(options: PaymentsClientOptions = {}) {
   const meters = new MeterProvider({ readers: [reader] });
   onTestFinished(() => meters.shutdown());
 
+  const { onEvent, stop } = paymentsTelemetry({ tracer, meter: meters.getMeter('shop'), baseUrl });
+  onTestFinished(stop);
   const payments = new PaymentsClient({
     baseUrl,
     apiKey: sandbox.liveKey,
     polling: { initialDelay: 20, minDelay: 20, maxDelay: 50 },
-    onEvent: paymentsTelemetry({ tracer, meter: meters.getMeter('shop'), baseUrl }),
+    onEvent,
     ...options,
   });
   onTestFinished(() => payments.close());

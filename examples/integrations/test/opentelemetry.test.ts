@@ -1,14 +1,15 @@
-import { context, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { memoryJournal } from 'payment-collection-client/journal';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { charge, start } from './observed-payments.ts';
 
 const milliseconds = ([seconds, nanoseconds]: readonly [number, number]) => seconds * 1e3 + nanoseconds / 1e6;
 const named = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
 
-describe('OpenTelemetry from the events', () => {
+describe('OpenTelemetry from the channels and the events', () => {
   beforeAll(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
   afterAll(() => context.disable());
 
@@ -40,7 +41,7 @@ describe('OpenTelemetry from the events', () => {
     const ended = milliseconds(request?.endTime ?? [0, 0]);
     expect(began).toBeGreaterThan(before - 2);
     expect(ended).toBeGreaterThan(began);
-    expect(ended).toBeLessThanOrEqual(after);
+    expect(ended).toBeLessThan(after + 2);
   });
 
   it('records concurrent calls below their own spans', async () => {
@@ -56,6 +57,22 @@ describe('OpenTelemetry from the events', () => {
     );
     const callers = [...named(spans(), 'first'), ...named(spans(), 'second')];
     expect(parents.toSorted()).toEqual(callers.map((span) => span.spanContext().spanId).toSorted());
+  });
+
+  it('is the parent of the HTTP request, and carries the order', async () => {
+    const { payments, spans } = await start({ journal: memoryJournal() });
+    const parents: (string | undefined)[] = [];
+    const onRequest = () => void parents.push(trace.getActiveSpan()?.spanContext().spanId);
+    subscribe('undici:request:create', onRequest);
+    onTestFinished(() => void unsubscribe('undici:request:create', onRequest));
+    const { reference } = await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17/1' });
+    const [span] = named(spans(), 'POST /transactions/charge-mobile-money');
+    expect(parents).toEqual([span?.spanContext().spanId]);
+    expect(span?.attributes).toMatchObject({
+      'payments.idempotency_key': 'order-17/1',
+      'payments.reference': reference,
+    });
+    expect(trace.getActiveSpan()).toBeUndefined();
   });
 
   it('records the error of a failure and the count of a retry', async () => {

@@ -92,7 +92,7 @@ export function describeWebhooks(name: string, open: (polling: PollingOptions) =
     it('keeps an order paid if an older webhook comes after the newer one', async () => {
       const { sandbox, pay, readState, waitForState } = await start();
       const order = await pay();
-      sandbox.webhooks.fault({ kind: 'outOfOrder' });
+      sandbox.webhooks.fault({ kind: 'late' });
       sandbox.abandon(order.reference);
       sandbox.approve(order.reference);
       await waitForState(order, 'paid');

@@ -1,5 +1,5 @@
 import { schedule } from 'node-cron';
-import { followUps, payments, pool } from './payments.ts';
+import { orderPayments, payments, pool } from './payments.ts';
 import { budget, cronPattern } from './settings.ts';
 
 const stop = new AbortController();
@@ -7,7 +7,7 @@ let running: Promise<void> = Promise.resolve();
 
 async function sweep(): Promise<void> {
   try {
-    console.log(await followUps.sweep({ budget, signal: stop.signal }));
+    console.log(await orderPayments.sweep({ budget, signal: stop.signal }));
   } catch (error) {
     // What is due stays due, so the next sweep does it.
     if (!stop.signal.aborted) console.error('A sweep failed:', error);

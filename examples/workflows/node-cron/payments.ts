@@ -1,6 +1,6 @@
 import { PaymentsClient } from 'payment-collection-client';
-import { createFollowUps } from 'payment-collection-client/follow-ups';
 import { postgresJournal } from 'payment-collection-client/journal/postgres';
+import { createOrderPayments } from 'payment-collection-client/orders';
 import { Pool } from 'pg';
 import { checkSchedule, timeout } from '../shop/settings.ts';
 import { Orders } from './orders.ts';
@@ -20,16 +20,15 @@ export const payments = new PaymentsClient({
 });
 export const orders = new Orders(pool);
 
-export const followUps = createFollowUps({
+export const orderPayments = createOrderPayments({
   payments,
   journal,
   // After a crash it can be called again, so it changes an order only once.
-  onFinal: ({ key, reference, transaction }) => orders.settle(key, reference, transaction),
-  async onAttention({ key, reference, reason }) {
+  onPaid: ({ order }) => orders.deliver(order),
+  async onAttention({ order, key, reference, reason }) {
     // The goods are for sale again. An approval can still come: the payment is checked for 7 more days.
-    if (reason === 'overdue') await orders.release(key);
-    else await orders.holdForReview(key, reason);
-    alertOnCall(`The payment of ${key} is ${reason}.`, { key, reference, reason });
+    if (reason === 'overdue') await orders.release(order);
+    alertOnCall(`The payment of ${order} is ${reason}.`, { key, reference, reason });
   },
 });
 

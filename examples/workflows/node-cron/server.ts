@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createOrderServer } from '../shop/order-server.ts';
-import { followUps, journal, orders, payments, pool } from './payments.ts';
+import { orderPayments, orders, payments, pool } from './payments.ts';
 import { shopUrl } from './settings.ts';
 
 /** Charges within the request. Its work ends with the response: the cron job follows the payment. */
-const server = createOrderServer({ payments, journal, orders, followUps });
+const server = createOrderServer({ orderPayments, orders });
 const closed = once(server, 'close');
 
 // A deployment ends the process: it takes no new requests, and completes those that it has.

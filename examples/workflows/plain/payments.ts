@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from 'payment-collection-client';
-import { createFollowUps } from 'payment-collection-client/follow-ups';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
+import { createOrderPayments } from 'payment-collection-client/orders';
 import { Orders } from '../shop/orders.ts';
 import { checkSchedule, ordersFile, timeout } from '../shop/settings.ts';
 import { journalFile, lease } from './settings.ts';
@@ -15,18 +15,15 @@ export const payments = new PaymentsClient({
 });
 export const orders = new Orders(ordersFile);
 
-export const followUps = createFollowUps({
+export const orderPayments = createOrderPayments({
   payments,
   journal,
   // After a crash it can be called again, so it changes an order only once.
-  onFinal({ key, reference, transaction }) {
-    orders.settle(key, reference, transaction);
-  },
-  onAttention({ key, reference, reason }) {
+  onPaid: ({ order }) => orders.deliver(order),
+  onAttention({ order, key, reference, reason }) {
     // The goods are for sale again. An approval can still come: the payment is checked for 7 more days.
-    if (reason === 'overdue') orders.release(key);
-    else orders.holdForReview(key, reason);
-    alertOnCall(`The payment of ${key} is ${reason}.`, { key, reference, reason });
+    if (reason === 'overdue') orders.release(order);
+    alertOnCall(`The payment of ${order} is ${reason}.`, { key, reference, reason });
   },
 });
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createOrderServer } from '../shop/order-server.ts';
-import { followUps, journal, orders, payments } from './payments.ts';
+import { orderPayments, orders, payments } from './payments.ts';
 import { shopUrl } from './settings.ts';
 
-const server = createOrderServer({ payments, journal, orders, followUps });
+const server = createOrderServer({ orderPayments, orders });
 const stop = new AbortController();
 const closed = once(server, 'close');
 
@@ -17,7 +17,7 @@ await once(server.listen(Number(shopUrl.port), shopUrl.hostname), 'listening');
 console.log('ready');
 
 // It follows every payment of the journal, also those of processes that were killed.
-await followUps.run({ signal: stop.signal });
+await orderPayments.run({ signal: stop.signal });
 await closed;
 payments.close();
 orders.close();

@@ -2,108 +2,87 @@ import {
   APIError,
   AuthenticationError,
   InvalidInputError,
-  type PaymentsClient,
-  PaymentsError,
+  type PaymentsError,
   PermissionError,
 } from 'payment-collection-client';
-import type { Journal } from 'payment-collection-client/journal';
+import type { OrderPayments, OrderStatus } from 'payment-collection-client/orders';
 import type { NewOrder, Order } from './orders.ts';
 
 /** An order, as a charge needs it. */
 export type ChargeableOrder = NewOrder & Pick<Order, 'state'>;
 
-/** What a charge in a request reads and writes of the table of orders. */
-export interface ChargeableOrders {
-  find(id: string): ChargeableOrder | undefined | Promise<ChargeableOrder | undefined>;
-  markCharged(id: string, reference: string, at: number): void | Promise<void>;
-  reject(id: string, note: string): void | Promise<void>;
-  holdForReview(id: string, note: string): void | Promise<void>;
-  reopen(id: string): void | Promise<void>;
+/** What the button and the customer's page need. */
+export interface OrderShop {
+  readonly orderPayments: OrderPayments;
+  readonly orders: { find(id: string): ChargeableOrder | undefined | Promise<ChargeableOrder | undefined> };
 }
 
 /** A response to the customer's page, as JSON. */
 export interface ShopResponse {
   readonly status: number;
   readonly body: {
-    readonly state?: Order['state'];
+    readonly state?: Order['state'] | OrderStatus['state'];
     readonly message: string;
     readonly fields?: readonly string[];
   };
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+const REVIEWING = 'We are reviewing your payment, and will write to you. Please do not pay again.';
+
 /** What a customer reads about an order. No error of the client is shown: it is written for you. */
-const MESSAGES: Readonly<Record<Order['state'], string>> = {
-  placed: 'Your order is not paid yet.',
-  waiting: 'Approve the payment on your phone.',
+const MESSAGES: Readonly<Record<string, string>> = {
+  unpaid: 'Your order is not paid yet.',
+  processing: 'Approve the payment on your phone.',
+  paid: 'Thank you. Your order is paid.',
   fulfilled: 'Thank you. Your order is paid and on its way.',
   released: 'Your order was not paid in time.',
-  paid_late: 'We are reviewing your payment, and will write to you. Please do not pay again.',
-  in_review: 'We are reviewing your payment, and will write to you. Please do not pay again.',
-  rejected: 'The payment was rejected.',
+  paid_late: REVIEWING,
+  in_review: REVIEWING,
 };
 
-/** Returns the state of an order, from the table of orders: no request is sent to the service. */
-export async function showOrder(orders: ChargeableOrders, id: string): Promise<ShopResponse> {
+/** Returns the state of an order, from the shop's table and the journal: no request is sent to the service. */
+export async function showOrder({ orderPayments, orders }: OrderShop, id: string): Promise<ShopResponse> {
   const order = await orders.find(id);
   if (!order) return { status: 404, body: { message: 'There is no such order.' } };
-  const status = order.state === 'in_review' ? 202 : 200;
-  return { status, body: { state: order.state, message: MESSAGES[order.state] } };
+  return respond(order.state === 'placed' ? (await orderPayments.read(id)).state : order.state);
 }
 
 /**
- * Charges an order within the request of the customer, who can press the button any number of times. The follow-ups do the
+ * Charges an order within the request of the customer, who can press the button any number of times. The sweeps do the
  * rest: they go on if this process is killed at any step of this function.
  */
-export async function chargeOrder(
-  { payments, journal, orders }: { payments: PaymentsClient; journal: Journal; orders: ChargeableOrders },
-  id: string,
-): Promise<ShopResponse> {
-  const { state } = (await orders.find(id)) ?? {};
-  // A person has resolved the key as not charged. No handler is called then, so the button reads the journal.
-  if (state === 'in_review' && (await journal.read(id))?.state === 'not_charged') await orders.reopen(id);
-  const order = await orders.find(id);
-  if (order?.state !== 'placed') return showOrder(orders, id);
+export async function chargeOrder(shop: OrderShop, id: string): Promise<ShopResponse> {
+  const order = await shop.orders.find(id);
+  // The goods are shipped, or for sale again.
+  if (order?.state !== 'placed') return showOrder(shop, id);
   const { amount, currency, customer_email, phone, network } = order;
-  try {
-    const input = { amount, currency, customer_email, phone, network };
-    const { reference } = await payments.chargeMobileMoney(input, { idempotencyKey: id });
-    await orders.markCharged(id, reference, Date.now());
-  } catch (error) {
-    if (!(error instanceof PaymentsError)) throw error;
-    const refusal = await handleError(orders, id, error);
-    if (refusal) return refusal;
-  }
-  return showOrder(orders, id);
+  const status = await shop.orderPayments.charge(id, { amount, currency, customer_email, phone, network });
+  return status.state === 'unpaid' && status.error ? explainError(id, status.error) : respond(status.state);
 }
 
-/** Changes the order after an error of its charge. Returns the response if the order can be charged again. */
-async function handleError(
-  orders: ChargeableOrders,
-  id: string,
-  error: PaymentsError,
-): Promise<ShopResponse | undefined> {
-  console.error(`The charge of ${id} failed: ${error.code}, ${error.outcome}`);
-  // A charge might exist. The key is unresolved, and the follow-ups report it to onAttention, too.
-  if (error.outcome === 'unknown') {
-    await orders.holdForReview(id, 'unresolved');
-    return undefined;
-  }
+function respond(state: Order['state'] | OrderStatus['state']): ShopResponse {
+  return {
+    status: state === 'in_review' ? 202 : 200,
+    body: { state, message: MESSAGES[state] ?? REVIEWING },
+  };
+}
+
+/** The press started no payment. The customer can press again, after a correction if one is needed. */
+function explainError(id: string, error: PaymentsError): ShopResponse {
+  console.error(`The charge of ${id} failed: ${error.code}, ${error.nextStep}`);
+  const message = 'The payment was rejected.';
   if (error instanceof InvalidInputError) {
     const fields = error.issues.map(({ path }) => path);
-    await orders.reject(id, 'invalid input');
-    return { status: 422, body: { state: 'rejected', message: MESSAGES.rejected, fields } };
+    return { status: 422, body: { state: 'unpaid', message, fields } };
   }
-  if (error.outcome === 'rejected' && !isOurFault(error)) {
-    await orders.reject(id, 'rejected by the service');
-    return { status: 422, body: { state: 'rejected', message: MESSAGES.rejected } };
-  }
-  // It does not say "nothing was charged": an earlier call under the key might have charged.
+  if (error.outcome === 'rejected' && !isOurFault(error))
+    return { status: 422, body: { state: 'unpaid', message } };
   const delay = (error instanceof APIError && error.retryAfter) || 1_000;
   return {
     status: 503,
     headers: error.retryable ? { 'retry-after': String(Math.ceil(delay / 1_000)) } : {},
-    body: { state: 'placed', message: 'Payments are not possible at the moment. Please try again later.' },
+    body: { state: 'unpaid', message: 'Payments are not possible at the moment. Please try again later.' },
   };
 }
 

@@ -1,15 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { PaymentsClient } from 'payment-collection-client';
-import type { FollowUps } from 'payment-collection-client/follow-ups';
-import type { Journal } from 'payment-collection-client/journal';
-import { type ChargeableOrders, chargeOrder, type ShopResponse, showOrder } from './charge-order.ts';
-
-export interface OrderShop {
-  readonly payments: PaymentsClient;
-  readonly journal: Journal;
-  readonly followUps: FollowUps;
-  readonly orders: ChargeableOrders;
-}
+import { chargeOrder, type OrderShop, type ShopResponse, showOrder } from './charge-order.ts';
 
 /**
  * Creates the shop's web server:
@@ -30,30 +20,28 @@ export function createOrderServer(shop: OrderShop): Server {
 }
 
 async function route(shop: OrderShop, request: IncomingMessage): Promise<ShopResponse> {
-  const { payments, journal, orders, followUps } = shop;
   const { pathname } = new URL(request.url ?? '/', 'http://shop.example');
   const [, id, action] = /^\/orders\/([\w-]+)(?:\/(payment))?$/.exec(pathname) ?? [];
-  if (id !== undefined && action === 'payment' && request.method === 'POST')
-    return chargeOrder({ payments, journal, orders }, id);
-  if (id !== undefined && action === undefined && request.method === 'GET') return showOrder(orders, id);
+  if (id !== undefined && action === 'payment' && request.method === 'POST') return chargeOrder(shop, id);
+  if (id !== undefined && action === undefined && request.method === 'GET') return showOrder(shop, id);
   if (pathname === '/webhooks/payments' && request.method === 'POST') {
     // Do not trust the caller. A notification only makes the payment due for a check.
-    await followUps.notify(await readReference(request));
+    await shop.orderPayments.notify(await readJson(request));
     return { status: 202, body: { message: 'Thank you.' } };
   }
   return { status: 404, body: { message: 'There is no such page.' } };
 }
 
-/** The form of the service's webhooks is not known. If this guess is wrong, only the notification is lost. */
-async function readReference(request: IncomingMessage): Promise<string> {
+/** The form of the service's webhooks is not known: `notify` finds the references in any. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
   try {
     let body = '';
     for await (const chunk of request) {
       body += chunk;
-      if (body.length > 10_000) return '';
+      if (body.length > 10_000) return undefined;
     }
-    return String(Object(JSON.parse(body)).reference);
+    return JSON.parse(body);
   } catch {
-    return '';
+    return undefined;
   }
 }

@@ -116,30 +116,15 @@ export class Orders {
     this.#move(id, 'in_review', ['placed', 'waiting', 'released'], note);
   }
 
-  /** A person has resolved the key of an order in review as not charged: it can be charged again. */
-  reopen(id: string): void {
-    this.#move(id, 'placed', ['in_review']);
-  }
-
   /** Releases the goods. The order keeps its reference, because an approval might still come. */
   release(id: string): void {
     this.#move(id, 'released', ['placed', 'waiting']);
   }
 
-  /**
-   * Ends an order as its payment ended: for `onFinal` of follow-ups, which have compared amount and currency. Any number of
-   * calls have the effect of one, and the parcel is part of the same transaction. An order in review ends too, once a person
-   * has found its transaction. One that its process did not mark as charged before it was killed still ends.
-   */
-  settle(id: string, reference: string, { status }: Pick<Transaction, 'status'>): void {
-    const isPaid = status === 'success' ? 1 : 0;
-    this.#database
-      .prepare(
-        `UPDATE orders SET reference = ?, note = NULL, state = CASE
-           WHEN ? = 0 THEN 'released' WHEN state = 'released' THEN 'paid_late' ELSE 'fulfilled' END
-         WHERE id = ? AND (state IN ('placed', 'waiting', 'in_review') OR (state = 'released' AND ? = 1))`,
-      )
-      .run(reference, isPaid, id, isPaid);
+  /** Ships a paid order, once for any number of calls: the parcel is part of the same transaction. */
+  deliver(id: string): void {
+    this.#move(id, 'fulfilled', ['placed']);
+    this.#move(id, 'paid_late', ['released']);
   }
 
   /** Changes the order as its final transaction requires. Any number of calls have the effect of one. */
