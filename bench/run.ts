@@ -21,6 +21,11 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
     about: 'what each journal adds to a charge [--rounds 5] [--charges 600]',
     run: async (args) => (await import('./journal/bench.ts')).benchJournal(args),
   },
+  orders: {
+    about:
+      'a press, a second press and a read of an order, beside a charge by hand [--rounds 5] [--orders 300]',
+    run: async (args) => (await import('./orders/bench.ts')).benchOrders(args),
+  },
   'follow-ups': {
     about:
       'memory, statements and checks a second of 100,000 open payments, of ours and others [--payments 100000] [--checks 20000] [--rounds 3] [--only memory,rates]',

@@ -5,7 +5,7 @@ import { PaymentsClient } from '../../src/index.ts';
 import { createJournal, memoryStore } from '../../src/journal/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
 import { createRedisStore } from '../../src/journal/redis-store.ts';
-import { sqliteJournal } from '../../src/journal/sqlite.ts';
+import { buildSchema } from '../../src/journal/sqlite-table.ts';
 import { printProgress } from './progress.ts';
 import type { StoreAddress } from './stores.ts';
 
@@ -87,15 +87,16 @@ type Seeder = (store: StoreAddress, batches: Iterable<SeedRecord[]>) => Promise<
 
 const seedSqlite: Seeder = async ({ url, name }, batches) => {
   using database = new DatabaseSync(url);
-  // It makes the table.
-  await sqliteJournal(database, { table: name }).read('none');
+  for (const statement of buildSchema(name)) database.exec(statement);
   const insert = database.prepare(
-    `INSERT INTO "${name}" (key, version, record, written_at, due_at) VALUES (?, ?, ?, ?, ?)`,
+    `INSERT INTO "${name}" (key, version, record, written_at, kind, state, created_at, reference, due_at)
+     VALUES (?, ?, ?, ?, 'key', 'completed', ?, ?, ?)`,
   );
   database.exec('BEGIN');
   for (const batch of batches) {
     const now = Date.now();
-    for (const { key, version, text, dueIn } of batch) insert.run(key, version, text, now, now + dueIn);
+    for (const { key, version, text, createdAt, reference, dueIn } of batch)
+      insert.run(key, version, text, now, createdAt, reference.toLowerCase(), now + dueIn);
   }
   database.exec('COMMIT');
 };
@@ -103,12 +104,15 @@ const seedSqlite: Seeder = async ({ url, name }, batches) => {
 const seedPostgres: Seeder = async ({ url, name }, batches) => {
   const pool = new pg.Pool({ connectionString: url });
   await postgresJournal(pool, { table: name }).migrate();
-  const insert = `INSERT INTO "${name}" (key, version, record, written_at, due_at)
-    SELECT key, version, record::json, clock_timestamp(), clock_timestamp() + due_in * interval '1 ms'
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[]) AS seed (key, version, record, due_in)`;
+  const insert = `INSERT INTO "${name}" (key, version, record, written_at, kind, state, created_at, reference, due_at)
+    SELECT key, version, record::json, clock_timestamp(), 'key', 'completed', to_timestamp(created_at / 1000), lower(reference),
+      clock_timestamp() + due_in * interval '1 ms'
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::float8[], $6::text[])
+      AS seed (key, version, record, due_in, created_at, reference)`;
   for (const batch of batches) {
     const column = (field: keyof SeedRecord) => batch.map((record) => record[field]);
-    await pool.query(insert, [column('key'), column('version'), column('text'), column('dueIn')]);
+    const columns = (['key', 'version', 'text', 'dueIn', 'createdAt', 'reference'] as const).map(column);
+    await pool.query(insert, columns);
   }
   // As the server does by itself after a while.
   await pool.query(`VACUUM ANALYZE "${name}"`);
@@ -120,13 +124,16 @@ const seedRedis: Seeder = async ({ url, name }, batches) => {
   const store = createRedisStore((command, ...args) => redis.call(command, ...args), `${name}:`);
   for (const batch of batches) {
     const writes = batch.map(({ key, version, text, createdAt, reference, dueIn }) => {
-      const index = { state: 'completed', createdAt, reference: reference.toLowerCase() };
-      return store.write(key, { expected: null, version, text, ttl: null, mustCommit: true, index, dueIn });
+      const index = {
+        kind: 'key',
+        state: 'completed',
+        createdAt,
+        reference: reference.toLowerCase(),
+      } as const;
+      return store.write(key, { expected: null, version, text, mustCommit: true, index, dueIn });
     });
     await Promise.all(writes);
   }
-  // The first reader of the index searches for records of older versions. It is not what is measured.
-  await store.count?.();
   redis.disconnect();
 };
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createFollowUps } from '../../src/follow-ups/index.ts';
 import { PaymentsClient } from '../../src/index.ts';
+import { getJournalCore } from '../../src/journal/core.ts';
 import { median } from '../median.ts';
 import { readValue, serveParent } from './child.ts';
 import { polling } from './schedule.ts';
@@ -106,17 +107,18 @@ serveParent({
   async measureSteps(value): Promise<StepTimes> {
     await using store = await openStore(readStore(value));
     const { followUps, records } = createSweeper(store);
-    const claim = { limit: polling.maxConcurrency, lease: 40_000 };
+    const kind = 'key' as const;
+    const claim = { kind, limit: polling.maxConcurrency, lease: 40_000 };
     return {
       sweep: await measure(50, () => followUps.sweep()),
       claimDue: await measure(200, () => records.claimDue(claim)),
-      countDue: await measure(200, () => records.countDue()),
+      countDue: await measure(200, () => records.countDue({ kind })),
     };
   },
 
   async measureCountDue(value): Promise<number> {
     await using store = await openStore(readStore(value));
-    return await measure(20, () => store.journal.followUps.countDue());
+    return await measure(20, () => getJournalCore(store.journal).followUps.countDue({ kind: 'key' }));
   },
 });
 
@@ -135,7 +137,7 @@ function createSweeper({ journal }: OpenStore, onCheck = () => {}) {
     },
   });
   const followUps = createFollowUps({ payments, journal, onFinal() {}, onAttention() {} });
-  return { followUps, records: journal.followUps };
+  return { followUps, records: getJournalCore(journal).followUps };
 }
 
 function readHeap(): number {

@@ -4,9 +4,9 @@ import pWaitFor from 'p-wait-for';
 import type { Transaction } from '../../src/api/transaction.ts';
 import type { CallResult } from '../../src/http/attempt.ts';
 import { PaymentsClient } from '../../src/index.ts';
+import { normalizeOptions } from '../../src/normalize-options.ts';
+import { normalizeWait } from '../../src/polling/normalize-wait.ts';
 import { Poller } from '../../src/polling/poller.ts';
-import { resolveWait } from '../../src/polling/resolve-wait.ts';
-import { resolveOptions } from '../../src/resolve-options.ts';
 
 /** What all waits of one measurement have in common. */
 export interface Setting {
@@ -37,7 +37,7 @@ const ours: Contender = ({ signal, getPause }) => {
 
 /** Our poller, without the cost of HTTP. It uses its own schedule. */
 const ourPoller: Contender = ({ signal, check }) => {
-  const client = resolveOptions({
+  const client = normalizeOptions({
     apiKey: 'sk_test_bench',
     baseUrl: 'https://payments.example/api/v1',
     polling: { timeout: TIMEOUT, maxRequestsPerSecond: 1_000_000 },
@@ -47,7 +47,7 @@ const ourPoller: Contender = ({ signal, check }) => {
     // Charges of the last 278 s: their pauses are spread from 3 to 15 s.
     const startedAt = Date.now() - Math.round(278_000 * Math.random());
     return new Promise((resolve) => {
-      poller.add(resolveWait(reference, { signal, startedAt }, client.polling.rules), resolve);
+      poller.add(normalizeWait(reference, { signal, startedAt }, client.polling.rules), resolve);
     });
   };
 };

@@ -9,7 +9,7 @@ const PARTS = 220;
 const LAYERS = 472;
 
 const layers: readonly (readonly [title: string, line: string])[] = [
-  ['options, resolve-options', 'checked once, each default filled in'],
+  ['options, normalize-options', 'checked once, each default filled in'],
   ['the interface of the journal', 'journal, record, resolution, store'],
   ['errors, events, redact', 'outcomes, and what can be printed'],
   ['api, phone', 'operations, schemas, money, numbers'],

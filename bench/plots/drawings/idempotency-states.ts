@@ -5,9 +5,21 @@ const BEGUN = 94;
 const RESULTS = 256;
 const RESULT_HEIGHT = 96;
 const BELOW = RESULTS + RESULT_HEIGHT;
+const CLOSED = BELOW + 84;
 
 function drawStates(): Body {
   const elements = [
+    arrow([
+      { x: 200, y: BELOW },
+      { x: 200, y: CLOSED },
+    ]),
+    arrow([
+      { x: 364, y: BELOW },
+      { x: 364, y: CLOSED + 24 },
+      { x: 262, y: CLOSED + 24 },
+    ]),
+    box({ x: 138, y: CLOSED, width: 124, titles: ['closed'], lines: ['ended by hand'], kind: 'end' }),
+    label(["resolve 'closed'"], { x: 270, y: CLOSED + 44 }),
     box({ x: 130, y: 0, width: 140, titles: ['no record'], kind: 'end', isDashed: true }),
     arrow([
       { x: 200, y: 35 },
@@ -56,7 +68,7 @@ function drawStates(): Body {
       { x: 62, y: BELOW + 26 },
       { x: 62, y: BELOW },
     ]),
-    label(['resolve', "'not_charged'"], { x: 119, y: BELOW + 44 }, 'middle'),
+    label(['resolve', "'not_charged'"], { x: 108, y: BELOW + 44 }, 'middle'),
     arrow([
       { x: 224, y: BELOW },
       { x: 224, y: BELOW + 26 },
@@ -65,7 +77,7 @@ function drawStates(): Body {
     ]),
     label(['resolve', '{ reference }'], { x: 281, y: BELOW + 44 }, 'middle'),
   ];
-  return { elements: elements.join('\n'), height: BELOW + 66 };
+  return { elements: elements.join('\n'), height: CLOSED + 72 };
 }
 
 /** The arrows between `begun` and the three results. */
@@ -97,6 +109,6 @@ function drawCompletions(): string[] {
 export const idempotencyStates: Picture = {
   name: 'idempotency-states',
   title: 'The states of an idempotency key',
-  subtitle: 'Arrows are methods of the journal. Only a person resolves an unknown key.',
+  subtitle: 'Arrows are the steps of a call. Only a person resolves an unknown key.',
   body: drawStates(),
 };
