@@ -7,7 +7,8 @@ import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 const [, , file = ''] = process.argv;
 const { followUps } = getJournalCore(sqliteJournal(new DatabaseSync(file)));
 
-const claim = async () => (await followUps.claimDue({ kind: 'key', limit: 5, lease: 600_000 })).map(({ key }) => key);
+const claim = async () =>
+  (await followUps.claimDue({ kind: 'key', limit: 5, lease: 600_000 })).map(({ key }) => key);
 
 // Each process has a share before one that is faster takes the rest.
 const keys = await claim();
