@@ -1,5 +1,4 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -12,9 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { findFreePort } from './free-port.ts';
 
 /** A database server for tests, on loopback. Its folder is deleted when it stops. */
 export interface DatabaseServer {
@@ -79,26 +78,6 @@ export async function startRestartable(
       rmSync(server.folder, { recursive: true, force: true });
     },
   };
-}
-
-/**
- * Returns a free port below those that the system assigns to connections: a connection could take one of these before the
- * server uses it.
- */
-export async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    // `once` rejects with the error of a port that is taken.
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
 }
 
 /**

@@ -5,7 +5,8 @@ import { listenForTest } from './listen.ts';
 import { API_KEY } from './service.ts';
 import { transportFor } from './transport-under-test.ts';
 
-export { findClosedPort as closedPort, listenForTest as listening } from './listen.ts';
+export { findFreePort as closedPort } from './free-port.ts';
+export { listenForTest as listening } from './listen.ts';
 
 /**
  * Starts a service that responds on the socket itself. `respond` gets the socket after each whole request, and can write any

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { findClosedPort } from '../../helpers/listen.ts';
 import { blocksOf, fileNameOf } from './blocks.ts';
 import { pages } from './pages.ts';
 import { find, start, startSandboxCommand } from './shop-process.ts';
@@ -11,7 +11,7 @@ const page = pages.find(({ path }) => path === 'docs/guides/checkout.md') ?? { p
 
 /** Starts the server of the page, and a sandbox that leads back to it and posts webhooks to it. */
 async function startShop() {
-  const port = await findClosedPort();
+  const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const [, shown = ''] = /^npx payment-sandbox (.+)$/m.exec(page.text) ?? [];
   const options = shown.replaceAll('http://127.0.0.1:3000', url).split(' ');

@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 import { version } from '../../../src/version.ts';
-import { findClosedPort, listenForTest } from '../../helpers/listen.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
+import { listenForTest } from '../../helpers/listen.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
@@ -225,7 +226,7 @@ describe('a receiver', () => {
   });
 
   test('that does not run is retried, and its address is not in the error', async () => {
-    const port = await findClosedPort();
+    const port = await findFreePort();
     const { sandbox, createPayment } = await startShop(accept, {
       webhookUrl: `http://user:hush@127.0.0.1:${port}/in?token=hush`,
     });
