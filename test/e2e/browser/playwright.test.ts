@@ -76,5 +76,5 @@ describe.skipIf(isChromiumMissing)("with Playwright's own runner", () => {
       { title: 'a customer pays while verify fails', ok: true },
       { title: 'a forged webhook pays for nothing', ok: true },
     ]);
-  }, 180_000);
+  });
 });

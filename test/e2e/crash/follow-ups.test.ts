@@ -1,4 +1,4 @@
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { expectFollowUpsKept } from './expect-kept.ts';
 import { type FollowUpRunOptions, type FollowUpRunResult, runFollowUpProof } from './follow-ups/harness.ts';
 import { printFollowUps } from './follow-ups/report.ts';
@@ -6,7 +6,6 @@ import { controlRun, longRun } from './follow-ups/sizes.ts';
 
 // For thousands of payments: npm run crashproof -- follow-ups.
 const size = { ...longRun, keys: 250, sweepers: 3, workers: 2, chargeKills: 8, kills: 24 };
-vi.setConfig({ testTimeout: 600_000 });
 
 const results: FollowUpRunResult[] = [];
 

@@ -1,9 +1,8 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type OrderRunOptions, type OrderRunResult, runOrderProof } from './orders/harness.ts';
 
 // For more, and on other databases: npm run crashproof -- orders.
 const size = { orders: 20, workers: 2, kills: 16 };
-vi.setConfig({ testTimeout: 300_000 });
 
 async function run(options: Partial<OrderRunOptions>): Promise<OrderRunResult> {
   const controller = new AbortController();

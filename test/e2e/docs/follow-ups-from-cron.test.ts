@@ -76,7 +76,7 @@ test('follows payments up with the files of the guide, from cron', async () => {
       expect(await cron()).toMatchObject({ code: 0, err: expect.stringContaining('handler failed') }),
     { timeout: 60_000, interval: 500 },
   );
-}, 180_000);
+});
 
 /** The folder of a merchant who has the package and pg, with the files of the guide and a file `.env`. */
 async function startShop() {

@@ -150,7 +150,7 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     expect(all.filter(({ out, err }) => `${out}${err}`.includes(API_KEY))).toEqual([]);
     // The prompts of the killed process were the only charges.
     expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(KEYS.length);
-  }, 180_000);
+  });
 
   test('ends with 1 and tells it in lines if it is down', async () => {
     const project = await createStoreProject(config, packages);
