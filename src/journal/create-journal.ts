@@ -2,6 +2,14 @@ import { ConfigurationError } from '../errors.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { refuseUnknownOption } from '../unknown-option.ts';
 import { isObject } from '../untrusted.ts';
+import {
+  createRecords,
+  newVersion,
+  ownerOf,
+  type Records,
+  retryCas,
+  type VersionedRecord,
+} from './compare-and-swap.ts';
 import { type Claim, type ClaimResult, JOURNAL_CORE, type JournalCore } from './core.ts';
 import { createFollowUpRecords } from './follow-up-records.ts';
 import type { Journal, JournalWarning } from './journal.ts';
@@ -13,12 +21,8 @@ import {
   type Completion,
   type JournalRecord,
   type KeyHistory,
-  newVersion,
   type OrderMark,
-  ownerOf,
-  type VersionedRecord,
 } from './record.ts';
-import { createRecords, type Records, retryCas } from './records.ts';
 import { resolveKey } from './resolve-key.ts';
 import { createServiceGuard } from './service-guard.ts';
 import { type JournalStore, MAX_DUE_IN } from './store.ts';

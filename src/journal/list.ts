@@ -1,9 +1,16 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { isPlainObject } from '../untrusted.ts';
+import {
+  type KeyedRecord,
+  parseListed,
+  parseStored,
+  type Records,
+  toStoreError,
+  type VersionedRecord,
+} from './compare-and-swap.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
-import { namesReference, parseStored, referenceOf, toStoreError, type VersionedRecord } from './record.ts';
-import { type KeyedRecord, parseListed, type Records } from './records.ts';
+import { namesReference, referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
 
 const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged', 'closed'] as const;

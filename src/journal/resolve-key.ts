@@ -8,17 +8,17 @@ import * as z from 'zod/mini';
 import { JournalError, quoteKey } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { parseJson } from '../untrusted.ts';
-import { findOthersWithReference, readPages } from './list.ts';
 import {
-  type JournalRecord,
-  namesReference,
   newVersion,
   parseStored,
+  type Records,
   readStored,
+  retryCas,
   type VersionedRecord,
   writeText,
-} from './record.ts';
-import { type Records, retryCas } from './records.ts';
+} from './compare-and-swap.ts';
+import { findOthersWithReference, readPages } from './list.ts';
+import { type JournalRecord, namesReference } from './record.ts';
 import { applyResolution, type Resolution, type ResolutionNote, validateResolution } from './resolution.ts';
 import type { JournalStore } from './store.ts';
 
