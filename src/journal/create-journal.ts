@@ -1,7 +1,7 @@
+import * as z from 'zod/mini';
 import { ConfigurationError } from '../errors.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
-import { isObject } from '../untrusted.ts';
+import { optionalNumber, parseOptions, unchecked } from '../parse-options.ts';
 import {
   createRecords,
   newVersion,
@@ -58,7 +58,7 @@ export function buildJournal(
   options: JournalOptions,
   warnings?: () => Promise<readonly JournalWarning[]>,
 ): Journal {
-  const lease = resolveLease(assertOptions(options));
+  const { lease = 10_000 } = assertOptions(options);
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
   const records = createRecords(store, lease);
@@ -107,9 +107,11 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
       });
     },
 
-    async renew(claim) {
-      const version = await updateOwned(records, claim, begunRecord(claim), unresolvedIn);
-      return version === null ? null : { ...claim, version };
+    async renew(claim, requestId) {
+      const history = requestId === undefined ? claim.history : addRequest(claim.history, requestId);
+      const renewed = { ...claim, history };
+      const version = await updateOwned(records, renewed, begunRecord(renewed), unresolvedIn);
+      return version === null ? null : { ...renewed, version };
     },
 
     async complete(claim, completion) {
@@ -229,24 +231,21 @@ function claimResultFor(
   }
 }
 
+const lease = /* @__PURE__ */ optionalNumber(
+  (value) => value >= 100 && value <= MAX_TIMEOUT_MS,
+  'lease must be milliseconds, at least 100 and under 2^31.',
+);
+
 /**
- * Checks the names of options, before anything is read from them.
+ * Checks the options of a journal, before anything is read from them.
  *
- * @param own the name of the journal's own option.
- * @throws {ConfigurationError} if they are not an object, or one is unknown.
+ * @param own the name of the journal's own option, which the journal checks.
+ * @throws {ConfigurationError} if they are not a plain object, if one is unknown, or if `lease` cannot work.
  */
 export function assertOptions<Options extends JournalOptions>(options: Options, own?: string): Options {
-  if (!isObject(options))
-    throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
-  const known: Record<string, true> = { lease: true };
-  if (own !== undefined) known[own] = true;
-  const unknown = Object.entries(options).filter(([name]) => !Object.hasOwn(known, name));
-  refuseUnknownOption(Object.fromEntries(unknown), known);
+  const shape = own === undefined ? { lease } : { lease, [own]: unchecked<unknown>() };
+  parseOptions(z.strictObject(shape), options, {
+    notAnObject: 'The options of a journal must be an object, such as { lease: 10_000 }.',
+  });
   return options;
-}
-
-function resolveLease({ lease = 10_000 }: JournalOptions): number {
-  if (!(typeof lease === 'number' && lease >= 100 && lease <= MAX_TIMEOUT_MS))
-    throw new ConfigurationError('lease must be milliseconds, at least 100 and under 2^31.');
-  return lease;
 }
