@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
@@ -21,7 +21,7 @@ test('leaves no listener on a signal that many calls share', async () => {
   for (let round = 0; round < 10; round++) {
     await Promise.allSettled(operations.map((operation) => calls[operation](client, { signal })));
   }
-  const refused = createClientFor(`http://127.0.0.1:${await closedPort()}`)({ onEvent, maxRetries: 1 });
+  const refused = createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)({ onEvent, maxRetries: 1 });
   await catchError(refused.verify(REFERENCE, { signal }));
   expect(service.requests.length).toBeGreaterThan(30);
   expect(listeners(signal)).toBe(0);
