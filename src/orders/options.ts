@@ -3,9 +3,9 @@ import type { Transaction } from '../api/transaction.ts';
 import type { PaymentsClient } from '../client.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
+import { clientShape } from '../follow-ups/options.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type OptionsShape, optionalFunction, parseOptions, requiredFunction } from '../parse-options.ts';
-import { isObject } from '../untrusted.ts';
 import type { OrderPayment } from './status.ts';
 
 /** What {@link createOrderPayments} takes. */
@@ -80,12 +80,7 @@ export function validateOrderId(id: unknown): string {
 
 const orderPaymentsSchema = /* @__PURE__ */ (() =>
   z.strictObject({
-    payments: z.custom<PaymentsClient>(isObject, {
-      error: 'payments must be a PaymentsClient of the same version of this package.',
-    }),
-    journal: z.custom<Journal>(isObject, {
-      error: 'journal must be the very journal that the client was given.',
-    }),
+    ...clientShape,
     onPaid: requiredFunction<OrderPaymentsOptions['onPaid']>('onPaid'),
     onAttention: requiredFunction<OrderPaymentsOptions['onAttention']>('onAttention'),
     onUnpaid: optionalFunction<NonNullable<OrderPaymentsOptions['onUnpaid']>>('onUnpaid'),

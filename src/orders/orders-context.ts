@@ -1,6 +1,6 @@
 import type { ClientAccess } from '../client-access.ts';
+import type { Records } from '../journal/compare-and-swap.ts';
 import type { FollowUpRecords } from '../journal/core.ts';
-import type { Records } from '../journal/records.ts';
 import type { OrderPaymentsOptions } from './options.ts';
 
 /** The options, checked, and what belongs to them. */

@@ -11,8 +11,8 @@ import {
 } from '../errors.ts';
 import { validateInput } from '../http/call.ts';
 import type { CreateRequest } from '../idempotency/fingerprint.ts';
+import { type Records, retryCas } from '../journal/compare-and-swap.ts';
 import { paymentKey } from '../journal/record.ts';
-import { type Records, retryCas } from '../journal/records.ts';
 import { isNoJournalError } from '../journal/store.ts';
 import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';

@@ -93,7 +93,7 @@ test('leaves the key unresolved after its process is killed', async () => {
   const file = sqliteFile();
   const arrived = Promise.withResolvers<void>();
   const service = await startService(() => arrived.resolve());
-  const worker = spawn(process.execPath, [charge, service.baseUrl, file.path, KEY, '500']);
+  const worker = spawn(process.execPath, [charge, service.baseUrl, file.path, KEY]);
   await arrived.promise;
   worker.kill('SIGKILL');
   await once(worker, 'exit');

@@ -1,7 +1,8 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
-import { closedPort, createClientFor } from '../../helpers/raw-service.ts';
+import { findClosedPort } from '../../helpers/listen.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
 import { payment, startTestSandbox } from './start-sandbox.ts';
 
 test.each(['0.0.0.0', '::', '192.168.1.5', 'example.com', '127.0.0.1.example.com'])(
@@ -93,7 +94,7 @@ test('rejects with one clear line when the port is in use', async () => {
 });
 
 test('uses a public address in checkout_url, and accepts its forms', async () => {
-  const port = await closedPort();
+  const port = await findClosedPort();
   const publicUrl = 'https://pay.shop.test:8443';
   const { sandbox } = await startTestSandbox({ port, publicUrl: `${publicUrl}/` });
   expect(sandbox.baseUrl).toBe(`${publicUrl}/api/v1`);

@@ -1,4 +1,4 @@
-// Run by process-exit.test.ts. It ends waits between polls, in flight and in the queue in one way. Then the process must
+// Run by processes.test.ts. It ends waits between polls, in flight and in the queue in one way. Then the process must
 // exit by itself.
 import { PaymentsClient } from '../../../../src/index.ts';
 
