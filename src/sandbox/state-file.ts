@@ -149,8 +149,6 @@ export class StateFile implements LedgerObserver {
 }
 
 function openDatabase(file: string): DatabaseSync {
-  if (file === '' || file === ':memory:')
-    throw new SandboxError('The state file needs a name. Without one nothing is kept.');
   // Not an import: Node 22 before 22.13 has no such module, and only a sandbox with a state file needs it.
   const sqlite = process.getBuiltinModule?.('node:sqlite');
   if (!sqlite) {

@@ -1,12 +1,12 @@
 import { type KnownStatus, transactionStatuses } from '../api/transaction.ts';
+import { parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
 import { isFinal } from '../schedule.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
 import { version } from '../version.ts';
 import type { Clock } from './clock.ts';
 import { FaultQueue, type Queued } from './fault-queue.ts';
 import { type ForgedFields, forgedFieldsSchema, parseWebhookFault, type WebhookFault } from './faults.ts';
-import { parseOrThrow } from './fields.ts';
+import { describeIssue, parseOrThrow } from './fields.ts';
 import type { Entry, LedgerObserver } from './ledger.ts';
 import { JSON_TYPE, toTransactionData } from './responses.ts';
 import type { PaymentService } from './service.ts';
@@ -31,8 +31,7 @@ export interface WebhookControls {
    * `null` stops that: what waits is given up.
    *
    * @throws {TypeError} if the receiver is neither a function, nor an http or https address, nor `null`
-   * @throws {RangeError} if a number is out of its range
-   * @throws {ConfigurationError} if an option is unknown
+   * @throws {ConfigurationError} if an option is unknown or cannot work
    */
   deliverTo(receiver: WebhookReceiver | null, options?: WebhookOptions): void;
   /**
@@ -67,8 +66,6 @@ const DEFAULT_LATE_DELAY = 10_000;
 const DEFAULT_EARLY_DELAY = 3_000;
 /** How many deliveries are kept at least, once they are final. At most twice as many are kept. */
 const MIN_KEPT_DELIVERIES = 1_000;
-
-const OPTIONS: Readonly<Record<keyof WebhookOptions, true>> = { retryDelays: true, timeout: true };
 
 /** What the owner of {@link Webhooks} gives it. */
 export interface WebhooksContext {
@@ -126,10 +123,14 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   }
 
   deliverTo(receiver: WebhookReceiver | null, options: WebhookOptions = {}): void {
-    const { retryDelays: _, timeout: __, ...others } = options;
-    refuseUnknownOption(others, OPTIONS);
-    const given = parseOrThrow(webhookOptionsSchema, options, 'The options');
-    const { retryDelays = DEFAULT_RETRY_DELAYS, timeout = DEFAULT_TIMEOUT } = given;
+    const { retryDelays = DEFAULT_RETRY_DELAYS, timeout = DEFAULT_TIMEOUT } = parseOptions(
+      webhookOptionsSchema,
+      options,
+      {
+        notAnObject: 'The options of a receiver must be an object, such as { timeout: 5_000 }.',
+        describe: describeIssue,
+      },
+    );
     if (receiver === null) {
       this.#target = null;
       this.#queue.giveUp();

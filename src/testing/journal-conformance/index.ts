@@ -1,4 +1,6 @@
+import * as z from 'zod/mini';
 import { ConfigurationError } from '../../errors.ts';
+import { type OptionsShape, optionalValue, parseOptions } from '../../parse-options.ts';
 import { claimCases } from './claims.ts';
 import { completionCases } from './completions.ts';
 import { ConformanceContext, type ConformanceTest, type OpenJournal } from './context.ts';
@@ -68,7 +70,9 @@ export function journalConformance(
   open: OpenJournal,
   options: JournalConformanceOptions = {},
 ): JournalCase[] {
-  const without = validateWithout(options);
+  const { without = [] } = parseOptions(optionsSchema, options, {
+    notAnObject: "journalConformance takes an object, such as { without: ['list'] }.",
+  });
   const tests = [
     ...claimCases,
     ...completionCases,
@@ -95,11 +99,14 @@ export function journalConformance(
   }));
 }
 
-function validateWithout({ without = [] }: JournalConformanceOptions): readonly OptionalPart[] {
-  if (Array.isArray(without) && without.every((part) => ['list', 'followUps', 'prune'].includes(part)))
-    return without;
-  throw new ConfigurationError("without must be a list of 'list', 'followUps' and 'prune'.");
-}
+const PARTS: readonly unknown[] = ['list', 'followUps', 'prune'] satisfies OptionalPart[];
+
+const optionsSchema = z.strictObject({
+  without: optionalValue<readonly OptionalPart[]>(
+    (value) => Array.isArray(value) && value.every((part) => PARTS.includes(part)),
+    "without must be a list of 'list', 'followUps' and 'prune'.",
+  ),
+} satisfies OptionsShape<JournalConformanceOptions>);
 
 /** A store that has not all methods might be so on purpose: the error says what to do then. */
 function hintAt(part: OptionalPart, { name, test }: ConformanceTest): ConformanceTest {
