@@ -7,7 +7,6 @@
 import { randomInt } from 'node:crypto';
 import { Clock } from '../testing/clock.ts';
 import { createControls, type PaymentControls } from '../testing/controls.ts';
-import { combineObservers } from '../testing/ledger.ts';
 import { PaymentService } from '../testing/service.ts';
 import { SettlementTimers } from '../testing/settlement-timers.ts';
 import { Webhooks } from '../testing/webhooks.ts';
@@ -97,7 +96,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       keep,
       promptExpiry,
       newReference,
-      observer: combineObservers([...(stateFile ? [stateFile] : []), activity, timers, webhooks]),
+      observers: [...(stateFile ? [stateFile] : []), activity, timers, webhooks],
     },
   });
   activity.restore(entries);

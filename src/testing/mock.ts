@@ -5,7 +5,6 @@ import { Clock } from './clock.ts';
 import { createControls, type PaymentControls } from './controls.ts';
 import { createHandlers } from './handlers.ts';
 import { type Responder, startListening, stopListening } from './intercept-fetch.ts';
-import { combineObservers } from './ledger.ts';
 import { PaymentService } from './service.ts';
 import { SettlementTimers } from './settlement-timers.ts';
 import { detectKeyMode, isHttpAddress } from './validate-request.ts';
@@ -153,7 +152,7 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
     apiKeys: [apiKey, testKey],
     allowTestCharges,
     checkoutBase: origin,
-    ledger: { clock, observer: combineObservers([timers, webhooks]) },
+    ledger: { clock, observers: [timers, webhooks] },
   });
   webhooks.start(service);
   const responder: Responder = { baseUrl, respond: (request) => respond(service, request) };

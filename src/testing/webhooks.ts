@@ -96,8 +96,6 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   #deliveries: WebhookDelivery[] = [];
   #deliveryCount = 0;
   #eventCount = 0;
-  /** What the next webhook of a transaction waits for: the first attempt of the one before it. */
-  readonly #latest = new Map<string, Promise<void>>();
 
   constructor(context: WebhooksContext) {
     this.#context = context;
@@ -151,16 +149,10 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     if (!this.#target)
       throw new Error('There is no receiver of webhooks. Nothing was sent. Call deliverTo first.');
     const event = this.#createEvent(entry, this.#target, claimed);
-    if (!isEmpty(claimed)) return this.#add(event, 'forged').delivery;
-    return this.#addInOrder(event, null);
+    return isEmpty(claimed) ? this.#addInOrder(event, null) : this.#add(event, 'forged');
   }
 
   fault(fault: WebhookFault, { times = 1 }: { times?: number } = {}): void {
-    this.orderFault(fault, times);
-  }
-
-  /** Does the same with a fault that is not checked yet. */
-  orderFault(fault: unknown, times: number): void {
     this.#faults.add({ fault: parseWebhookFault(fault) }, times);
     this.#notifyChange();
   }
@@ -190,47 +182,41 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     this.deliverTo(null);
   }
 
-  created(): void {}
-
   changed(entry: Entry, before: KnownStatus): void {
     if (this.#target && entry.status !== before && isFinal(entry.status))
       this.#announce(entry, before, this.#target);
   }
 
-  deleted(): void {}
-
   /** Creates the webhook of a new final status, with the next fault. */
   #announce(entry: Entry, before: KnownStatus, target: WebhookTarget): void {
     const fault = this.#faults.take()?.fault;
     const now = this.#context.clock.now();
-    const event = () => this.#createEvent(entry, target);
+    const event = this.#createEvent(entry, target);
     switch (fault?.kind) {
       case 'lost':
-        this.#record(event(), 'lost', 'lost');
+        this.#record(event, 'lost', 'lost');
         this.#notifyChange();
         break;
       case 'late':
-        this.#add(event(), 'late', now + (fault.delay ?? DEFAULT_LATE_DELAY));
+        this.#add(event, 'late', now + (fault.delay ?? DEFAULT_LATE_DELAY));
         break;
       case 'forged': {
         const { kind, ...fields } = fault;
         const claimed = isEmpty(fields) ? { status: 'success' } : fields;
         this.#addInOrder(this.#createEvent(entry, target, claimed), kind);
-        this.#addInOrder(event(), null);
+        this.#addInOrder(event, null);
         break;
       }
-      case 'twice': {
-        const sent = event();
-        this.#addInOrder(sent, 'twice');
-        this.#addInOrder(sent, 'twice');
+      case 'twice':
+        this.#addInOrder(event, 'twice');
+        this.#addInOrder(event, 'twice');
         break;
-      }
       case 'early':
-        this.#addInOrder(event(), 'early');
+        this.#addInOrder(event, 'early');
         this.#service?.ledger.hideStatus(entry.reference, before, now + (fault.delay ?? DEFAULT_EARLY_DELAY));
         break;
       case undefined:
-        this.#addInOrder(event(), null);
+        this.#addInOrder(event, null);
     }
   }
 
@@ -245,25 +231,19 @@ export class Webhooks implements LedgerObserver, WebhookControls {
 
   /** Adds a webhook that is sent after the earlier ones of its transaction. */
   #addInOrder(event: WebhookEvent, kind: WebhookFault['kind'] | null): OpenDelivery {
-    const { reference } = event;
-    const { delivery, sent } = this.#add(event, kind, this.#context.clock.now(), this.#latest.get(reference));
-    this.#latest.set(reference, sent);
-    void sent.then(() => {
-      if (this.#latest.get(reference) === sent) this.#latest.delete(reference);
-    });
-    return delivery;
+    return this.#add(event, kind, this.#context.clock.now(), true);
   }
 
   #add(
     event: WebhookEvent,
     kind: WebhookFault['kind'] | null,
     at: number = this.#context.clock.now(),
-    after?: Promise<void>,
-  ): { delivery: OpenDelivery; sent: Promise<void> } {
+    isInOrder = false,
+  ): OpenDelivery {
     const delivery = this.#record(event, kind, 'waiting');
-    const sent = this.#queue.add(delivery, event.target, at, after);
+    this.#queue.add(delivery, event.target, at, isInOrder);
     this.#notifyChange();
-    return { delivery, sent };
+    return delivery;
   }
 
   #record(

@@ -1,4 +1,12 @@
 import fc from 'fast-check';
+import { vi } from 'vitest';
+
+// Their default of one second decides a test when other processes keep the machine busy: the test's own limit ends them.
+const { waitFor, waitUntil } = vi;
+const withLimit = (options?: Parameters<typeof waitFor>[1]) =>
+  typeof options === 'number' ? options : { timeout: 60_000, ...options };
+vi.waitFor = (callback, options) => waitFor(callback, withLimit(options));
+vi.waitUntil = (callback, options) => waitUntil(callback, withLimit(options));
 
 // test/common.ts sets it.
 const seed = Number(process.env.PROPERTY_SEED);

@@ -73,20 +73,10 @@ export function journalConformance(
   const { without = [] } = parseOptions(optionsSchema, options, {
     notAnObject: "journalConformance takes an object, such as { without: ['list'] }.",
   });
-  const tests = [
-    ...claimCases,
-    ...completionCases,
-    ...resolutionCases,
-    ...historyCases,
-    ...recordCases,
-  ].concat(
-    without.includes('list') ? withoutListCase : listCases.map((test) => hintAt('list', test)),
-    without.includes('followUps')
-      ? withoutFollowUpsCase
-      : followUpCases.map((test) => hintAt('followUps', test)),
-    without.includes('prune') ? withoutDeleteCase : deletionCases.map((test) => hintAt('prune', test)),
+  const optionalCases = optionalParts.flatMap(([part, cases, withoutCase]) =>
+    without.includes(part) ? [withoutCase] : cases.map((test) => hintAt(part, test)),
   );
-  return tests.map(({ name, test }) => ({
+  return [...requiredCases, ...optionalCases].map(({ name, test }) => ({
     name,
     async run() {
       const context = new ConformanceContext(open);
@@ -99,11 +89,24 @@ export function journalConformance(
   }));
 }
 
-const PARTS: readonly unknown[] = ['list', 'followUps', 'prune'] satisfies OptionalPart[];
+const requiredCases = [
+  ...claimCases,
+  ...completionCases,
+  ...resolutionCases,
+  ...historyCases,
+  ...recordCases,
+];
+
+/** Each with its cases, and with the one that takes their place for a store without it. */
+const optionalParts: readonly (readonly [OptionalPart, readonly ConformanceTest[], ConformanceTest])[] = [
+  ['list', listCases, withoutListCase],
+  ['followUps', followUpCases, withoutFollowUpsCase],
+  ['prune', deletionCases, withoutDeleteCase],
+];
 
 const optionsSchema = z.strictObject({
   without: optionalValue<readonly OptionalPart[]>(
-    (value) => Array.isArray(value) && value.every((part) => PARTS.includes(part)),
+    (value) => Array.isArray(value) && value.every((part) => optionalParts.some(([name]) => name === part)),
     "without must be a list of 'list', 'followUps' and 'prune'.",
   ),
 } satisfies OptionsShape<JournalConformanceOptions>);

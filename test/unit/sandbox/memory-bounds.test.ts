@@ -76,7 +76,7 @@ const exchange: Exchange = {
 
 test('bounds what the pages show', () => {
   const activity = new ActivityLog();
-  const ledger = new Ledger({ observer: activity });
+  const ledger = new Ledger({ observers: [activity] });
   for (let count = 0; count < 2000; count++) {
     const { reference } = ledger.create(input, { mode: 'live' });
     for (let each = 0; each < 50; each++)
@@ -96,7 +96,7 @@ test('bounds what the pages show', () => {
 
 test('keeps the requests of the transactions that had the latest ones', () => {
   const activity = new ActivityLog();
-  const ledger = new Ledger({ observer: activity });
+  const ledger = new Ledger({ observers: [activity] });
   for (let count = 0; count < 1000; count++) ledger.create(input, { mode: 'live' });
   const request = { ...exchange.request, operation: 'verify' as const };
   const verify = (reference: string) =>

@@ -132,13 +132,13 @@ describe('moves a transaction', () => {
 
   test('later, once the time has been advanced', async () => {
     const { payments, post, reference, path } = await startCharge();
-    expect((await post(path, { status: 'success', after: 60_000 })).body).toMatchObject({
+    expect((await post(path, { status: 'success', after: 7_200_000 })).body).toMatchObject({
       status: 'pending',
       plan: { status: 'success', settleAt: expect.any(Number) },
     });
-    await post('/advance', { milliseconds: 59_000 });
+    await post('/advance', { milliseconds: 3_600_000 });
     await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
-    await post('/advance', { milliseconds: 1_000 });
+    await post('/advance', { milliseconds: 3_600_000 });
     await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'success' });
   });
 
