@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -17,10 +18,15 @@ export async function listenForTest(server: Server): Promise<number> {
   return port;
 }
 
-/** Returns a port on loopback on which no process listens. */
+/** Returns a port on loopback on which no process listens. It is below those that a system gives to other tests by itself. */
 export async function findClosedPort(): Promise<number> {
+  const port = randomInt(20_000, 32_768);
   const server = createServer();
-  const port = await listen(server);
+  const isFree = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (!isFree) return findClosedPort();
   await new Promise((resolve) => server.close(resolve));
   return port;
 }

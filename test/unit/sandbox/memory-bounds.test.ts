@@ -83,9 +83,9 @@ test('bounds what the pages show', () => {
       activity.exchanged({ ...exchange, reference, found: 'pending', status: 200 });
     activity.exchanged(exchange);
   }
-  const rows = activity.rows();
-  expect(rows).toHaveLength(500);
-  expect(rows.at(-1)?.entry.reference).toBe('TXN-002000');
+  const entries = activity.entries();
+  expect(entries).toHaveLength(500);
+  expect(entries.at(-1)?.reference).toBe('TXN-002000');
   const histories = ledger.list().map(({ reference }) => activity.findHistory(reference));
   expect(histories.findIndex((history) => history !== undefined)).toBe(1500);
   expect(

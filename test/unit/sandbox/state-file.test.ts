@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
+import { findClosedPort } from '../../helpers/listen.ts';
 import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
 async function createStatePath(): Promise<string> {
@@ -185,9 +186,7 @@ function alter(state: string, sql: string): void {
 }
 
 test('takes no port if the state file cannot be used', async () => {
-  const { sandbox } = await startTestSandbox();
-  const port = Number(new URL(sandbox.url).port);
-  await sandbox.close();
+  const port = await findClosedPort();
   await expect(startSandbox({ port, state: '/nowhere/state.db' })).rejects.toBeInstanceOf(SandboxError);
   await startTestSandbox({ port });
 });
