@@ -74,7 +74,7 @@ export const LISTED_EXPIRED = 'lists an expired claim as unknown, and a live one
 export const LISTED_WHOLE = 'lists an entry as read returns it';
 export const COUNTED = 'counts the keys in each state';
 export const TAKEN_BY_SERVICE = 'refuses a reference that the service returned for another key';
-export const WITHOUT_LIST = 'says that it cannot list, and charges all the same';
+export const WITHOUT_LIST = 'charges without list, and says what is missing';
 export const FIRST_CHECK = 'makes a completed key due when its first check is due';
 export const EARLIEST = 'claims what is due, the earliest first';
 export const SHARED = 'gives a due record to one of many callers, until its lease ends';
@@ -90,8 +90,8 @@ export const COUNTED_DUE = 'counts what is due, and tells when the next is';
 export const PRUNED = 'prunes the keys that nothing is left to do for, and no others';
 export const ORDERS_PRUNED = 'prunes the payments of an order together, or not at all';
 export const DELETED = 'deletes the records that still have their version, and no others';
-export const WITHOUT_DELETE = 'has no delete, and charges all the same';
-export const WITHOUT_FOLLOW_UPS = 'says that it has no follow-ups, and charges all the same';
+export const WITHOUT_DELETE = 'charges without delete, and says what is missing';
+export const WITHOUT_FOLLOW_UPS = 'charges without claimDue and countDue, and says what is missing';
 
 /** A store or journal that breaks a promise, and the case that finds it. */
 export interface Wrong {
