@@ -95,7 +95,6 @@ const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(
 
 // Blocks with lines that print in none of their stories.
 const printsElsewhere: Record<string, string> = {
-  'docs/guides/checkout.md, Run a complete server (2)': 'checkout-server.test.ts sends it requests',
   'docs/guides/follow-ups.md, Follow payments up from your database (2)':
     'follow-ups-from-cron.test.ts runs it',
   'docs/guides/follow-ups.md, Follow payments up from your database (3)':
