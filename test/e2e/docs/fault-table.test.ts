@@ -8,7 +8,7 @@ import { pages } from './pages.ts';
 
 const page = pages.find(({ path }) => path === 'docs/guides/testing.md')?.text ?? '';
 const ROW =
-  /^\| `(?<fault>\{ kind: .+?\})` \| .+? \| (?<exists>yes|no) \| (?<charge>.+?) \| (?<verify>.*?) ?\|$/gm;
+  /^\| `(?<fault>\{ kind: .+?\})` \| .+? \((?<exists>charge|no charge)\) \| (?<charge>.+?) \| (?<verify>.*?) ?\|$/gm;
 
 interface Row {
   readonly fault: Faults['chargeMobileMoney'] & Faults['verify'];
@@ -86,7 +86,7 @@ describe.each(rows)('%s', (_, { fault, exists, charge, verify }) => {
     const service = startService({ maxRetries: 0 });
     service.mock.fault('chargeMobileMoney', fault);
     expect(await describeEnd(service.charge(), true)).toBe(withoutNotes(charge));
-    expect(service.mock.charges).toHaveLength(exists === 'yes' ? 1 : 0);
+    expect(service.mock.charges).toHaveLength(exists === 'charge' ? 1 : 0);
   });
 
   test('ends initialize in the same way', async () => {
@@ -98,7 +98,7 @@ describe.each(rows)('%s', (_, { fault, exists, charge, verify }) => {
     }
     service.mock.fault('initialize', fault);
     expect(await describeEnd(service.initialize(), true)).toBe(withoutNotes(charge));
-    expect(service.mock.transactions).toHaveLength(exists === 'yes' ? 1 : 0);
+    expect(service.mock.transactions).toHaveLength(exists === 'charge' ? 1 : 0);
   });
 
   test('ends verify as the table says', async () => {
