@@ -23,8 +23,8 @@ export const exhaustiveOnly = [
 /** What `npm test` and `npm run test:exhaustive` have in common. */
 export const common = {
   // A test that hangs fails by this. No promise is held by it, since other processes can keep the machine busy.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
   restoreMocks: true,
   setupFiles: ['test/helpers/setup.ts'],
   globalSetup: ['test/helpers/shared-postgres.ts'],

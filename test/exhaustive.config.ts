@@ -20,6 +20,8 @@ const files = globSync('test/**/*.test.ts', { exclude: elsewhere }).filter((file
 export default defineConfig({
   test: {
     ...common,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     env: { TEST_SIZE: 'exhaustive' },
     projects: [
       { extends: true, test: { name: 'exhaustive', include: [...files, ...exhaustiveOnly] } },

@@ -341,4 +341,4 @@ test('delivers each change once, in order, unless a fault says otherwise', async
     }),
     { numRuns: chooseSize(100, 2_000) },
   );
-}, 300_000);
+}, 900_000);

@@ -10,7 +10,7 @@ const few = chooseSize(
   { keys: 200, workers: 3, kills: 16, seed: 1 },
 );
 const fewer = { keys: 80, workers: 3, kills: 8, seed: 1 };
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 const results: RunResult[] = [];
 const expectKept = (result: RunResult) => expectChargesKept(result, fewer.kills);

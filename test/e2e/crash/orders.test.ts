@@ -3,7 +3,7 @@ import { type OrderRunOptions, type OrderRunResult, runOrderProof } from './orde
 
 // For more, and on other databases: npm run crashproof -- orders.
 const size = { orders: 20, workers: 2, kills: 16 };
-vi.setConfig({ testTimeout: 300_000 });
+vi.setConfig({ testTimeout: 900_000 });
 
 async function run(options: Partial<OrderRunOptions>): Promise<OrderRunResult> {
   const controller = new AbortController();

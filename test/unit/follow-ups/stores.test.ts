@@ -17,10 +17,10 @@ const postgres = useDatabase();
 let redis: DatabaseServer;
 beforeAll(async () => {
   if (hasRedis) redis = await startRedis();
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await redis?.stop();
-}, 60_000);
+}, 300_000);
 
 /** Opens what makes journals over one set of records, each as another process would have it. */
 type OpenStore = (options: JournalOptions) => Promise<() => Journal>;

@@ -25,7 +25,7 @@ beforeAll(async () => {
   // The server can stop before the last connection is closed.
   pool.on('error', () => {});
   await postgresJournal(fromQuery((text, values) => pool.query(text, values))).migrate();
-}, 120_000);
+}, 300_000);
 
 // A journal belongs to one service, and each test has a service of its own.
 beforeEach(async () => {
@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterAll(async () => {
   await pool?.end();
   await server?.stop();
-}, 60_000);
+}, 300_000);
 
 async function connect(options: object = {}): Promise<Client> {
   const client = new Client({ connectionString: server.url, ...options });
@@ -311,7 +311,7 @@ test('believes only the server that wrote', async () => {
   onTestFinished(async () => {
     await closePool(elsewhere);
     await other.stop();
-  }, 60_000);
+  }, 300_000);
   const client = await connect();
   let isRouted = false;
   const query: PostgresQuery = (text, values) =>
@@ -327,7 +327,7 @@ test('believes only the server that wrote', async () => {
   await client.query('BEGIN');
   expect(await catchError(getJournalCore(journal).renew(claim))).toMatchObject(unproven);
   await client.query('ROLLBACK');
-}, 60_000);
+}, 300_000);
 
 test.each([
   ['Prisma', { $connect: () => {} }, {}],

@@ -18,11 +18,11 @@ beforeAll(async () => {
   // The server can stop before the last connection is closed.
   pool.on('error', () => {});
   await postgresJournal(pool).migrate();
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await pool?.end();
-}, 60_000);
+}, 300_000);
 
 function ownPool(options: object = {}): Pool {
   const own = new Pool({ connectionString: server.url, ...options });

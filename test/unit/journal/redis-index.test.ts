@@ -16,7 +16,7 @@ const DAY = 24 * 60 * 60 * 1000;
 let server: DatabaseServer;
 beforeAll(async () => {
   if (hasRedis) server = await startRedis();
-}, 60_000);
+}, 300_000);
 afterAll(() => server?.stop());
 
 async function recordUnknown(journal: Journal, key: string, reference?: string): Promise<void> {
