@@ -28,7 +28,7 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
   },
   'follow-ups': {
     about:
-      'memory, statements and checks a second of 100,000 open payments, of ours and others [--payments 100000] [--checks 20000] [--rounds 3] [--only memory,rates]',
+      'checks a second of 100,000 open payments, of ours and others [--payments 100000] [--checks 5000] [--rounds 2] [--only memory | empty,statements,run,sharing | rates | growth]',
     run: async (args) => (await import('./follow-ups/bench.ts')).benchFollowUps(args),
   },
   sandbox: {

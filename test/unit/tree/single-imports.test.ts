@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
@@ -80,4 +81,14 @@ describe('bundles what is imported and no more', () => {
     expect(code.length).toBeGreaterThan(50_000);
     expect(gzipSync(code).length).toBeLessThan(47_500);
   });
+});
+
+test('requires nothing of ky and zod from CommonJS but what is bundled', async () => {
+  const files = (await readdir(dist)).filter((file) => file.endsWith('.cjs'));
+  const codes = await Promise.all(files.map((file) => readFile(dist + file, 'utf8')));
+  const required = codes.flatMap((code) =>
+    [...code.matchAll(/require\('([^']+)'\)/g)].map(([, name]) => name),
+  );
+  expect(required).toContain('./ky.cjs');
+  expect(required.filter((name) => /^(?:ky|zod)\b/.test(name ?? ''))).toEqual([]);
 });
