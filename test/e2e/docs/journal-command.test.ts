@@ -21,9 +21,9 @@ async function startNight() {
     const options = { idempotencyKey: key, headers: { 'X-Request-Id': id } };
     await catchError(shop.payments.chargeMobileMoney({ ...charge, amount }, options));
   };
-  await fail('order-16/1', '01:40:51', '80.00', 'pcc-b7e1d0a4');
-  await fail('order-17/1', '02:12:09', '25.50', 'pcc-1f0c2b77');
-  await fail('order-23/2', '04:55:30', '1200.00', 'pcc-0d93aa15');
+  await fail('order-16/1', '01:40:51', '80.00', 'b7e1d0a4-6c1f-4a57-9d3e-2f80c5a91b64');
+  await fail('order-17/1', '02:12:09', '25.50', '1f0c2b77-5a3e-4d61-9a0c-8d2b7e4f1c55');
+  await fail('order-23/2', '04:55:30', '1200.00', '0d93aa15-7b28-4c0e-8f6d-51e9a3c7d042');
   const note = { by: 'ama@shop.example', reason: 'the service has no such charge: ticket 4711' };
   await shop.journal.resolve('order-16/1', 'not_charged', note);
   vi.setSystemTime('2026-11-22T05:20:00Z');

@@ -5,10 +5,6 @@ const approved: Story = {
   where: 'the customer approves',
   arrange: ({ mock, names }) => mock.settleAfter(names.reference, 20_000, 'success'),
 };
-const abandoned: Story = {
-  where: 'the customer has abandoned the payment',
-  arrange: ({ mock, names }) => void mock.abandon(names.reference),
-};
 
 export const wait: Stories = {
   'docs/guides/wait.md, Wait for the final status': [
@@ -18,7 +14,11 @@ export const wait: Stories = {
       arrange: ({ mock, names }) => mock.settleAfter(names.reference, 20_000, 'failed'),
       printed: ["'return the goods of order 17 to stock'"],
     },
-    { ...abandoned, printed: ["'return the goods of order 17 to stock'"] },
+    {
+      where: 'the customer has abandoned the payment',
+      arrange: ({ mock, names }) => void mock.abandon(names.reference),
+      printed: ["'return the goods of order 17 to stock'"],
+    },
     { where: 'the customer does nothing', printed: ["'keep order 17 open, and check it again in an hour'"] },
     {
       where: 'the customer pays another amount',
@@ -61,5 +61,4 @@ export const wait: Stories = {
   'docs/guides/wait.md, Watch, check and notify': [
     { ...approved, printed: ["'show the customer: pending'", "'show the customer: success'"] },
   ],
-  'docs/guides/wait.md, Decide whether `abandoned` is final': [abandoned],
 };

@@ -1,0 +1,47 @@
+import { globSync, readFileSync } from 'node:fs';
+import ts from 'typescript';
+import { expect, test } from 'vitest';
+import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
+
+/** The texts of the code, longest first: literals, and the parts of templates between two values. */
+const texts = globSync('src/**/*.ts')
+  .flatMap((path) => listTexts(ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest)))
+  .filter((text) => text.length > 3)
+  .sort((a, b) => b.length - a.length);
+
+function listTexts(node: ts.Node): string[] {
+  const found: string[] = [];
+  ts.forEachChild(node, (child) => void found.push(...listTexts(child)));
+  const isText =
+    ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node);
+  return isText ? [node.text.trim(), ...found] : found;
+}
+
+/** Returns the words of a message that no text of the code has. The cause in brackets is of a runtime or of a shop. */
+function listOtherWords(message: string): string[] {
+  const own = message.replace(/\((?:connect )?[A-Z_]{5,}.*?\)(?=\.)|(?<=Error: ).*(?=, key)/, '()');
+  return texts.reduce((rest, text) => rest.replaceAll(text, ' '), own).match(/[A-Za-z]{3,}/g) ?? [];
+}
+
+const ofOtherPrograms =
+  /^(?:npm error|bash:|ExperimentalWarning:|\[MSW\]|Must use import|Cannot find module)/;
+const messages = [...readPage('docs/troubleshooting.md').matchAll(/^```text\n(?<lines>.*?)^```$/gms)]
+  .flatMap(({ groups }) => groups?.lines?.trim().split('\n') ?? [])
+  .filter((message) => !ofOtherPrograms.test(message));
+
+test('quotes the messages of the code in troubleshooting', () => {
+  expect(messages.length).toBeGreaterThan(35);
+  const values = ['network', 'mtn', 'apikey', 'example', 'mjs'];
+  expect(
+    messages.filter((message) => listOtherWords(message).some((word) => !values.includes(word))),
+  ).toEqual([]);
+});
+
+test('quotes the messages of the code in the runbook', () => {
+  const said = rowsOf(sectionOf(readPage('docs/runbook.md'), 'If resolve refuses')).flatMap(([cell = '']) =>
+    codeIn(cell),
+  );
+  expect(said.length).toBeGreaterThan(8);
+  const isOfCode = (part: string) => texts.some((text) => text.includes(part.trim()));
+  expect(said.filter((message) => !message.split('…').every(isOfCode))).toEqual([]);
+});
