@@ -160,7 +160,12 @@ test('writes to SQLite in one transaction what comes in one turn', async () => {
   await nextTurn();
   statements.length = 0;
   const keys = Array.from({ length: 11 }, (_, index) => `order-${index}`);
-  const results = await Promise.all(keys.map((key) => getJournalCore(journal).claim(key, chargeIntent)));
+  // Each callback is a task of its own, as the responses of several sockets are. All run in one turn.
+  const claimInTask = (key: string) =>
+    new Promise((resolve) => setImmediate(resolve)).then(() =>
+      getJournalCore(journal).claim(key, chargeIntent),
+    );
+  const results = await Promise.all(keys.map(claimInTask));
   expect(results.map(({ state }) => state)).toEqual(['in_progress', ...Array(10).fill('claimed')]);
   expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'BEGIN IMMEDIATE', 'COMMIT']);
 });
