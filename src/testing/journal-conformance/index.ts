@@ -4,6 +4,7 @@ import { completionCases } from './completions.ts';
 import { ConformanceContext, type ConformanceTest, type OpenJournal } from './context.ts';
 import { deletionCases, withoutDeleteCase } from './deletions.ts';
 import { followUpCases, withoutFollowUpsCase } from './follow-ups.ts';
+import { groupCases } from './groups.ts';
 import { historyCases } from './histories.ts';
 import { listCases, withoutListCase } from './lists.ts';
 import { recordCases } from './records.ts';
@@ -75,6 +76,7 @@ export function journalConformance(
     ...resolutionCases,
     ...historyCases,
     ...recordCases,
+    ...groupCases,
   ].concat(
     without.includes('list') ? withoutListCase : listCases.map((test) => hintAt('list', test)),
     without.includes('followUps')
