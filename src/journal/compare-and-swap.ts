@@ -1,6 +1,7 @@
 import { JournalError } from '../errors.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
+import { writeGrouped } from './group-commit.ts';
 import { type JournalRecord, parseRecord, referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, RecordChange, StoredRecord } from './store.ts';
 
@@ -50,7 +51,7 @@ interface WriteOptions {
 /** @throws {JournalError} if the store fails, and does not show that the write was done. */
 export async function writeText(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
   try {
-    return (await store.write(key, change)) === true;
+    return await writeGrouped(store, key, change);
   } catch (error) {
     // What a store refuses does not count, even if it can be read: it might be in a transaction that is not committed.
     if (error instanceof JournalError) throw error;

@@ -6,6 +6,7 @@ import { completionCases } from './completions.ts';
 import { ConformanceContext, type ConformanceTest, type OpenJournal } from './context.ts';
 import { deletionCases, withoutDeleteCase } from './deletions.ts';
 import { followUpCases, withoutFollowUpsCase } from './follow-ups.ts';
+import { groupCases } from './groups.ts';
 import { historyCases } from './histories.ts';
 import { listCases, withoutListCase } from './lists.ts';
 import { recordCases } from './records.ts';
@@ -95,6 +96,7 @@ const requiredCases = [
   ...resolutionCases,
   ...historyCases,
   ...recordCases,
+  ...groupCases,
 ];
 
 /** Each with its cases, and with the one that takes their place for a store without it. */

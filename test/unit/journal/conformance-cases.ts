@@ -36,6 +36,7 @@ export const caseNamed = (name: string, open: OpenJournal, options?: JournalConf
 export const BEGUN = 'claims an unused key, and every handle reads the same charge';
 export const ONE = 'gives one claim when many handles claim a key at once';
 export const RENEWED = 'reports in_progress within the lease, with a version per heartbeat';
+export const GROUP = 'gives each of many writes at once its own result';
 export const COUNTS = 'counts the lease from the last heartbeat';
 export const DIES = 'keeps a key unknown for good when its process dies after the claim';
 export const RENEWED_AND_DIES = 'makes a key unknown when its process dies after a heartbeat';
