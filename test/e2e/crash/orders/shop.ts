@@ -15,6 +15,7 @@ const settings = shopSettingsSchema.parse(JSON.parse(process.argv[2] ?? ''));
 const { seed, kind, slot, generation, folder, lease, killPlan, isControl } = settings;
 process.on('disconnect', () => process.exit(1));
 
+const settle = new AbortController();
 const stop = new AbortController();
 const killSwitch = new KillSwitch<(typeof killPoints)[number]>(killPlan);
 const log = (event: object) =>
@@ -56,6 +57,7 @@ const orderPayments = createOrderPayments({
 
 flushCompileCache();
 process.on('message', (message) => {
+  if (message === 'settle' || message === 'stop') settle.abort();
   if (message === 'stop') stop.abort();
 });
 if (killPlan.kind === 'at') setTimeout(() => void killOverdue(), killPlan.latest).unref();
@@ -77,14 +79,14 @@ async function sweepUntilStopped(): Promise<void> {
 
 /** Customers who press again and again, change their mind, and come back. */
 async function pressUntilStopped(customer: number): Promise<void> {
-  for (let press = 0; !stop.signal.aborted; press++) {
+  for (let press = 0; !settle.signal.aborted; press++) {
     const at = (what: string) => seededRandom(seed, what, generation, customer, press);
     const order = `order-${Math.floor(at('order') * settings.orders)}`;
     const startAnother = at('another') < 0.1;
     const amount = at('amount') < 0.05 ? 30 : 25.5;
     const input = { amount, customer_email: 'ama@example.com' };
     const phone = at('phone') < 0.2 ? '055 000 1111' : '024 412 3456';
-    const extraBody = { order };
+    const extraBody = { order, pressedAt: Date.now() };
     const charge = { ...input, phone, network: 'mtn' } as const;
     const pressOnce = async () => {
       if (isControl) {
