@@ -31,7 +31,7 @@ interface Row {
 export async function benchOrders(args: string[]): Promise<void> {
   const options = {
     rounds: { type: 'string', default: '5' },
-    orders: { type: 'string', default: '150' },
+    orders: { type: 'string', default: '100' },
   } as const;
   const { values } = parseArgs({ args, options });
   const [rounds, orders] = [Number(values.rounds), Number(values.orders)];
