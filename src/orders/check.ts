@@ -2,8 +2,8 @@ import { NotFoundError } from '../errors.ts';
 import { type CheckEnd, planAfterCheck } from '../follow-ups/plan.ts';
 import { toEntry } from '../journal/list.ts';
 import { NO_FOLLOW_UP, referenceOf } from '../journal/record.ts';
+import type { OrdersContext } from './options.ts';
 import type { Order, OrderedPayment } from './order.ts';
-import type { OrdersContext } from './orders-context.ts';
 import { settleSuccess } from './settle.ts';
 import { getPhase } from './status.ts';
 

@@ -18,6 +18,7 @@ import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';
 import { type OptionsShape, optionalValue, parseOptions } from '../parse-options.ts';
 import { checkEarlierPayments, mightBePaid, type PressChecks } from './check.ts';
+import type { OrdersContext } from './options.ts';
 import {
   createOrder,
   MAX_PAYMENTS,
@@ -27,7 +28,6 @@ import {
   readOrderRecord,
   writeOrderRecord,
 } from './order.ts';
-import type { OrdersContext } from './orders-context.ts';
 import { readSettledOrder } from './settle.ts';
 import {
   decideStatus,

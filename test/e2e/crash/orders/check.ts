@@ -19,7 +19,7 @@ export interface LoggedOrderEvent {
  */
 const FRESH_FOR = 6_000;
 
-export interface OrderRun {
+interface OrderRun {
   made: readonly MadePayment[];
   entries: readonly JournalEntry[];
   events: readonly LoggedOrderEvent[];
