@@ -23,7 +23,7 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
   },
   orders: {
     about:
-      'a press, a second press and a read of an order, beside a charge by hand [--rounds 5] [--orders 300]',
+      'a press, a second press and a read of an order, beside a charge by hand [--rounds 5] [--orders 100]',
     run: async (args) => (await import('./orders/bench.ts')).benchOrders(args),
   },
   'follow-ups': {

