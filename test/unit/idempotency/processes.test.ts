@@ -113,7 +113,7 @@ test.each([
   const service = await startService((response) => sendJson(response, status, body, { connection: 'close' }));
   // A heartbeat left behind would keep the process alive.
   const { stdout, stderr } = await run(process.execPath, [charge, service.baseUrl, file.path, KEY], {
-    timeout: 15_000,
+    timeout: 50_000,
   });
   expect(JSON.parse(stdout)).toMatchObject(end);
   expect(stderr).toBe('');

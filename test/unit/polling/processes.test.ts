@@ -9,7 +9,8 @@ import { REFERENCE } from '../../helpers/calls.ts';
 import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const programs = fileURLToPath(new URL('programs', import.meta.url));
-const run = promisify(execFile);
+/** Runs a program until it ends by itself. One that does not is killed, and fails the test. */
+const run = (...args: string[]) => promisify(execFile)(process.execPath, args, { timeout: 50_000 });
 
 /** Starts a process that waits, given only the reference, the time of the charge and the deadline. */
 function startWaiting(baseUrl: string, startedAt: number, timeout: number) {
@@ -86,8 +87,8 @@ test.each(['abort', 'close', 'deadline', 'break'])(
       if (index % 2 !== 1)
         sendJson(response, 200, successBodies.verify({ reference, status: 'pending', paid_at: null }));
     });
-    // A wait, a request or a connection that is left would keep the process until the test fails.
-    const { stdout } = await run(process.execPath, [`${programs}/ends.ts`, service.baseUrl, ending]);
+    // A wait, a request or a connection that is left would keep the process alive.
+    const { stdout } = await run(`${programs}/ends.ts`, service.baseUrl, ending);
     const rejected =
       ending === 'break' ? Array(20).fill('rejected').concat('fulfilled') : Array(21).fill('rejected');
     expect(JSON.parse(stdout)).toEqual({ statuses: rejected, requestsAfter: 0 });
@@ -95,6 +96,6 @@ test.each(['abort', 'close', 'deadline', 'break'])(
 );
 
 test('holds nothing of a reconcile that has ended', async () => {
-  const { stdout } = await run(process.execPath, ['--expose-gc', `${programs}/reconciles.ts`]);
+  const { stdout } = await run('--expose-gc', `${programs}/reconciles.ts`);
   expect(JSON.parse(stdout)).toEqual({ held: [], gc: 'function' });
 });
