@@ -1,16 +1,3 @@
-import { ConfigurationError } from './errors.ts';
-
-/**
- * Refuses an option that does not exist, and names the nearest one that does. `others` is what is left of the options
- * after the known ones were taken.
- *
- * @throws {ConfigurationError} if `others` has an option.
- */
-export function refuseUnknownOption(others: object, known: Readonly<Record<string, true>>): void {
-  const [given] = Object.keys(others);
-  if (given !== undefined) throw new ConfigurationError(describeUnknownOption(given, Object.keys(known)));
-}
-
 /**
  * Describes an option that does not exist, and names the nearest one that does. The name is shown only if it is a plain
  * name: a caller can have put a key or a phone number in its place.

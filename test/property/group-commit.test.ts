@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { writeText } from '../../src/journal/compare-and-swap.ts';
 import type { JournalStore, RecordChange, RecordWrite } from '../../src/journal/index.ts';
-import { writeText } from '../../src/journal/record.ts';
 import { nextTurn } from '../../src/timing.ts';
 import { chooseSize } from '../helpers/sized.ts';
 

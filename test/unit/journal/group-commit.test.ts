@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { writeText } from '../../../src/journal/compare-and-swap.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalStore, type RecordWrite } from '../../../src/journal/index.ts';
-import { writeText } from '../../../src/journal/record.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { nextTurn } from '../../../src/timing.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';

@@ -5,9 +5,9 @@ import {
   InvalidRequestError,
   ServerError,
 } from '../../../src/index.ts';
+import { createRecords } from '../../../src/journal/compare-and-swap.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
-import { createRecords } from '../../../src/journal/records.ts';
 import { writeOrderRecord } from '../../../src/orders/order.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
