@@ -2,6 +2,7 @@ import { symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createMerchantProject, runCode } from '../../helpers/installed-package.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
 /** What a customer or a merchant would not want in a log. */
 const SECRETS = /0244123456|ama@example\.com|sk_live|sk_test|Bearer/;
@@ -65,52 +66,55 @@ test('nothing is printed while the mock listens, whatever is sent', async () => 
   expect(await print(`mock.listen(); ${USE_MOCK} ${USE_OTHER_HOST} mock.close(); finish();`)).toBe('done');
 });
 
-describe.each(['msw', 'msw-2'] as const)("with a merchant's own server of %s", (msw) => {
-  const start = (handlers: string, options = '') =>
-    `const { http } = await import('msw');
+describe.each(chooseSize(['msw'] as const, ['msw', 'msw-2'] as const))(
+  "with a merchant's own server of %s",
+  (msw) => {
+    const start = (handlers: string, options = '') =>
+      `const { http } = await import('msw');
      const { setupServer } = await import('msw/node');
      const server = setupServer(${handlers});
      server.listen(${options});`;
-  const bypass = "{ onUnhandledRequest: 'bypass', onUnhandledFrame: 'bypass' }";
+    const bypass = "{ onUnhandledRequest: 'bypass', onUnhandledFrame: 'bypass' }";
 
-  test('nothing is printed about the host of the mock', async () => {
-    expect(await print(`${start('...mock.handlers')} ${USE_MOCK} server.close(); finish();`, msw)).toBe(
-      'done',
-    );
-  });
+    test('nothing is printed about the host of the mock', async () => {
+      expect(await print(`${start('...mock.handlers')} ${USE_MOCK} server.close(); finish();`, msw)).toBe(
+        'done',
+      );
+    });
 
-  test('nothing is printed about another host with bypass', async () => {
-    const code = `${start('...mock.handlers', bypass)} ${USE_MOCK} ${USE_OTHER_HOST} server.close(); finish();`;
-    expect(await print(code, msw)).toBe('done');
-  });
+    test('nothing is printed about another host with bypass', async () => {
+      const code = `${start('...mock.handlers', bypass)} ${USE_MOCK} ${USE_OTHER_HOST} server.close(); finish();`;
+      expect(await print(code, msw)).toBe('done');
+    });
 
-  test('nothing is printed if the mock listens beside it', async () => {
-    const code = `${start('', bypass)} mock.listen(); ${USE_MOCK} ${USE_OTHER_HOST}
+    test('nothing is printed if the mock listens beside it', async () => {
+      const code = `${start('', bypass)} mock.listen(); ${USE_MOCK} ${USE_OTHER_HOST}
       mock.close(); server.close(); finish();`;
-    expect(await print(code, msw)).toBe('done');
-  });
+      expect(await print(code, msw)).toBe('done');
+    });
 
-  test('nothing of its host is printed by a mock that listens after it', async () => {
-    const code = `${start('')} mock.listen(); ${USE_MOCK} mock.close(); server.close(); finish();`;
-    expect(await print(code, msw)).toBe('done');
-  });
+    test('nothing of its host is printed by a mock that listens after it', async () => {
+      const code = `${start('')} mock.listen(); ${USE_MOCK} mock.close(); server.close(); finish();`;
+      expect(await print(code, msw)).toBe('done');
+    });
 
-  // MSW prints these two by itself: the documentation says what to do.
-  test('its default prints the body of a request to another host', async () => {
-    const printed = await print(
-      `${start('...mock.handlers')} ${USE_OTHER_HOST} server.close(); finish();`,
-      msw,
-    );
-    expect(printed).toMatch(SECRETS);
-  });
+    // MSW prints these two by itself: the documentation says what to do.
+    test('its default prints the body of a request to another host', async () => {
+      const printed = await print(
+        `${start('...mock.handlers')} ${USE_OTHER_HOST} server.close(); finish();`,
+        msw,
+      );
+      expect(printed).toMatch(SECRETS);
+    });
 
-  test("a handler of the merchant's that throws prints its address, not its body", async () => {
-    const handlers = "http.post('https://sms.example/send', () => { throw new Error('no credit'); })";
-    const code = `${start(handlers, bypass)} mock.listen();
+    test("a handler of the merchant's that throws prints its address, not its body", async () => {
+      const handlers = "http.post('https://sms.example/send', () => { throw new Error('no credit'); })";
+      const code = `${start(handlers, bypass)} mock.listen();
       await post('https://sms.example/send?id=17'); mock.close(); server.close(); finish();`;
-    const printed = await print(code, msw);
-    expect(printed).toContain('no credit');
-    expect(printed).toContain('https://sms.example/send?id=17');
-    expect(printed).not.toMatch(SECRETS);
-  });
-});
+      const printed = await print(code, msw);
+      expect(printed).toContain('no credit');
+      expect(printed).toContain('https://sms.example/send?id=17');
+      expect(printed).not.toMatch(SECRETS);
+    });
+  },
+);
