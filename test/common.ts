@@ -10,13 +10,14 @@ export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,packa
 /**
  * Run by `npm run test:exhaustive` only. Their short form is elsewhere: `http/` is run over fetch, `node/` keeps the tests
  * of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium. `property/` simulates the kills
- * of follow-ups and orders. `docs/blocks.test.ts` runs the README, and `npm run check` validates the comments that the API
- * site is made of.
+ * of follow-ups and orders. `docs/blocks.test.ts` runs the README. `npm run check` validates the comments that the API site
+ * is made of, and shows each change of an export or an option in the API report.
  */
 export const exhaustiveOnly = [
   'test/e2e/browser/*.test.ts',
   'test/e2e/crash/{follow-ups,orders}.test.ts',
-  'test/e2e/docs/{api-site,checkout-server,first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
+  'test/e2e/docs/{api-site,api,errors,events,examples,options}.test.ts',
+  'test/e2e/docs/{checkout-server,first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
 ];

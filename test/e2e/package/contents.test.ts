@@ -204,19 +204,3 @@ describe('the dependencies', () => {
     expect(outcome).toMatch(/2 packages have verified registry signatures/);
   });
 });
-
-test('passes publint', async () => {
-  const { publint } = await import('publint');
-  const { buffer, byteOffset, byteLength } = await readFile(inject('tarball'));
-  const tarball = buffer.slice(byteOffset, byteOffset + byteLength);
-  if (!(tarball instanceof ArrayBuffer)) throw new TypeError('no plain buffer');
-  expect((await publint({ pack: { tarball }, strict: true })).messages).toEqual([]);
-});
-
-test('passes are-the-types-wrong in both module systems', async () => {
-  const attw = join(root, 'node_modules/.bin/attw');
-  const printed = await run(attw, [inject('tarball'), '--profile', 'node16', '--format', 'ascii'], root);
-  const found = (system: string) => printed.match(new RegExp(`from ${system}\\): 🟢 \\(${system}\\)`, 'g'));
-  expect(found('ESM')).toHaveLength(entryNames.length);
-  expect(found('CJS')).toHaveLength(entryNames.length);
-});

@@ -9,6 +9,7 @@ const [, , baseUrl, ending] = process.argv;
 const payments = new PaymentsClient({
   apiKey: 'sk_test_4vK9qLm2Xw7RtZ',
   ...(baseUrl === undefined ? {} : { baseUrl }),
+  timeout: 600_000,
   polling: { maxConcurrency: 15 },
   onEvent({ type }) {
     if (type === 'request') requests++;
