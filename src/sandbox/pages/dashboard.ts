@@ -11,8 +11,7 @@ import {
   type TransactionFilter,
 } from '../find-transactions.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
-import { renderFaultForm, renderQueuedFaults } from './fault-form.ts';
-import { renderOptions } from './form-fields.ts';
+import { renderFaultForm, renderOptions, renderQueuedFaults } from './form-fields.ts';
 import { type Html, layout, renderCopyable } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';

@@ -1,5 +1,7 @@
 import { html } from 'hono/html';
+import type { Queued } from '../../testing/fault-queue.ts';
 import {
+  type FaultOrder,
   type FieldInput,
   faultNames,
   faultSchema,
@@ -7,6 +9,7 @@ import {
   type forgedFieldsSchema,
   type KindSchema,
   listKinds,
+  operationNames,
   webhookFaultSchema,
 } from '../../testing/faults.ts';
 import type { Html } from './layout.ts';
@@ -108,9 +111,23 @@ export function readTimes({ times }: Readonly<Record<string, unknown>>): number 
   return times === 'always' ? Number.POSITIVE_INFINITY : Number(times);
 }
 
-/** Describes how often a fault is still to happen. */
-export function describeRemaining(remaining: number): string {
-  return remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`;
+/** Renders the faults that are still to happen, and the button that stops them. */
+export function renderQueue<Order extends object>(
+  id: string,
+  stopPath: string,
+  queued: readonly Queued<Order>[],
+  describe: (order: Order, remaining: string) => Html,
+): Html {
+  if (queued.length === 0) return html`<div id="${id}"><p>No fault is queued.</p></div>`;
+  const items = queued.map((order) => {
+    const { remaining } = order;
+    const times = remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`;
+    return html`<li>${describe(order, times)}</li>`;
+  });
+  return html`<div id="${id}" class="queue">
+<ul>${items}</ul>
+<form method="post" action="${stopPath}" data-stay><button>Stop all faults</button></form>
+</div>`;
 }
 
 /** Describes a fault: its name, and its values or what it does. */
@@ -129,4 +146,27 @@ function describeValue(name: string, { label, type, initial }: FieldInput, value
   if (type === 'seconds') return [`${Number(value) / 1000} s`];
   const shown = typeof value === 'object' ? 'an object' : String(value);
   return [initial === undefined ? `${name} ${shown}` : shown];
+}
+
+const operations = Object.fromEntries(operationNames.map((name) => [name, name]));
+
+/** Renders the form that orders a fault for the next requests. */
+export function renderFaultForm(): Html {
+  return html`<form method="post" action="/faults" class="fields" data-stay>
+<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>
+${renderFaultFields(faultSchema)}
+${renderRepeat()}
+<button class="primary">Inject</button>
+</form>`;
+}
+
+/** Renders the faults that the next requests will meet. */
+export function renderQueuedFaults(queued: readonly Queued<FaultOrder>[]): Html {
+  return renderQueue(
+    'queued-faults',
+    '/faults/stop',
+    queued,
+    ({ operation, fault }, remaining) =>
+      html`<b>${operation}</b>, ${remaining}: ${describeFault(faultSchema, fault)}`,
+  );
 }

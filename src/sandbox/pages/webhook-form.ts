@@ -4,10 +4,10 @@ import { parseOrThrow } from '../../testing/fields.ts';
 import type { Webhooks } from '../../testing/webhooks.ts';
 import {
   describeFault,
-  describeRemaining,
   readFields,
   renderFaultFields,
   renderFields,
+  renderQueue,
   renderRepeat,
 } from './form-fields.ts';
 import type { Html } from './layout.ts';
@@ -56,14 +56,10 @@ export function renderReceiverForm({ url }: Webhooks): Html {
 
 /** Renders the faults that the next webhooks will meet. */
 export function renderWebhookFaults({ pendingFaults }: Webhooks): Html {
-  if (pendingFaults.length === 0) {
-    return html`<div id="webhook-faults"><p>No fault is queued.</p></div>`;
-  }
-  return html`<div id="webhook-faults" class="queue">
-<ul>${pendingFaults.map(
-    ({ fault, remaining }) =>
-      html`<li><b>${describeFault(webhookFaultSchema, fault)}</b>, ${describeRemaining(remaining)}</li>`,
-  )}</ul>
-<form method="post" action="/webhooks/faults/stop" data-stay><button>Stop all faults</button></form>
-</div>`;
+  return renderQueue(
+    'webhook-faults',
+    '/webhooks/faults/stop',
+    pendingFaults,
+    ({ fault }, remaining) => html`<b>${describeFault(webhookFaultSchema, fault)}</b>, ${remaining}`,
+  );
 }

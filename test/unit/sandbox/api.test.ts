@@ -82,7 +82,7 @@ test('charges while a hanging client still waits', async () => {
     .finally(() => {
       ended = true;
     });
-  await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1), { timeout: 15_000 });
+  await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1));
   expect(ended).toBe(false);
   await sandbox.close();
   expect(await call).toBeInstanceOf(OutcomeUnknownError);
@@ -113,16 +113,6 @@ test('leaves Request and Response of its process unchanged', async () => {
   await startTestSandbox();
   expect(globalThis.Request).toBe(originals.Request);
   expect(globalThis.Response).toBe(originals.Response);
-});
-
-test('responds with 413 to a body over 1 MiB', async () => {
-  const { sandbox } = await startTestSandbox();
-  const { status } = await fetch(`${sandbox.baseUrl}/transactions/initialize`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...payment, amount: 25.5, more: 'x'.repeat(2 ** 20) }),
-  });
-  expect(status).toBe(413);
 });
 
 test('has the controls of the mock', async () => {
