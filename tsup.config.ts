@@ -86,6 +86,7 @@ async function shareTypes(): Promise<void> {
 async function writeLicenses(): Promise<void> {
   const files = [
     'ky/license',
+    'zod/LICENSE',
     'hono/LICENSE',
     '@hono/node-server/LICENSE',
     ...['string-width', 'wrap-ansi', 'ansi-styles', 'ansi-regex', 'strip-ansi', 'get-east-asian-width'].map(
@@ -115,7 +116,8 @@ export default defineConfig([
     entry: { ...others.entry, ...sandbox.entry },
     format: 'cjs',
     splitting: true,
-    noExternal: ['ky'],
+    // Of zod what is used only: `zod/mini` also requires each of its languages.
+    noExternal: ['ky', 'zod'],
     esbuildPlugins: [beside(/^ky$/, './ky.cjs'), requireMsw, inlineTexts],
     // `Symbol.dispose` is newer than the library that a consumer's tsconfig may name.
     dts: {

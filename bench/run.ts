@@ -23,12 +23,12 @@ const benches: Record<string, { about: string; run: (args: string[]) => Promise<
   },
   orders: {
     about:
-      'a press, a second press and a read of an order, beside a charge by hand [--rounds 5] [--orders 300]',
+      'a press, a second press and a read of an order, beside a charge by hand [--rounds 5] [--orders 100]',
     run: async (args) => (await import('./orders/bench.ts')).benchOrders(args),
   },
   'follow-ups': {
     about:
-      'memory, statements and checks a second of 100,000 open payments, of ours and others [--payments 100000] [--checks 20000] [--rounds 3] [--only memory,rates]',
+      'checks a second of 100,000 open payments, of ours and others [--payments 100000] [--checks 5000] [--rounds 2] [--only memory | empty,statements,run,sharing | rates | growth]',
     run: async (args) => (await import('./follow-ups/bench.ts')).benchFollowUps(args),
   },
   sandbox: {

@@ -158,7 +158,8 @@ export abstract class PaymentsError extends Error {
     const { name, code, message, cause } = this;
     const own = Object.entries(this).filter(([, value]) => value !== undefined);
     const inner = cause === undefined ? {} : { cause: causeToJSON(cause) };
-    return { name, code, message, ...Object.fromEntries(own), ...inner };
+    const body = 'body' in this ? { body: this.body } : {};
+    return { name, code, message, ...Object.fromEntries(own), ...inner, ...body };
   }
 }
 
@@ -387,10 +388,6 @@ export class APIError extends PaymentsError {
     this.fieldErrors = facts.fieldErrors;
     this.retryAfter = facts.retryAfter;
   }
-
-  override toJSON(): Record<string, unknown> {
-    return { ...super.toJSON(), body: this.body };
-  }
 }
 
 /** 400 or 422: the service refused the input. Correct it. */
@@ -492,10 +489,6 @@ export class UnexpectedResponseError extends PaymentsError {
     super(message, facts);
     this.status = facts.status;
     defineBody(this, facts.body);
-  }
-
-  override toJSON(): Record<string, unknown> {
-    return { ...super.toJSON(), body: this.body };
   }
 }
 

@@ -15,6 +15,8 @@ export interface ParseContext {
   readonly notAnObject?: string;
   /** Before each unknown name in a message. @example 'polling.' */
   readonly prefix?: string;
+  /** Words what is wrong with a value, for a schema whose messages do not name the option. */
+  readonly describe?: (issue: z.core.$ZodIssue) => string;
   /** Names the call in the error. The outcome of a read is `null` then: its options say nothing about the money. */
   readonly operation?: OperationName | undefined;
 }
@@ -28,10 +30,10 @@ export interface ParseContext {
 export function parseOptions<Shape extends z.core.$ZodShape>(
   schema: z.ZodMiniObject<Shape, z.core.$strict>,
   options: unknown,
-  { notAnObject = NOT_AN_OBJECT, prefix, operation }: ParseContext = {},
+  { notAnObject = NOT_AN_OBJECT, prefix, describe = ({ message }) => message, operation }: ParseContext = {},
 ): z.output<z.ZodMiniObject<Shape, z.core.$strict>> {
   if (!isPlainObject(options)) throw new ConfigurationError(notAnObject, { operation });
-  const parsed = schema.safeParse(options);
+  const parsed = schema.safeParse(options, { reportInput: true });
   if (parsed.success) return parsed.data;
   const { issues } = parsed.error;
   for (const issue of issues) {
@@ -41,7 +43,7 @@ export function parseOptions<Shape extends z.core.$ZodShape>(
       operation,
     });
   }
-  throw new ConfigurationError(issues[0]?.message ?? 'An option cannot work.', { operation });
+  throw new ConfigurationError(issues[0] ? describe(issues[0]) : 'An option cannot work.', { operation });
 }
 
 const NOT_AN_OBJECT = 'The options of a call must be a plain object, such as { signal, timeout }.';
@@ -54,6 +56,10 @@ export function optionalValue<Value>(isValid: (value: unknown) => boolean, error
 /** An optional number that `isValid` accepts. Text compares as the number in it, and a BigInt breaks the arithmetic. */
 export function optionalNumber(isValid: (value: number) => boolean, error: string) {
   return optionalValue<number>((value) => typeof value === 'number' && isValid(value), error);
+}
+
+export function optionalFlag(name: string) {
+  return optionalValue<boolean>((value) => typeof value === 'boolean', `${name} must be true or false.`);
 }
 
 export function requiredFunction<Value>(name: string) {

@@ -85,6 +85,24 @@ export function sleep(delay: number, signal: AbortSignal | undefined): Promise<v
 }
 
 /**
+ * Waits for the next turn of the event loop, if the runtime has message channels.
+ *
+ * A message channel, because a timer never ends under a test's fake timers. A new one each time, because a message to a
+ * port that is just being served would still arrive in the same turn.
+ */
+export function nextTurn(): Promise<void> {
+  if (typeof MessageChannel === 'undefined') return Promise.resolve();
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+/**
  * Returns one signal for the caller's own and for `closing`, whose reason becomes `closedReason()`. Both outlive the
  * call: `release` leaves no listener on them, which `AbortSignal.any` would.
  */

@@ -8,14 +8,15 @@ process.env.PROPERTY_SEED ??= '20261123';
 export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,package,workflows}/**'];
 
 /**
- * Run whole by `npm run test:exhaustive` only. Their short form is elsewhere: `http/` is run over fetch, `node/` keeps
- * the tests of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium. `npm run check`
- * validates the comments that the API site is made of.
+ * Run by `npm run test:exhaustive` only. Their short form is elsewhere: `http/` is run over fetch, `node/` keeps the tests
+ * of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium. `property/` simulates the kills
+ * of follow-ups and orders. `docs/blocks.test.ts` runs the README, and `npm run check` validates the comments that the API
+ * site is made of.
  */
 export const exhaustiveOnly = [
   'test/e2e/browser/*.test.ts',
-  'test/e2e/crash/orders.test.ts',
-  'test/e2e/docs/api-site.test.ts',
+  'test/e2e/crash/{follow-ups,orders}.test.ts',
+  'test/e2e/docs/{api-site,checkout-server,first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
 ];
@@ -23,8 +24,8 @@ export const exhaustiveOnly = [
 /** What `npm test` and `npm run test:exhaustive` have in common. */
 export const common = {
   // A test that hangs fails by this. No promise is held by it, since other processes can keep the machine busy.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
   restoreMocks: true,
   setupFiles: ['test/helpers/setup.ts'],
   globalSetup: ['test/helpers/shared-postgres.ts'],

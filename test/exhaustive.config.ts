@@ -20,6 +20,7 @@ const files = globSync('test/**/*.test.ts', { exclude: elsewhere }).filter((file
 export default defineConfig({
   test: {
     ...common,
+    testTimeout: 1_800_000,
     env: { TEST_SIZE: 'exhaustive' },
     projects: [
       { extends: true, test: { name: 'exhaustive', include: [...files, ...exhaustiveOnly] } },

@@ -2,7 +2,15 @@ import { parseArgs } from 'node:util';
 import { conditions } from '../conditions.ts';
 import { printDay } from './day.ts';
 import { printProgress } from './progress.ts';
-import { type Contender, listContenders, measureRate, printRates, type Rate, takeBest } from './rates.ts';
+import {
+  listContenders,
+  type MeasuredContender,
+  type MeasuredRate,
+  measureRate,
+  printGrowth,
+  printRates,
+  takeBest,
+} from './rates.ts';
 import { type Servers, startServers } from './servers.ts';
 import {
   printEmptySweeps,
@@ -12,7 +20,7 @@ import {
   printSweepMemory,
 } from './sweeps.ts';
 
-const PARTS = ['memory', 'empty', 'statements', 'run', 'sharing', 'rates'] as const;
+const PARTS = ['memory', 'empty', 'statements', 'run', 'sharing', 'rates', 'growth'] as const;
 
 type Part = (typeof PARTS)[number];
 
@@ -46,16 +54,28 @@ export async function benchFollowUps(args: string[]): Promise<void> {
   if (parts.includes('statements')) await printStatements(servers, payments);
   const costs = parts.includes('run') ? await printRunCosts(servers, payments) : undefined;
   if (parts.includes('sharing')) await printSharing(servers, payments);
-  if (parts.includes('rates')) printRates(await measureRates(servers, options), options);
+  if (parts.includes('rates')) {
+    const rows = listContenders(servers.kinds).map((contender) => ({ ...contender, payments }));
+    printRates(await measureRates(servers, rows, options), options);
+  }
+  if (parts.includes('growth')) {
+    const ours = listContenders(servers.kinds).filter(
+      ({ way, processes }) => way === 'follow-ups' && processes === 1,
+    );
+    const rows = ours.flatMap((contender) =>
+      [1, 10].map((times) => ({ ...contender, payments: payments * times })),
+    );
+    printGrowth(await measureRates(servers, rows, options), options);
+  }
   if (costs) printDay(costs);
 }
 
 function parseOptions(args: string[]): Options {
   const options = {
     payments: { type: 'string', default: '100000' },
-    checks: { type: 'string', default: '20000' },
-    rounds: { type: 'string', default: '3' },
-    only: { type: 'string', default: PARTS.join(',') },
+    checks: { type: 'string', default: '5000' },
+    rounds: { type: 'string', default: '2' },
+    only: { type: 'string', default: 'rates' },
   } as const;
   const { values } = parseArgs({ args, options });
   const [payments, checks, rounds] = [Number(values.payments), Number(values.checks), Number(values.rounds)];
@@ -68,18 +88,15 @@ function parseOptions(args: string[]): Options {
   );
 }
 
+/** Measures the contenders in turns, and keeps the best figures of each. */
 async function measureRates(
   servers: Servers,
-  { payments, checks, rounds }: Options,
-): Promise<(Contender & { rate: Rate | undefined })[]> {
-  const rows = listContenders(servers.kinds).map((contender): Contender & { rate: Rate | undefined } => ({
-    ...contender,
-    rate: undefined,
-  }));
-  for (let round = 0; round < rounds; round++) {
-    for (const row of rows)
-      row.rate = takeBest(row.rate, await measureRate(row, servers, { payments, checks }));
-  }
+  contenders: readonly MeasuredContender[],
+  { checks, rounds }: Options,
+): Promise<MeasuredRate[]> {
+  const rows = contenders.map((contender): MeasuredRate => ({ ...contender, rate: undefined }));
+  for (let round = 0; round < rounds; round++)
+    for (const row of rows) row.rate = takeBest(row.rate, await measureRate(row, servers, checks));
   printProgress('');
   return rows;
 }

@@ -12,30 +12,37 @@ export interface CheckCost {
   databaseCpu: number | undefined;
 }
 
-const ORDERS = 1_000_000;
+/** Orders of a day. */
+const DAYS = [1_000_000, 10_000_000];
 const SECONDS_PER_DAY = 24 * 60 * 60;
 /** Assumed: this part of a day's orders comes in its busiest hour. */
 const PEAK_HOUR = 0.12;
 /** The default of `maxRequestsPerSecond`. */
 const DEFAULT_RATE = 50;
 
-/** Prints what a day of a million orders needs, by the model of customers of `npm run bench -- schedule`. */
+/** Prints what a day of many orders needs, by the model of customers of `npm run bench -- schedule`. */
 export function printDay(costs: readonly CheckCost[]): void {
   const customers = drawPayments(defaultModel, 100_000, 1);
   const { requests: checksPerPayment } = simulate(ours, customers, 3);
   const openFor = customers.reduce((sum, { finalAt }) => sum + finalAt, 0) / customers.length / 1_000;
-  const periods = [
-    { name: 'mean of the day', ordersPerSecond: ORDERS / SECONDS_PER_DAY },
+  const periods = DAYS.flatMap((orders) => [
+    { name: 'mean of the day', orders, ordersPerSecond: orders / SECONDS_PER_DAY },
     {
       name: `busiest hour, ${PEAK_HOUR * 100} % of the orders (assumed)`,
-      ordersPerSecond: (ORDERS * PEAK_HOUR) / 3_600,
+      orders,
+      ordersPerSecond: (orders * PEAK_HOUR) / 3_600,
     },
-  ].map((period) => ({ ...period, checksPerSecond: period.ordersPerSecond * checksPerPayment }));
+  ]).map((period) => ({ ...period, checksPerSecond: period.ordersPerSecond * checksPerPayment }));
+  const ordersColumn = [
+    'orders a day',
+    ({ orders }: { orders: number }) => orders.toLocaleString('en-US'),
+  ] as const;
   console.log(
-    `\nA day of ${ORDERS.toLocaleString('en-US')} orders. By the model of customers of "npm run bench -- schedule", a payment has ${checksPerPayment.toFixed(1)} checks until its\n` +
+    `\nBy the model of customers of "npm run bench -- schedule", a payment has ${checksPerPayment.toFixed(1)} checks until its\n` +
       `status is final or the deadline of ${DEADLINE / 1_000} s has passed, and is open for ${openFor.toFixed(0)} s. All at the default schedule, without webhooks.`,
   );
   printTable('What the service gets', periods, [
+    ordersColumn,
     ['', ({ name }) => name],
     ['orders/s', ({ ordersPerSecond }) => ordersPerSecond],
     ['open at once', ({ ordersPerSecond }) => ordersPerSecond * openFor],
@@ -50,6 +57,7 @@ export function printDay(costs: readonly CheckCost[]): void {
     cpu === undefined ? undefined : `${((cpu * checksPerSecond) / 10_000).toFixed(1)} %`;
   printTable('What the store and the processes need, at the cost of each check of "run" above', rows, [
     ['store', ({ store }) => store],
+    ordersColumn,
     ['', ({ name }) => name],
     ['statements/s', ({ statements, checksPerSecond }) => statements * checksPerSecond],
     ['commits/s', ({ commits, checksPerSecond }) => commits * checksPerSecond],

@@ -29,14 +29,17 @@ export async function explainPostgres({ url, name }: StoreAddress, limit: number
     const scans = nodes.filter((node) => node['Relation Name'] && /Scan$/.test(node['Node Type']));
     return {
       statement: `PostgreSQL: ${statement}`,
-      scans: listOnce(scans.map((node) => node['Index Name'] ?? `all of ${node['Relation Name']}`)),
+      scans: listOnce(
+        scans.map((node) => node['Index Name'] ?? `${node['Node Type']} of ${node['Relation Name']}`),
+      ),
       pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
       rows: scans.map(countRows).reduce((sum, count) => sum + count, 0),
     };
   };
   try {
-    // The first value is the mark of a transaction, and the last is the lease.
-    return [await explain('claimDue', ['', String(limit), '40000']), await explain('countDue', [])];
+    // The first value is the mark of a transaction, and the third the lease.
+    const claim = ['', String(limit), '40000', 'key'];
+    return [await explain('claimDue', claim), await explain('countDue', ['key'])];
   } finally {
     await client.end();
   }

@@ -15,6 +15,11 @@ export interface Contender {
   processes: number;
 }
 
+/** A contender, and how many payments are open. */
+export interface MeasuredContender extends Contender {
+  payments: number;
+}
+
 /** What a contender reached. CPU is in microseconds for each check. */
 export interface Rate {
   checksPerSecond: number;
@@ -48,12 +53,11 @@ const WARM_UP = 0.2;
 
 /** Lets new processes check payments that are all due, and measures them in the middle. */
 export async function measureRate(
-  contender: Contender,
+  { way, kind, processes, name, payments }: MeasuredContender,
   servers: Servers,
-  { payments, checks }: { payments: number; checks: number },
+  checks: number,
 ): Promise<Rate> {
   const { service, baseUrl } = servers;
-  const { way, kind, processes, name } = contender;
   const store = servers.createAddress(kind);
   if (way === 'follow-ups') await seedPayments(store, { count: payments, due: payments, baseUrl });
   if (way === 'by-hand') await seedByHand(store, payments);
@@ -106,7 +110,7 @@ export function takeBest(one: Rate | undefined, other: Rate): Rate {
   };
 }
 
-type MeasuredRate = Contender & { rate: Rate | undefined };
+export type MeasuredRate = MeasuredContender & { rate: Rate | undefined };
 
 export function printRates(
   rows: readonly MeasuredRate[],
@@ -117,16 +121,33 @@ export function printRates(
   console.log(
     `\nThe next table is of ${rounds} rounds of ${checks.toLocaleString('en-US')} checks: the best of each figure, since other load can only make it worse.`,
   );
+  const alone = rows.find(({ way }) => way === 'checks-alone')?.rate;
   const title = `All payments are due, and 1 of ${FINAL_EVERY} is final: checks a second, and CPU for each check`;
   printTable(title, rows, [
     ['', ({ name }) => name],
     ['processes', ({ processes }) => String(processes)],
     ['checks/s', ({ rate }) => rate?.checksPerSecond],
+    ['to alone', ({ rate }) => ratio(rate?.checksPerSecond, alone?.checksPerSecond)],
     ['to by hand', (row) => ratio(row.rate?.checksPerSecond, findByHand(row)?.checksPerSecond)],
     ['CPU us', ({ rate }) => rate?.cpu],
     ['database CPU us', ({ rate }) => rate?.databaseCpu],
     ['both, to by hand', (row) => ratio(sumCpu(row.rate), sumCpu(findByHand(row)))],
     ['most for one payment', ({ rate }) => rate && String(rate.most)],
+  ]);
+}
+
+/** Prints the same follow-ups with different numbers of open payments. */
+export function printGrowth(
+  rows: readonly MeasuredRate[],
+  { checks, rounds }: { checks: number; rounds: number },
+): void {
+  const title = `Checks a second by the number of open payments, all of them due: the best of ${rounds} rounds of ${checks.toLocaleString('en-US')} checks`;
+  printTable(title, rows, [
+    ['', ({ name }) => name],
+    ['open payments', ({ payments }) => payments.toLocaleString('en-US')],
+    ['checks/s', ({ rate }) => rate?.checksPerSecond],
+    ['CPU us', ({ rate }) => rate?.cpu],
+    ['database CPU us', ({ rate }) => rate?.databaseCpu],
   ]);
 }
 

@@ -10,6 +10,8 @@ import { printTable } from '../table.ts';
 interface Load {
   boot: number;
   load: number;
+  /** Of the processors, while the package is loaded. Other work on the machine changes it less. */
+  cpu: number;
 }
 
 interface Row {
@@ -33,10 +35,13 @@ const packages: readonly (readonly [label: string, imported: string, required: s
 ];
 
 const codes = {
-  import: 'const boot = performance.now(); if (process.argv[1]) await import(process.argv[1]);',
-  require: 'const boot = performance.now(); if (process.argv[1]) require(process.argv[1]);',
+  import: 'if (process.argv[1]) await import(process.argv[1]);',
+  require: 'if (process.argv[1]) require(process.argv[1]);',
 };
-const say = 'console.log(JSON.stringify({ boot, load: performance.now() - boot })); process.exit()';
+const start = 'const boot = performance.now(), before = process.cpuUsage();';
+const say =
+  'const load = performance.now() - boot, { user, system } = process.cpuUsage(before); ' +
+  'console.log(JSON.stringify({ boot, load, cpu: (user + system) / 1_000 })); process.exit()';
 
 /** How long each package takes to load in a process that has loaded nothing, its files being in the disk cache. */
 export async function benchImports(args: string[]): Promise<void> {
@@ -61,6 +66,7 @@ export async function benchImports(args: string[]): Promise<void> {
     ['package', ({ label }) => label],
     ['by', ({ kind }) => kind],
     ['load', ({ loads }) => median(loads.map(({ load }) => load))],
+    ['CPU', ({ loads }) => median(loads.map(({ cpu }) => cpu))],
     ['from - to', ({ loads }) => spread(loads.map(({ load }) => load))],
     ['Node before it', ({ loads }) => median(loads.map(({ boot }) => boot))],
   ]);
@@ -70,7 +76,12 @@ async function loaded(
   { kind, specifier }: Pick<Row, 'kind' | 'specifier'> = { kind: 'import', specifier: undefined },
 ): Promise<Load> {
   const type = kind === 'import' ? 'module' : 'commonjs';
-  const args = [`--input-type=${type}`, '-e', `${codes[kind]} ${say}`, ...(specifier ? [specifier] : [])];
+  const args = [
+    `--input-type=${type}`,
+    '-e',
+    `${start} ${codes[kind]} ${say}`,
+    ...(specifier ? [specifier] : []),
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: here });
   return JSON.parse(stdout);
 }

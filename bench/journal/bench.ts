@@ -11,7 +11,7 @@ interface Row {
   figures: Figures | undefined;
 }
 
-const AT_ONCE = [1, 32];
+const AT_ONCE = [1, 64];
 
 /** Measures what a journal adds to a charge. */
 export async function benchJournal(args: string[]): Promise<void> {
@@ -29,7 +29,7 @@ export async function benchJournal(args: string[]): Promise<void> {
   const [{ port }] = await once(service, 'message');
   const baseUrl = `http://127.0.0.1:${port}/api/v1`;
   const contenders = await openContenders(closing);
-  for (const contender of contenders) await measure(contender, baseUrl, { count: 200, atOnce: 32 });
+  for (const contender of contenders) await measure(contender, baseUrl, { count: 200, atOnce: 64 });
   for (const atOnce of AT_ONCE) {
     print(
       atOnce,
@@ -71,6 +71,7 @@ function print(atOnce: number, rows: readonly Row[]): void {
     [figure === 'cpu' ? 'CPU us' : `${figure} us`, (row: Row) => row.figures?.[figure]] as const,
     ['to none', (row: Row) => ratio(row.figures?.[figure], without?.[figure])] as const,
   ]);
+  const perSecond = (row: Row) => row.figures && Math.round(1_000_000 / row.figures.wall);
   const title = `A charge, ${atOnce === 1 ? 'one' : atOnce} at a time: wall time and CPU`;
-  printTable(title, rows, [['journal', ({ name }) => name], ...columns]);
+  printTable(title, rows, [['journal', ({ name }) => name], ['charges/s', perSecond], ...columns]);
 }

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createClient } from 'redis';
+import { getJournalCore } from '../../src/journal/core.ts';
 import { type Journal, memoryJournal } from '../../src/journal/index.ts';
 import { postgresJournal } from '../../src/journal/postgres.ts';
 import { redisJournal } from '../../src/journal/redis.ts';
@@ -29,12 +30,24 @@ export async function openContenders(closing: AsyncDisposableStack): Promise<Con
   return contenders;
 }
 
+/** Returns a journal whose records are written alone, also if they come at the same time. */
+function withoutGroups<T extends Journal>(journal: T): T {
+  Reflect.deleteProperty(getJournalCore(journal).store, 'writeAll');
+  return journal;
+}
+
 const onSqlite: Open = async (closing) => {
   const folder = mkdtempSync(join(tmpdir(), 'payments-bench-'));
   closing.defer(() => rmSync(folder, { recursive: true }));
-  const database = new DatabaseSync(join(folder, 'journal.db'));
-  closing.defer(() => database.close());
-  return [{ name: 'SQLite, a file', journal: sqliteJournal(database) }];
+  const openJournal = (name: string) => {
+    const database = new DatabaseSync(join(folder, name));
+    closing.defer(() => database.close());
+    return sqliteJournal(database);
+  };
+  return [
+    { name: 'SQLite, a file', journal: openJournal('together.db') },
+    { name: 'SQLite, one by one', journal: withoutGroups(openJournal('alone.db')) },
+  ];
 };
 
 const onPostgres: Open = async (closing) => {
@@ -42,9 +55,15 @@ const onPostgres: Open = async (closing) => {
   closing.defer(() => server.stop());
   const pool = new pg.Pool({ connectionString: server.url });
   closing.defer(() => pool.end());
-  const journal = postgresJournal(pool);
-  await journal.migrate();
-  return [{ name: 'PostgreSQL, pg', journal }];
+  const openJournal = async (table: string) => {
+    const journal = postgresJournal(pool, { table });
+    await journal.migrate();
+    return journal;
+  };
+  return [
+    { name: 'PostgreSQL, pg', journal: await openJournal('together') },
+    { name: 'PostgreSQL, one by one', journal: withoutGroups(await openJournal('alone')) },
+  ];
 };
 
 const onRedis: Open = async (closing) => {

@@ -3,6 +3,8 @@ import type { Contender } from './contenders.ts';
 
 /** The cost of one charge, in microseconds. */
 export interface Figures {
+  /** From the start of a run to its end, divided by its charges. */
+  wall: number;
   mean: number;
   p50: number;
   p99: number;
@@ -37,19 +39,22 @@ export async function measure(
     }
   };
   const cpuBefore = process.cpuUsage();
+  const startedAt = performance.now();
   await Promise.all(Array.from({ length: atOnce }, work));
+  const wall = ((performance.now() - startedAt) * 1_000) / count;
   const { user, system } = process.cpuUsage(cpuBefore);
 
   times.sort((one, other) => one - other);
   const at = (part: number) => times[Math.floor(part * (times.length - 1))] ?? Number.NaN;
   const sum = times.reduce((total, time) => total + time, 0);
-  return { mean: sum / count, p50: at(0.5), p99: at(0.99), cpu: (user + system) / count };
+  return { wall, mean: sum / count, p50: at(0.5), p99: at(0.99), cpu: (user + system) / count };
 }
 
 /** Returns the least of each figure: other load on the machine can only add to it. */
 export function leastOf(one: Figures | undefined, other: Figures): Figures {
   if (!one) return other;
   return {
+    wall: Math.min(one.wall, other.wall),
     mean: Math.min(one.mean, other.mean),
     p50: Math.min(one.p50, other.p50),
     p99: Math.min(one.p99, other.p99),

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { type Network, PaymentsError } from 'payment-collection-client';
+import type { Network } from 'payment-collection-client';
+import type { OrderStatus } from 'payment-collection-client/orders';
 import { explainError } from './explain-error.ts';
 import type { Order } from './orders.ts';
 import { basketPage, messagePage, orderPage } from './pages.ts';
-import { followUps, orders, payments, pool } from './payments.ts';
+import { orderPayments, orders, pool } from './payments.ts';
 
 interface ShopResponse {
   readonly status: number;
@@ -48,42 +49,33 @@ async function route(request: IncomingMessage): Promise<ShopResponse> {
   }
 }
 
-/** Starts the payment of an order. Returns where the customer continues. */
-type StartPayment = (order: Order, form: URLSearchParams) => Promise<string>;
+/** A press of a button: however often, and whichever of the two, an order has one payment under way. */
+type Press = (order: Order, form: URLSearchParams) => Promise<OrderStatus>;
 
-/** Starts one payment at most for an order, however often the customer presses a button. */
-async function pay(form: URLSearchParams, start: StartPayment): Promise<ShopResponse> {
+async function pay(form: URLSearchParams, press: Press): Promise<ShopResponse> {
   const order = await orders.find(form.get('order') ?? '');
   if (!order) return redirect('/');
   const cookie = { 'set-cookie': `order=${order.id}; Path=/; HttpOnly; SameSite=Lax` };
-  if (order.state !== 'new') return redirect('/order', cookie);
-  try {
-    return redirect(await start(order, form), cookie);
-  } catch (error) {
-    if (!(error instanceof PaymentsError)) throw error;
-    console.error(`The payment of ${order.id} failed: ${error.code}, ${error.outcome}`);
-    const { status, message, needsReview } = explainError(error);
-    // A payment might exist. If the process dies here, the follow-ups call onAttention, and the order is held too.
-    if (needsReview) await orders.holdForReview(order.id, error.code);
+  const pressed = await press(order, form);
+  if (pressed.state === 'unpaid' && pressed.error) {
+    console.error(`The payment of ${order.id} did not start: ${pressed.error.code}`);
+    const { status, message } = explainError(pressed.error);
     return { status, headers: cookie, body: messagePage(message) };
   }
+  const isOwn = pressed.state === 'processing' && !pressed.differs;
+  return redirect((isOwn && pressed.payment.checkout_url) || '/order', cookie);
 }
 
-async function startCheckout({ id, amount, currency }: Order, form: URLSearchParams): Promise<string> {
-  const input = { amount, currency, customer_email: form.get('customer_email') ?? '' };
-  const payment = await payments.initialize(input, { idempotencyKey: id });
-  await orders.startPayment(id, payment);
-  return payment.checkout_url;
+async function startCheckout({ id, amount, currency }: Order, form: URLSearchParams): Promise<OrderStatus> {
+  const customer_email = form.get('customer_email') ?? '';
+  return await orderPayments.checkout(id, { amount, currency, customer_email });
 }
 
-async function chargePhone({ id, amount, currency }: Order, form: URLSearchParams): Promise<string> {
+async function chargePhone({ id, amount, currency }: Order, form: URLSearchParams): Promise<OrderStatus> {
   const customer_email = form.get('customer_email') ?? '';
   const phone = form.get('phone') ?? '';
   const network = readNetwork(form.get('network'));
-  const input = { amount, currency, customer_email, phone, network };
-  const { reference } = await payments.chargeMobileMoney(input, { idempotencyKey: id });
-  await orders.startPayment(id, { reference });
-  return '/order';
+  return await orderPayments.charge(id, { amount, currency, customer_email, phone, network });
 }
 
 function readNetwork(value: string | null): Network {
@@ -93,14 +85,14 @@ function readNetwork(value: string | null): Network {
 /** Shows the order of the customer's own cookie. No request is sent to the service. */
 async function showOrder(request: IncomingMessage): Promise<ShopResponse> {
   const order = await findOwnOrder(request);
-  return order ? { status: 200, body: orderPage(order) } : redirect('/');
+  if (!order) return redirect('/');
+  return { status: 200, body: orderPage(order, await orderPayments.read(order.id)) };
 }
 
-/** The customer comes back from the checkout page. The URL is not trusted: it only makes the shop check now. */
-async function handleReturn(request: IncomingMessage): Promise<ShopResponse> {
-  const order = await findOwnOrder(request);
-  if (order?.reference) await followUps.notify(order.reference);
-  return redirect(order ? '/order' : '/');
+/** The customer comes back from the checkout page. The URL is not trusted: it only makes a payment due for a check. */
+async function handleReturn({ url = '/' }: IncomingMessage): Promise<ShopResponse> {
+  await orderPayments.notify(new URL(url, 'http://shop.example').searchParams);
+  return redirect('/order');
 }
 
 async function findOwnOrder({ headers }: IncomingMessage): Promise<Order | undefined> {
@@ -110,9 +102,16 @@ async function findOwnOrder({ headers }: IncomingMessage): Promise<Order | undef
 
 /** The service's webhook. Its form and its sender are not known, so it only makes a payment due for a check. */
 async function handleWebhook(text: string): Promise<ShopResponse> {
-  const references = new Set(text.match(/TXN-[\w.-]{1,251}/g));
-  await Promise.all([...references].slice(0, 10).map((reference) => followUps.notify(reference)));
+  await orderPayments.notify(parseJson(text));
   return { status: 204 };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function redirect(location: string, headers: Readonly<Record<string, string>> = {}): ShopResponse {

@@ -1,14 +1,4 @@
-import type { Transaction } from 'payment-collection-client';
 import type { Pool } from 'pg';
-
-/**
- * - `new`: no payment was started, as far as the shop knows.
- * - `paying`: the customer has the checkout page, or a prompt on the phone.
- * - `paid`, `not_paid`: the final status.
- * - `paid_late`: paid after the deadline. A person ships the order, or pays the money back.
- * - `in_review`: a payment might exist, or something is wrong. A person reviews it.
- */
-type OrderState = 'new' | 'paying' | 'paid' | 'not_paid' | 'paid_late' | 'in_review';
 
 export interface Order {
   /** A random id that cannot be guessed, so that it identifies the customer. */
@@ -17,12 +7,9 @@ export interface Order {
   /** From the shop's own price list, never from the browser. */
   readonly amount: string;
   readonly currency: string;
-  readonly state: OrderState;
-  readonly reference: string | null;
-  readonly checkout_url: string | null;
 }
 
-/** The shop's orders, in PostgreSQL. Each change has the state before in its condition, so a repeated call changes nothing. */
+/** The shop's orders, in PostgreSQL. The journal beside them knows how far each payment is. */
 export class Orders {
   readonly #pool: Pool;
 
@@ -33,10 +20,9 @@ export class Orders {
   async migrate(): Promise<void> {
     await this.#pool.query(`
       CREATE TABLE IF NOT EXISTS orders (
-        id uuid PRIMARY KEY DEFAULT gen_random_uuid(), item text NOT NULL, amount text NOT NULL, currency text NOT NULL,
-        state text NOT NULL DEFAULT 'new', reference text UNIQUE, checkout_url text, note text
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(), item text NOT NULL, amount text NOT NULL, currency text NOT NULL
       );
-      CREATE TABLE IF NOT EXISTS parcels (number bigserial PRIMARY KEY, order_id uuid NOT NULL REFERENCES orders)`);
+      CREATE TABLE IF NOT EXISTS parcels (order_id uuid PRIMARY KEY REFERENCES orders)`);
   }
 
   async place(item: string, amount: string, currency: string): Promise<Order> {
@@ -54,38 +40,8 @@ export class Orders {
     return rows[0];
   }
 
-  /** Stores the payment. A follow-up might have ended the order before: it then stays as it is. */
-  async startPayment(id: string, payment: { reference: string; checkout_url?: string }): Promise<void> {
-    await this.#pool.query(
-      `UPDATE orders SET state = 'paying', reference = $2, checkout_url = $3 WHERE id = $1 AND state = 'new'`,
-      [id, payment.reference, payment.checkout_url ?? null],
-    );
-  }
-
-  async release(id: string): Promise<void> {
-    await this.#pool.query(
-      `UPDATE orders SET state = 'not_paid' WHERE id = $1 AND state IN ('new', 'paying')`,
-      [id],
-    );
-  }
-
-  async holdForReview(id: string, note: string): Promise<void> {
-    await this.#pool.query(
-      `UPDATE orders SET state = 'in_review', note = $2 WHERE id = $1 AND state IN ('new', 'paying', 'not_paid')`,
-      [id, note],
-    );
-  }
-
-  /** Ends an order as its payment ended. The parcel is part of the same statement, so of the same transaction. */
-  async settle(id: string, reference: string, { status }: Transaction): Promise<void> {
-    await this.#pool.query(
-      `WITH ended AS (
-         UPDATE orders SET reference = $2, note = NULL, state = CASE
-           WHEN NOT $3 THEN 'not_paid' WHEN state = 'not_paid' THEN 'paid_late' ELSE 'paid' END
-         WHERE id = $1 AND (state IN ('new', 'paying', 'in_review') OR (state = 'not_paid' AND $3))
-         RETURNING id, state)
-       INSERT INTO parcels (order_id) SELECT id FROM ended WHERE state = 'paid'`,
-      [id, reference, status === 'success'],
-    );
+  /** Delivers an order, once for any number of calls. */
+  async deliver(id: string): Promise<void> {
+    await this.#pool.query('INSERT INTO parcels (order_id) VALUES ($1) ON CONFLICT DO NOTHING', [id]);
   }
 }

@@ -1,12 +1,43 @@
+import type { OrderStatus } from 'payment-collection-client/orders';
 import type { Order } from './orders.ts';
 
-/** Renders the basket, with both ways to pay. */
-export function basketPage({ id, item, amount, currency }: Order): string {
+/** Renders the basket. */
+export function basketPage(order: Order): string {
+  return page('Your basket', renderForms(order));
+}
+
+/** Renders how far an order is. While its payment is open, the page reloads: the shop reads its database only. */
+export function orderPage(order: Order, status: OrderStatus): string {
+  switch (status.state) {
+    case 'paid':
+      return page('Paid', `<p>Thank you. Your ${escapeHtml(order.item)} is on its way.</p>`);
+    case 'unpaid':
+      return page('Not paid', `<p>You can pay again.</p>${renderForms(order)}`);
+    case 'in_review':
+      return messagePage(
+        'We are reviewing your payment, and will write to you. Please do not pay again.',
+        'In review',
+      );
+    case 'processing': {
+      const { checkout_url: url } = status.payment;
+      const text =
+        url === undefined
+          ? 'Approve the payment on your phone. Please do not pay again.'
+          : `We are waiting for your payment. <a href="${escapeHtml(url)}">To the checkout page</a>`;
+      return page('Not paid yet', `<p>${text}</p>`, '<meta http-equiv="refresh" content="2">');
+    }
+  }
+}
+
+export function messagePage(message: string, title = 'Payment'): string {
+  return page(title, `<p>${escapeHtml(message)}</p>`);
+}
+
+/** Renders both ways to pay. */
+function renderForms({ id, item, amount, currency }: Order): string {
   const order = `<input type="hidden" name="order" value="${escapeHtml(id)}">`;
   const email = '<label>Email <input type="email" name="customer_email" required></label>';
-  return page(
-    'Your basket',
-    `<p>${escapeHtml(item)}: ${escapeHtml(amount)} ${escapeHtml(currency)}</p>
+  return `<p>${escapeHtml(item)}: ${escapeHtml(amount)} ${escapeHtml(currency)}</p>
     <h2>Pay on the checkout page</h2>
     <form method="post" action="/checkout">${order}${email}<button>Pay</button></form>
     <h2>Pay with Mobile Money</h2>
@@ -18,36 +49,7 @@ export function basketPage({ id, item, amount, currency }: Order): string {
         <option value="airteltigo">AirtelTigo</option>
       </select></label>
       <button>Pay</button>
-    </form>`,
-  );
-}
-
-/** Renders the state of an order. While the payment is open, the page reloads: the shop reads its database only. */
-export function orderPage(order: Order): string {
-  switch (order.state) {
-    case 'paid':
-      return page('Paid', `<p>Thank you. Your ${escapeHtml(order.item)} is on its way.</p>`);
-    case 'not_paid':
-      return page('Not paid', '<p>Your order was not paid. <a href="/">Order again</a></p>');
-    case 'paid_late':
-    case 'in_review':
-      return messagePage(
-        'We are reviewing your payment, and will write to you. Please do not pay again.',
-        'In review',
-      );
-    default:
-      return page('Not paid yet', renderOpen(order), '<meta http-equiv="refresh" content="2">');
-  }
-}
-
-export function messagePage(message: string, title = 'Payment'): string {
-  return page(title, `<p>${escapeHtml(message)}</p>`);
-}
-
-function renderOpen({ checkout_url }: Order): string {
-  return checkout_url === null
-    ? '<p>Approve the payment on your phone. Please do not pay again.</p>'
-    : `<p>We are waiting for your payment. <a href="${escapeHtml(checkout_url)}">To the checkout page</a></p>`;
+    </form>`;
 }
 
 const STYLE = `

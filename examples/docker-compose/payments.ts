@@ -1,6 +1,6 @@
 import { PaymentsClient } from 'payment-collection-client';
-import { createFollowUps } from 'payment-collection-client/follow-ups';
 import { postgresJournal } from 'payment-collection-client/journal/postgres';
+import { createOrderPayments } from 'payment-collection-client/orders';
 import { Pool } from 'pg';
 import { Orders } from './orders.ts';
 import { allowHttp, databaseUrl } from './settings.ts';
@@ -20,17 +20,13 @@ export const payments = new PaymentsClient({
   logger: console,
 });
 
-export const followUps = createFollowUps({
+export const orderPayments = createOrderPayments({
   payments,
   journal,
-  // After a crash it can be called again, so it changes an order only once.
-  onFinal: ({ key, reference, transaction }) => orders.settle(key, reference, transaction),
-  async onAttention({ key, reference, reason }) {
-    // An approval can still come: the payment is checked for 7 more days.
-    if (reason === 'overdue') await orders.release(key);
-    else await orders.holdForReview(key, reason);
-    alertOnCall(`The payment of ${key} is ${reason}.`, { key, reference, reason });
-  },
+  // After a crash it can be called again, so it delivers an order only once.
+  onPaid: ({ order }) => orders.deliver(order),
+  onAttention: ({ order, key, reference, reason }) =>
+    alertOnCall(`The payment of ${order} is ${reason}.`, { key, reference, reason }),
 });
 
 /** Ends the connections of this module: payment-journal calls it too. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createShopServer } from './app.ts';
-import { close, followUps, journal, orders } from './payments.ts';
+import { close, journal, orderPayments, orders } from './payments.ts';
 import { port } from './settings.ts';
 
 await journal.migrate();
@@ -20,6 +20,6 @@ await once(server.listen(port, '0.0.0.0'), 'listening');
 console.log(`The shop listens on port ${port}.`);
 
 // It follows every payment of the journal, also those of a process that was killed.
-await followUps.run({ signal: stop.signal });
+await orderPayments.run({ signal: stop.signal });
 await closed;
 await close();

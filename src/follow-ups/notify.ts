@@ -2,7 +2,7 @@ import type { FollowUpRecord } from '../journal/core.ts';
 import { withJournalTimeout } from '../journal/lease.ts';
 import { NO_FOLLOW_UP } from '../journal/record.ts';
 import { NOTIFY_INTERVAL } from '../timing.ts';
-import { describeError } from './step.ts';
+import { summarizeError } from './step.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function notifyFollowUps(context: SweepContext, reference: string):
     const delays = await Promise.all(found.map((record) => notifyRecord(context, record)));
     return delays.find((delay) => delay !== null) ?? null;
   } catch (error) {
-    access.report({ type: 'follow_up', result: 'failed', reference, error: describeError(error) });
+    access.report({ type: 'follow_up', result: 'failed', reference, error: summarizeError(error) });
     return null;
   }
 }

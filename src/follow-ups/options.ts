@@ -56,14 +56,19 @@ export interface PaymentAttention {
   readonly reason: Exclude<AttentionReason, 'shared_reference' | 'paid_twice' | 'price_changed'>;
 }
 
+/** What follow-ups and orders are made on. */
+export const clientShape = /* @__PURE__ */ (() => ({
+  payments: z.custom<PaymentsClient>(isObject, {
+    error: 'payments must be a PaymentsClient of the same version of this package.',
+  }),
+  journal: z.custom<Journal>(isObject, {
+    error: 'journal must be the very journal that the client was given.',
+  }),
+}))();
+
 const followUpsOptionsSchema = /* @__PURE__ */ (() =>
   z.strictObject({
-    payments: z.custom<PaymentsClient>(isObject, {
-      error: 'payments must be a PaymentsClient of the same version of this package.',
-    }),
-    journal: z.custom<Journal>(isObject, {
-      error: 'journal must be the very journal that the client was given.',
-    }),
+    ...clientShape,
     onFinal: requiredFunction<FollowUpsOptions['onFinal']>('onFinal'),
     onAttention: requiredFunction<FollowUpsOptions['onAttention']>('onAttention'),
   } satisfies OptionsShape<FollowUpsOptions>))();

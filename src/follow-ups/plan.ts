@@ -54,7 +54,8 @@ export function planAfterCheck(record: JournalRecord, end: CheckEnd, input: Plan
   const checks = before.checks + 1;
   const problem = findProblem(error, notFoundSince, now);
   const denied = error instanceof PermissionError ? (true as const) : undefined;
-  const found = { checks, checkedAt: now, notFoundSince, problem, denied };
+  const checkedAt = getCheckedAt(before, end, now);
+  const found = { checks, checkedAt, notFoundSince, problem, denied };
   const checked = { ...before, ...found, notified: undefined, ended: undefined };
   if (transaction && isNews(transaction, before, rules)) {
     const { status, paid_at } = transaction;
@@ -72,6 +73,13 @@ export function planAfterCheck(record: JournalRecord, end: CheckEnd, input: Plan
   // Of a payment that was abandoned, a person needs to know only that another amount was paid.
   const isNeeded = before.delivered === undefined || reason === 'mismatch';
   return planSlowCheck(before, checked, { ...input, end, reason: isNeeded ? reason : undefined });
+}
+
+/** A check that failed shows nothing about its payment, and a press of an order must not rely on it. */
+function getCheckedAt({ checkedAt }: FollowUp, end: CheckEnd, now: number): number | undefined {
+  if ('checked' in end) return now;
+  const isAboutPayment = end.error instanceof NotFoundError || end.error instanceof TransactionMismatchError;
+  return isAboutPayment ? now : checkedAt;
 }
 
 const NO_SLOW_CHECKS = { slowChecks: undefined, slowFor: undefined };

@@ -1,6 +1,6 @@
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { linkSignals, sleep } from '../timing.ts';
-import { concernsClient, describeError } from './step.ts';
+import { concernsClient, summarizeError } from './step.ts';
 import { Sweep } from './sweep.ts';
 import type { SweepContext } from './sweep-context.ts';
 
@@ -86,7 +86,7 @@ async function repeatSweeps(context: SweepContext, signal: AbortSignal, sleeps: 
       if (signal.aborted || isHopeless(error)) throw error;
       failures += 1;
       const delay = getPause(error, failures);
-      context.access.report({ type: 'follow_up', result: 'paused', error: describeError(error), delay });
+      context.access.report({ type: 'follow_up', result: 'paused', error: summarizeError(error), delay });
       // A notification does not end this pause: anyone can send one.
       await sleep(delay, signal);
     }

@@ -151,7 +151,7 @@ async function deliver(
     await context.callHandler(held, () => onFinal(payment, transaction));
   } catch (error) {
     const failures = (held.followUp.failures ?? 0) + 1;
-    report(held, context, { result: 'handler_failed', error: describeError(error) });
+    report(held, context, { result: 'handler_failed', error: summarizeError(error) });
     const failed = { ...held.followUp, failures, ended: undefined };
     await held.finish(failed, getSlowPause(failures, Math.random()));
     return;
@@ -228,7 +228,7 @@ async function callOnAttention(held: HeldRecord, reason: AttentionReason, next: 
     await context.callHandler(held, () => onAttention(payment, reason));
   } catch (error) {
     const failures = (followUp.failures ?? 0) + 1;
-    report(held, context, { result: 'handler_failed', reason, error: describeError(error) });
+    report(held, context, { result: 'handler_failed', reason, error: summarizeError(error) });
     await held.finish({ ...followUp, failures }, dueIn ?? getSlowPause(failures, Math.random()));
     return;
   }
@@ -271,8 +271,8 @@ export function report(
   });
 }
 
-/** Describes what a handler, a journal or the client threw, without secrets. */
-export function describeError(thrown: unknown): string {
+/** Returns name and message of what a handler, a journal or the client threw, without secrets. */
+export function summarizeError(thrown: unknown): string {
   const { name, message } = sanitizeError(thrown, redactUnknownSecrets);
   return message ? `${name}: ${message}` : name;
 }

@@ -9,7 +9,7 @@ import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from 
 import { sleep } from '../timing.ts';
 import { HeldRecord } from './held-record.ts';
 import { getSlowPause } from './plan.ts';
-import { concernsClient, describeError, report, takeStep } from './step.ts';
+import { concernsClient, report, summarizeError, takeStep } from './step.ts';
 import type { SweepContext } from './sweep-context.ts';
 
 /** The options of `sweep`. */
@@ -319,7 +319,7 @@ export class Sweep {
     } else if (this.#ending.signal.aborted) {
       await held.giveBack();
     } else {
-      report(held, this.#context, { result: 'failed', error: describeError(error) });
+      report(held, this.#context, { result: 'failed', error: summarizeError(error) });
       await held.finish(held.followUp, getSlowPause(1, Math.random())).catch(() => {});
     }
   }

@@ -1,3 +1,5 @@
+import { nextTurn } from '../timing.ts';
+
 /**
  * Lets the event loop process the closes of idle connections, before a charge is written to one of them.
  *
@@ -8,22 +10,6 @@
  * name lookup or another message.
  */
 export async function flushSocketCloses(): Promise<void> {
-  if (typeof MessageChannel === 'undefined') return;
   await nextTurn();
   await nextTurn();
-}
-
-/**
- * A message channel, because a timer never ends under a test's fake timers. A new one each time, because a message to a
- * port that is just being served would still arrive in the same turn.
- */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
 }

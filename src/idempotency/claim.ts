@@ -1,7 +1,7 @@
 import { JournalError } from '../errors.ts';
 import type { Claim, ClaimResult, JournalCore } from '../journal/core.ts';
 import { JOURNAL_TIMEOUT, Lease } from '../journal/lease.ts';
-import { addRequest, type ChargeIntent, type Completion } from '../journal/record.ts';
+import type { ChargeIntent, Completion } from '../journal/record.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import {
@@ -158,7 +158,7 @@ export class ClaimLease {
       await this.#lease.write((claim) => {
         // The lease might have expired while a renewal in flight was waited for.
         this.assertHeld(context);
-        return this.#journal.renew({ ...claim, history: addRequest(claim.history, requestId) });
+        return this.#journal.renew(claim, requestId);
       });
     } catch (error) {
       this.assertHeld(context);

@@ -18,7 +18,6 @@ import { REQUEST_ID, type RequestIds } from '../http/request-id.ts';
 import type { Send } from '../http/send.ts';
 import type { Claim, JournalCore } from '../journal/core.ts';
 import { JOURNAL_TIMEOUT } from '../journal/lease.ts';
-import { findOthersWithReference } from '../journal/list.ts';
 import type { Completion, OrderMark, RecordedError } from '../journal/record.ts';
 import { reportWarnings } from '../journal/warnings.ts';
 import { detectMode } from '../normalize-options.ts';
@@ -233,11 +232,10 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
  * Whether another key has the transaction. A service that suppresses duplicates returns that of the first charge for an
  * equal second one: no charge of this key is proven then. If the journal cannot say, follow-ups look again.
  */
-async function isOfOtherKey({ store }: JournalCore, key: string, reference: string): Promise<boolean> {
-  if (typeof store.list !== 'function') return false;
+async function isOfOtherKey({ followUps }: JournalCore, key: string, reference: string): Promise<boolean> {
   try {
-    const find = () => findOthersWithReference(store, key, reference);
-    return (await withTimeout(JOURNAL_TIMEOUT, undefined, find)).length > 0;
+    const found = await withTimeout(JOURNAL_TIMEOUT, undefined, () => followUps.find(reference));
+    return found.some((other) => other.key !== key);
   } catch {
     return false;
   }

@@ -16,8 +16,8 @@ export interface JournalCore {
   readonly store: JournalStore;
   /** Records durably that `intent` is about to be sent, or returns why it must not be sent. */
   claim(key: string, intent: ChargeIntent): Promise<ClaimResult>;
-  /** Renews the lease of a claim. Returns `null` if the claim no longer holds. */
-  renew(claim: Claim): Promise<Claim | null>;
+  /** Renews the lease of a claim, and records a request if it is given its id. Returns `null` if the claim no longer holds. */
+  renew(claim: Claim, requestId?: string): Promise<Claim | null>;
   /** Records the outcome. Returns `false` if the claim no longer holds. */
   complete(claim: Claim, completion: Completion): Promise<boolean>;
   read(key: string): Promise<JournalEntry | null>;

@@ -1,7 +1,15 @@
+import * as z from 'zod/mini';
 import { ConfigurationError } from '../errors.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
-import { isObject } from '../untrusted.ts';
+import { optionalNumber, parseOptions, unchecked } from '../parse-options.ts';
+import {
+  createRecords,
+  newVersion,
+  ownerOf,
+  type Records,
+  retryCas,
+  type VersionedRecord,
+} from './compare-and-swap.ts';
 import { type Claim, type ClaimResult, JOURNAL_CORE, type JournalCore } from './core.ts';
 import { createFollowUpRecords } from './follow-up-records.ts';
 import type { Journal, JournalWarning } from './journal.ts';
@@ -13,12 +21,8 @@ import {
   type Completion,
   type JournalRecord,
   type KeyHistory,
-  newVersion,
   type OrderMark,
-  ownerOf,
-  type VersionedRecord,
 } from './record.ts';
-import { createRecords, type Records, retryCas } from './records.ts';
 import { resolveKey } from './resolve-key.ts';
 import { createServiceGuard } from './service-guard.ts';
 import { type JournalStore, MAX_DUE_IN } from './store.ts';
@@ -54,7 +58,7 @@ export function buildJournal(
   options: JournalOptions,
   warnings?: () => Promise<readonly JournalWarning[]>,
 ): Journal {
-  const lease = resolveLease(assertOptions(options));
+  const { lease = 10_000 } = assertOptions(options);
   if (typeof store?.read !== 'function' || typeof store.write !== 'function')
     throw new ConfigurationError('createJournal takes a JournalStore: an object with read and write.');
   const records = createRecords(store, lease);
@@ -103,9 +107,11 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
       });
     },
 
-    async renew(claim) {
-      const version = await updateOwned(records, claim, begunRecord(claim), unresolvedIn);
-      return version === null ? null : { ...claim, version };
+    async renew(claim, requestId) {
+      const history = requestId === undefined ? claim.history : addRequest(claim.history, requestId);
+      const renewed = { ...claim, history };
+      const version = await updateOwned(records, renewed, begunRecord(renewed), unresolvedIn);
+      return version === null ? null : { ...renewed, version };
     },
 
     async complete(claim, completion) {
@@ -225,24 +231,21 @@ function claimResultFor(
   }
 }
 
+const lease = /* @__PURE__ */ optionalNumber(
+  (value) => value >= 100 && value <= MAX_TIMEOUT_MS,
+  'lease must be milliseconds, at least 100 and under 2^31.',
+);
+
 /**
- * Checks the names of options, before anything is read from them.
+ * Checks the options of a journal, before anything is read from them.
  *
- * @param own the name of the journal's own option.
- * @throws {ConfigurationError} if they are not an object, or one is unknown.
+ * @param own the name of the journal's own option, which the journal checks.
+ * @throws {ConfigurationError} if they are not a plain object, if one is unknown, or if `lease` cannot work.
  */
 export function assertOptions<Options extends JournalOptions>(options: Options, own?: string): Options {
-  if (!isObject(options))
-    throw new ConfigurationError('The options of a journal must be an object, such as { lease: 10_000 }.');
-  const known: Record<string, true> = { lease: true };
-  if (own !== undefined) known[own] = true;
-  const unknown = Object.entries(options).filter(([name]) => !Object.hasOwn(known, name));
-  refuseUnknownOption(Object.fromEntries(unknown), known);
+  const shape = own === undefined ? { lease } : { lease, [own]: unchecked<unknown>() };
+  parseOptions(z.strictObject(shape), options, {
+    notAnObject: 'The options of a journal must be an object, such as { lease: 10_000 }.',
+  });
   return options;
-}
-
-function resolveLease({ lease = 10_000 }: JournalOptions): number {
-  if (!(typeof lease === 'number' && lease >= 100 && lease <= MAX_TIMEOUT_MS))
-    throw new ConfigurationError('lease must be milliseconds, at least 100 and under 2^31.');
-  return lease;
 }

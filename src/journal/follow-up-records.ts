@@ -1,15 +1,16 @@
-import type { FollowUpRecord, FollowUpRecords } from './core.ts';
-import { findByReference, missingMethodError, toEntry } from './list.ts';
 import {
-  type FollowUp,
-  type JournalRecord,
-  NO_FOLLOW_UP,
+  type KeyedRecord,
   newVersion,
   ownerOf,
+  parseListed,
+  type Records,
+  retryCas,
   toStoreError,
   type VersionedRecord,
-} from './record.ts';
-import { type KeyedRecord, parseListed, type Records, retryCas } from './records.ts';
+} from './compare-and-swap.ts';
+import type { FollowUpRecord, FollowUpRecords } from './core.ts';
+import { findByReference, missingMethodError, toEntry } from './list.ts';
+import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from './record.ts';
 
 /** Returns what follow-ups read and write of a journal's records. */
 export function createFollowUpRecords(

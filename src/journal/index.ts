@@ -30,5 +30,6 @@ export {
   type RecordChange,
   type RecordIndex,
   type RecordKind,
+  type RecordWrite,
   type StoredRecord,
 } from './store.ts';

@@ -1,9 +1,16 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { isPlainObject } from '../untrusted.ts';
+import {
+  type KeyedRecord,
+  parseListed,
+  parseStored,
+  type Records,
+  toStoreError,
+  type VersionedRecord,
+} from './compare-and-swap.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
-import { namesReference, parseStored, referenceOf, toStoreError, type VersionedRecord } from './record.ts';
-import { type KeyedRecord, parseListed, type Records } from './records.ts';
+import { namesReference, referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
 
 const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged', 'closed'] as const;
@@ -83,20 +90,10 @@ async function listPage(store: JournalStore, query: ListQuery): Promise<readonly
 const MAX_KEYS_OF_REFERENCE = 10;
 
 /**
- * Returns the records of other keys that name this transaction. One transaction settles one key.
+ * Returns the records that name this transaction, in upper or lower case. One transaction settles one key.
  *
  * @throws {ConfigurationError} if the store cannot list.
  */
-export async function findOthersWithReference(
-  store: JournalStore,
-  key: string,
-  reference: string,
-): Promise<KeyedRecord[]> {
-  const found = await findByReference(store, reference);
-  return found.filter((other) => other.key !== key);
-}
-
-/** Returns the records that name this transaction, in upper or lower case. */
 export async function findByReference(store: JournalStore, reference: string): Promise<KeyedRecord[]> {
   const limit = MAX_KEYS_OF_REFERENCE;
   const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit } as const;

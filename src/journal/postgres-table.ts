@@ -70,6 +70,12 @@ export interface PostgresStatements {
   readonly insert: string;
   /** As `insert`, and `$10` is the version that the record must have. */
   readonly update: string;
+  /**
+   * `$1` is the mark, and `$2` a JSON list of writes of different keys, with `created` and `due` in milliseconds. Returns a row
+   * for each, if it does anything: `written` is `NULL` for an update that was not made, since another transaction might
+   * have locked the record. It waits for no record but one that is just being inserted, so writers do not block each other.
+   */
+  readonly writeAll: string;
   /** `$1` is the `txid` and `$2` the `server` of a write. It returns the `status` of that transaction. */
   readonly status: string;
   /** `$1` is the value, `$2` and `$3` are the last time and key before, and `$4` is the limit. */
@@ -137,6 +143,28 @@ export function buildPostgresStatements(table: string): PostgresStatements {
         FROM ${DURABLE} WHERE key = $2::text AND version = $10::text AND NOT ${INSIDE}
         RETURNING txid_current()::text AS txid)
       ${writeResult}`,
+    writeAll: `WITH given AS MATERIALIZED (
+        SELECT key, version, record::json AS record, kind, state, ${toTime('created')} AS created_at, reference,
+          clock_timestamp() + ${toInterval('due')} AS due_at, clock_timestamp() AS written_at, expected
+        FROM json_to_recordset($2::json) AS given (key text, version text, record text, kind text, state text,
+          created float8, reference text, due float8, expected text), ${DURABLE} WHERE NOT ${INSIDE}),
+      free AS MATERIALIZED (
+        SELECT key FROM ${records} AS kept JOIN given USING (key)
+        WHERE key = ANY (ARRAY(SELECT key FROM given WHERE expected IS NOT NULL)) AND kept.version = expected
+        FOR UPDATE OF kept SKIP LOCKED),
+      updated AS (
+        UPDATE ${records} AS kept SET (version, record, kind, state, created_at, reference, due_at, written_at) =
+          ROW(given.version, given.record, given.kind, given.state, given.created_at, given.reference, given.due_at, given.written_at)
+        FROM free JOIN given USING (key) WHERE kept.key = ANY (ARRAY(SELECT key FROM free)) AND kept.key = free.key AND kept.version = expected
+        RETURNING kept.key),
+      inserted AS (
+        INSERT INTO ${records} (key, version, record, kind, state, created_at, reference, due_at, written_at)
+        SELECT key, version, record, kind, state, created_at, reference, due_at, written_at
+        FROM given WHERE expected IS NULL ORDER BY key
+        ON CONFLICT (key) DO NOTHING RETURNING key)
+      SELECT key, CASE WHEN key IN (SELECT key FROM updated UNION ALL SELECT key FROM inserted) THEN 'true'
+        WHEN expected IS NULL THEN 'false' END AS written
+      FROM given`,
     // Another server can have a transaction of the same number.
     status: `SELECT CASE ${SERVER} WHEN $2::text THEN txid_status($1::text::bigint) END AS status`,
     list: { state: list('state'), reference: list('reference') },

@@ -134,6 +134,8 @@ function assertClient(client: PostgresPool | PostgresClient | PostgresHandle): v
 
 /** How the statements of a journal are run. */
 interface PostgresRunner {
+  /** Whether writes can travel together: not through a driver that might belong to one request of a Worker. */
+  readonly groupsWrites: boolean;
   query(statement: string, values?: (string | null)[]): Promise<readonly unknown[]>;
   /**
    * Runs a statement whose `$1` is the mark. With `mustCommit`, what it wrote is committed once this returns. Returns
@@ -147,12 +149,14 @@ interface PostgresRunner {
 }
 
 const createPgRunner = (client: PostgresPool | PostgresClient): PostgresRunner => ({
+  groupsWrites: true,
   query: async (statement, values = []) => (await client.query(statement, values)).rows,
   // pg itself can show whether the connection is inside a transaction: no mark is needed.
   write: (statement, values, mustCommit) => executeWrite(client, mustCommit, statement, [null, ...values]),
 });
 
 const createHandleRunner = (handle: PostgresHandle, sql: PostgresStatements): PostgresRunner => ({
+  groupsWrites: false,
   query: (statement, values = []) => handle.runStatement(statement, values),
   write: (statement, values, mustCommit) =>
     (mustCommit ? writeCommitted : writeAnywhere)(handle, sql, statement, values),
@@ -180,9 +184,24 @@ function postgresStore(runner: PostgresRunner, sql: PostgresStatements): Journal
     }
     throw overtakenError();
   };
+  const writeAll: JournalStore['writeAll'] = async (writes) => {
+    const given = writes.map(({ key, change: { expected, version, text, index, dueIn } }) => {
+      const found = index && { ...index, created: toStoredTime(index.createdAt) };
+      return { key, version, record: text, ...found, due: dueIn, expected };
+    });
+    const rows = await write(sql.writeAll, [JSON.stringify(given)], writes[0]?.change.mustCommit !== false);
+    const results = new Map(
+      rows?.map((row) => {
+        const { key, written } = parseColumns(writtenTogetherRow, row);
+        return [key, written === null ? undefined : written === 'true'];
+      }),
+    );
+    return writes.map(({ key }) => results.get(key));
+  };
 
   return {
     read,
+    ...(runner.groupsWrites ? { writeAll } : {}),
 
     async write(key, { expected, version, text, mustCommit, index, dueIn }) {
       const found = index
@@ -248,6 +267,7 @@ const storedRow = z.object(storedColumns);
 const listedRow = z.object(listedColumns);
 const claimedRow = z.union([listedRow, z.object({ key: z.null() })]);
 const writtenRow = z.object({ txid: z.nullable(z.string()) });
+const writtenTogetherRow = z.object({ key: z.string(), written: z.nullable(z.string()) });
 const deletedRow = z.object({ deleted: z.string() });
 const countedRow = z.object({ state: z.string(), records: z.string() });
 const dueRow = z.object({ due: z.string(), next: z.nullable(z.string()) });

@@ -1,16 +1,9 @@
 import { ConfigurationError } from '../errors.ts';
 import { isPlainObject } from '../untrusted.ts';
+import { type KeyedRecord, parseStored, type Records, readStored, toStoreError } from './compare-and-swap.ts';
 import type { PruneOptions } from './journal.ts';
 import { missingMethodError, readPages } from './list.ts';
-import {
-  type JournalRecord,
-  orderRecordKey,
-  parseStored,
-  paymentKey,
-  readStored,
-  toStoreError,
-} from './record.ts';
-import type { KeyedRecord, Records } from './records.ts';
+import { type JournalRecord, orderRecordKey, paymentKey } from './record.ts';
 import type { JournalStore } from './store.ts';
 
 /** One stored record, and the version that it must still have when it is deleted. */

@@ -1,10 +1,6 @@
 import * as z from 'zod/mini';
 import { keepUnknownFields } from '../api/transaction.ts';
-import { JournalError } from '../errors.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
 import { parseJson } from '../untrusted.ts';
-import type { JournalStore, RecordChange, StoredRecord } from './store.ts';
 
 /** What a person resolved about a key. */
 const resolutionEntrySchema = z.object({
@@ -190,79 +186,9 @@ export type Completion =
   | { state: 'not_sent' | 'rejected'; error?: RecordedError | undefined }
   | { state: 'unknown'; reference?: string | undefined; error?: RecordedError | undefined };
 
-/** A record that was read, with the version that a compare-and-swap expects. */
-export interface VersionedRecord {
-  record: JournalRecord;
-  version: string;
-  /** Milliseconds since the record was written. */
-  age: number;
-}
-
-/** Each write has a version of its own. Those of one owner begin alike, so that it recognises its own. */
-export const newVersion = (owner: string) => `${owner}.${crypto.randomUUID()}`;
-
-export function ownerOf(version: string): string {
-  return version.split('.', 1).join('');
-}
-
-/**
- * Reads the record of a key.
- *
- * @throws {JournalError} if the store fails. Its outcome is `unknown` if there is a record that cannot be read: a charge
- * might exist, so nothing is sent.
- */
-export async function readRecord(store: JournalStore, key: string): Promise<VersionedRecord | null> {
-  const stored = await readStored(store, key);
-  if (!stored) return null;
-  const found = parseStored(stored);
-  if (found) return found;
-  throw new JournalError(
-    'The journal has a record of this key that cannot be read: a newer version of this package might have written it, ' +
-      'or it was damaged.',
-    { outcome: 'unknown' },
-  );
-}
-
-/** Returns what a store holds as a record; `undefined` if it cannot be read. A newer format is never guessed at. */
-export function parseStored({ version, text, age }: StoredRecord): VersionedRecord | undefined {
-  if (!hasVersion(version) || Number.isNaN(Number(age))) return undefined;
-  const record = journalRecordSchema.safeParse(parseJson(String(text)));
-  return record.success ? { record: record.data, version, age } : undefined;
-}
-
-/** Without a version, a write that expects no record could replace the record. */
-const hasVersion = (version: unknown) => typeof version === 'string' && version !== '';
-
-/** Reads what a store holds under a key, also what is not a record of a charge. */
-export async function readStored(store: JournalStore, key: string): Promise<StoredRecord | null> {
-  try {
-    return await store.read(key);
-  } catch (error) {
-    throw toStoreError('read', error);
-  }
-}
-
-/** What a write of a record needs besides the record. */
-export interface WriteOptions {
-  /** The version that the record must have, or `null` if there must be no record. */
-  expected: string | null;
-  version: string;
-  mustCommit: boolean;
-  dueIn: number | null;
-}
-
-/** Replaces a record by compare-and-swap; `false` if its version is not the expected one. */
-export async function writeRecord(
-  store: JournalStore,
-  key: string,
-  record: JournalRecord,
-  { expected, version, mustCommit, dueIn }: WriteOptions,
-): Promise<boolean> {
-  const { state, createdAt } = record;
-  const kind = record.order === undefined ? 'key' : 'order';
-  const index = { kind, state, createdAt, reference: referenceOf(record)?.toLowerCase() ?? null } as const;
-  const text = JSON.stringify({ ...record, updatedAt: Date.now() });
-  return writeText(store, key, { expected, version, text, mustCommit, index, dueIn });
+/** Returns the text of a record as a record; `undefined` if it cannot be read. A newer format is never guessed at. */
+export function parseRecord(text: string): JournalRecord | undefined {
+  return journalRecordSchema.safeParse(parseJson(text)).data;
 }
 
 /** Returns the transaction that a record names. */
@@ -274,26 +200,4 @@ export function referenceOf(record: JournalRecord): string | undefined {
 /** Whether a record names a transaction. It is not documented whether the service tells upper and lower case apart. */
 export function namesReference(record: JournalRecord, reference: string): boolean {
   return referenceOf(record)?.toLowerCase() === reference.toLowerCase();
-}
-
-/** @throws {JournalError} if the store fails, and does not show that the write was done. */
-export async function writeText(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
-  try {
-    return (await store.write(key, change)) === true;
-  } catch (error) {
-    // What a store refuses does not count, even if it can be read: it might be in a transaction that is not committed.
-    if (error instanceof JournalError) throw error;
-    // The write might have been done, and only its result lost.
-    const found = await readStored(store, key).catch(() => null);
-    if (found?.version === change.version) return true;
-    throw toStoreError('written', error);
-  }
-}
-
-export function toStoreError(step: 'read' | 'written' | 'listed' | 'counted', error: unknown): JournalError {
-  if (error instanceof JournalError) return error;
-  const cause: Error & { code?: unknown } = sanitizeError(error, redactUnknownSecrets);
-  // An AggregateError, of a name with several addresses, has no message.
-  const reason = cause.message || cause.code || cause.name;
-  return new JournalError(`The journal could not be ${step} (${reason}).`, { cause, retryable: true });
 }

@@ -8,17 +8,17 @@ import * as z from 'zod/mini';
 import { JournalError, quoteKey } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { parseJson } from '../untrusted.ts';
-import { findOthersWithReference, readPages } from './list.ts';
 import {
-  type JournalRecord,
-  namesReference,
   newVersion,
   parseStored,
+  type Records,
   readStored,
+  retryCas,
   type VersionedRecord,
   writeText,
-} from './record.ts';
-import { type Records, retryCas } from './records.ts';
+} from './compare-and-swap.ts';
+import { findByReference, readPages } from './list.ts';
+import { type JournalRecord, namesReference } from './record.ts';
 import { applyResolution, type Resolution, type ResolutionNote, validateResolution } from './resolution.ts';
 import type { JournalStore } from './store.ts';
 
@@ -153,7 +153,7 @@ async function confirmResolved(
 async function assertNotRecorded({ store }: Records, key: string, reference: string): Promise<void> {
   // A store of one's own might not list. The reservations still keep two persons apart.
   if (typeof store.list !== 'function') return;
-  const [other] = await findOthersWithReference(store, key, reference);
+  const other = (await findByReference(store, reference)).find((found) => found.key !== key);
   if (other) throw otherKeyError(reference, other.key);
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
 import { elapsedSince, readClocks, type Timestamp } from '../timing.ts';
 import { parseJson } from '../untrusted.ts';
-import { newVersion, readStored, writeText } from './record.ts';
+import { newVersion, readStored, writeText } from './compare-and-swap.ts';
 import { isNoJournalError, type JournalStore } from './store.ts';
 
 /** Where a store keeps the service that its journal belongs to. No caller's key has a control character. */

@@ -36,6 +36,7 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
 
   return {
     now: (index) => `?${index}`,
+    groupsWrites: true,
     read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissingTable),
     write(mustCommit, build) {
       return retryWhileBusy(() => {

@@ -42,6 +42,8 @@ export function explainMissingTable(error: unknown): never {
 /** How statements reach the database. */
 export interface SqliteRunner {
   readonly now: SqliteNow;
+  /** Whether writes can travel together: not through a handle, which might belong to one request of a Worker. */
+  readonly groupsWrites: boolean;
   /**
    * Runs a statement that changes nothing. `now` has the value for `SqliteRunner.now`, if it takes one.
    *
@@ -62,6 +64,7 @@ const SERVER_NOW = `CAST(round((julianday('now') - 2440587.5) * 86400000) AS INT
 export function createHandleRunner(handle: SqliteHandle, table: string): SqliteRunner {
   return {
     now: () => SERVER_NOW,
+    groupsWrites: false,
     async read(build) {
       const [rows = []] = await handle.batch([build([])]).catch(explainMissingTable);
       return rows;

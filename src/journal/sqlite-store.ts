@@ -1,30 +1,46 @@
 /** The store of a journal in a database of the SQLite family. */
 
 import { JournalError } from '../errors.ts';
-import type { SqliteRunner } from './sqlite-handle.ts';
+import type { SqliteRunner, SqliteStatement } from './sqlite-handle.ts';
 import { buildStatements } from './sqlite-table.ts';
-import { type JournalStore, type ListedRecord, type StoredRecord, toStoredTime } from './store.ts';
+import {
+  type JournalStore,
+  type ListedRecord,
+  type RecordWrite,
+  type StoredRecord,
+  toStoredTime,
+} from './store.ts';
 
 export function createSqliteStore(runner: SqliteRunner, table: string): JournalStore {
   const sql = buildStatements(table, runner.now);
 
+  const toStatement = ({ key, change }: RecordWrite, now: readonly number[]): SqliteStatement => {
+    const { expected, version, text, index, dueIn } = change;
+    const found = index
+      ? [index.kind, index.state, toStoredTime(index.createdAt), index.reference]
+      : [null, null, null, null];
+    const values = [key, version, text, ...found, dueIn === null ? null : Math.ceil(dueIn)];
+    return expected === null
+      ? { sql: sql.insert, values: [...values, ...now] }
+      : { sql: sql.update, values: [...values, expected, ...now] };
+  };
+  const writeAll = async (writes: readonly RecordWrite[]) => {
+    const mustCommit = writes.some(({ change }) => change.mustCommit);
+    const written = await runner.write(mustCommit, (now) => writes.map((write) => toStatement(write, now)));
+    return writes.map((_, index) => written[index]?.length === 1);
+  };
+
   return {
+    ...(runner.groupsWrites ? { writeAll } : {}),
+
     async read(key) {
       const [row] = await runner.read((now) => ({ sql: sql.read, values: [key, ...now] }));
       return row === undefined ? null : toStoredRecord(row);
     },
 
-    async write(key, { expected, version, text, mustCommit, index, dueIn }) {
-      const found = index
-        ? [index.kind, index.state, toStoredTime(index.createdAt), index.reference]
-        : [null, null, null, null];
-      const values = [key, version, text, ...found, dueIn === null ? null : Math.ceil(dueIn)];
-      const [written] = await runner.write(mustCommit, (now) => [
-        expected === null
-          ? { sql: sql.insert, values: [...values, ...now] }
-          : { sql: sql.update, values: [...values, expected, ...now] },
-      ]);
-      return written?.length === 1;
+    async write(key, change) {
+      const [isWritten = false] = await writeAll([{ key, change }]);
+      return isWritten;
     },
 
     async list({ by, value, after, limit }) {

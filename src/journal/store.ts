@@ -30,6 +30,12 @@ export interface RecordChange {
   readonly dueIn: number | null;
 }
 
+/** One of the writes that {@link JournalStore.writeAll} gets. */
+export interface RecordWrite {
+  readonly key: string;
+  readonly change: RecordChange;
+}
+
 /**
  * Who follows a payment up: `createFollowUps` those that were charged under a key of the caller, `createOrderPayments` those
  * of its orders.
@@ -118,6 +124,14 @@ export interface JournalStore {
    * survive a crash of the process and of the machine.
    */
   write(key: string, change: RecordChange): Promise<boolean>;
+  /**
+   * Writes several records in one transaction, with one wait for the disk. Each is compared and replaced as `write` does it, and one
+   * that does not have its `expected` version leaves the others as they are. Resolves with the result of each, in order:
+   * `undefined` for one that was not tried, for example because its record is locked. That one is then written with `write`, and
+   * so are all of them if this rejects. No two writes have one key, and all have the same `mustCommit`. Without it, each
+   * record is written alone.
+   */
+  writeAll?(writes: readonly RecordWrite[]): Promise<readonly (boolean | undefined)[]>;
   /**
    * Returns a page of records, oldest first, through an index: it must not read all records. It sees every write that has
    * resolved. Between two pages records can come and go.

@@ -2,8 +2,8 @@ import { NotFoundError } from '../errors.ts';
 import { type CheckEnd, planAfterCheck } from '../follow-ups/plan.ts';
 import { toEntry } from '../journal/list.ts';
 import { NO_FOLLOW_UP, referenceOf } from '../journal/record.ts';
+import type { OrdersContext } from './options.ts';
 import type { Order, OrderedPayment } from './order.ts';
-import type { OrdersContext } from './orders-context.ts';
 import { settleSuccess } from './settle.ts';
 import { getPhase } from './status.ts';
 
@@ -13,23 +13,29 @@ const FRESH_FOR = 1_000;
 /** So many earlier payments, the latest ones, are checked before a new one begins. */
 const MAX_CHECKED = 10;
 
+/** What the checks of one press have shown, by the number of the payment. */
+export type PressChecks = Map<number, CheckEnd>;
+
 /** What checks before a charge have shown. `error`: it is not known whether an earlier payment is paid. */
 export type EarlierPayments = { readonly isPaid: boolean; readonly error?: unknown };
 
-/** Checks once each earlier payment of an order that might be paid, unless that was done a moment ago. */
+/**
+ * Checks once each earlier payment of an order that might be paid, unless that was done a moment ago. `checked` has what
+ * the checks of this press have shown.
+ */
 export async function checkEarlierPayments(
   context: OrdersContext,
   order: Order,
-  { except, checked, signal }: { except: number; checked: Set<number>; signal: AbortSignal | undefined },
+  { except, checked, signal }: { except: number; checked: PressChecks; signal: AbortSignal | undefined },
 ): Promise<EarlierPayments> {
   const due = order.payments
     .filter((payment) => payment.number !== except && mightBePaid(payment))
-    .slice(-MAX_CHECKED)
-    .filter(({ number }) => !checked.has(number));
+    .slice(-MAX_CHECKED);
   const ends = await Promise.all(
     due.map(async (payment) => {
-      checked.add(payment.number);
-      return await checkPayment(context, order.id, payment, signal);
+      const end = checked.get(payment.number) ?? (await checkPayment(context, order.id, payment, signal));
+      checked.set(payment.number, end);
+      return end;
     }),
   );
   const isPaid = ends.some((end) => 'checked' in end && end.checked.transaction.status === 'success');

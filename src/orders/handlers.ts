@@ -2,8 +2,8 @@ import type { Transaction } from '../api/transaction.ts';
 import { JournalError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
 import type { SweptPayment } from '../follow-ups/sweep-context.ts';
+import type { OrdersContext } from './options.ts';
 import { type Order, readOrder } from './order.ts';
-import type { OrdersContext } from './orders-context.ts';
 import { readSettledOrder, settleSuccess } from './settle.ts';
 import { getPhase, type OrderPayment, toOrderPayment } from './status.ts';
 

@@ -1,11 +1,14 @@
 import * as z from 'zod/mini';
 import type { Transaction } from '../api/transaction.ts';
 import type { PaymentsClient } from '../client.ts';
+import type { ClientAccess } from '../client-access.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
+import { clientShape } from '../follow-ups/options.ts';
+import type { Records } from '../journal/compare-and-swap.ts';
+import type { FollowUpRecords } from '../journal/core.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type OptionsShape, optionalFunction, parseOptions, requiredFunction } from '../parse-options.ts';
-import { isObject } from '../untrusted.ts';
 import type { OrderPayment } from './status.ts';
 
 /** What {@link createOrderPayments} takes. */
@@ -70,6 +73,14 @@ export interface OrderAttention {
   readonly payment: OrderPayment;
 }
 
+/** The options, checked, and what belongs to them. */
+export interface OrdersContext
+  extends Pick<OrderPaymentsOptions, 'payments' | 'onPaid' | 'onAttention' | 'onUnpaid'> {
+  readonly access: ClientAccess;
+  readonly records: Records;
+  readonly followUps: FollowUpRecords;
+}
+
 /** @throws {ConfigurationError} if the id of an order is not 1 to 200 printable characters. */
 export function validateOrderId(id: unknown): string {
   if (typeof id === 'string' && /^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]{1,200}$/u.test(id)) return id;
@@ -80,12 +91,7 @@ export function validateOrderId(id: unknown): string {
 
 const orderPaymentsSchema = /* @__PURE__ */ (() =>
   z.strictObject({
-    payments: z.custom<PaymentsClient>(isObject, {
-      error: 'payments must be a PaymentsClient of the same version of this package.',
-    }),
-    journal: z.custom<Journal>(isObject, {
-      error: 'journal must be the very journal that the client was given.',
-    }),
+    ...clientShape,
     onPaid: requiredFunction<OrderPaymentsOptions['onPaid']>('onPaid'),
     onAttention: requiredFunction<OrderPaymentsOptions['onAttention']>('onAttention'),
     onUnpaid: optionalFunction<NonNullable<OrderPaymentsOptions['onUnpaid']>>('onUnpaid'),

@@ -7,13 +7,12 @@ import * as z from 'zod/mini';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import {
   newVersion,
-  orderRecordKey,
-  paymentKey,
+  type Records,
   readStored,
   type VersionedRecord,
   writeText,
-} from '../journal/record.ts';
-import type { Records } from '../journal/records.ts';
+} from '../journal/compare-and-swap.ts';
+import { orderRecordKey, paymentKey } from '../journal/record.ts';
 import type { JournalStore } from '../journal/store.ts';
 import { parseJson } from '../untrusted.ts';
 

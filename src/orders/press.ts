@@ -11,13 +11,14 @@ import {
 } from '../errors.ts';
 import { validateInput } from '../http/call.ts';
 import type { CreateRequest } from '../idempotency/fingerprint.ts';
+import { type Records, retryCas } from '../journal/compare-and-swap.ts';
 import { paymentKey } from '../journal/record.ts';
-import { type Records, retryCas } from '../journal/records.ts';
 import { isNoJournalError } from '../journal/store.ts';
 import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';
 import { type OptionsShape, optionalValue, parseOptions } from '../parse-options.ts';
-import { checkEarlierPayments, mightBePaid } from './check.ts';
+import { checkEarlierPayments, mightBePaid, type PressChecks } from './check.ts';
+import type { OrdersContext } from './options.ts';
 import {
   createOrder,
   MAX_PAYMENTS,
@@ -27,7 +28,6 @@ import {
   readOrderRecord,
   writeOrderRecord,
 } from './order.ts';
-import type { OrdersContext } from './orders-context.ts';
 import { readSettledOrder } from './settle.ts';
 import {
   decideStatus,
@@ -69,8 +69,7 @@ interface Press<Input, Request extends CreateRequest, Result extends AnyTransact
   readonly invalid: InvalidInputError | undefined;
   readonly options: UnkeyedOptions;
   readonly startAnother: boolean;
-  /** The numbers of the payments that this press has checked. */
-  readonly checked: Set<number>;
+  readonly checked: PressChecks;
 }
 
 /** What a press asks for, as it is compared with a payment under way. */
@@ -104,7 +103,7 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
     invalid,
     options,
     startAnother,
-    checked: new Set<number>(),
+    checked: new Map(),
   };
   return await retryCas(() => tryToPay(press));
 }
@@ -161,7 +160,7 @@ async function payNext<Input, Request extends CreateRequest, Result extends AnyT
   const canReuse = !latest || getPhase(latest) === 'reusable';
   const number = canReuse ? order.record.latest : order.record.latest + 1;
   const check = { except: number, checked, signal: options.signal };
-  const { isPaid, error } = await checkEarlierPayments(context, order, check);
+  const { isPaid, error = findLimitError(number) } = await checkEarlierPayments(context, order, check);
   if (isPaid) return undefined;
   if (error !== undefined) {
     if (status.state === 'processing') return { ...status, differs: true };
@@ -178,13 +177,17 @@ async function beginNext(
   latest: OrderedPayment | undefined,
 ): Promise<boolean> {
   const { record } = order;
-  if (record.latest >= MAX_PAYMENTS)
-    throw new ConfigurationError(
-      `This order has ${MAX_PAYMENTS} payments, the most that one can have. Nothing was sent. Look into it, and give it another id.`,
-    );
   const isUnderWay = latest !== undefined && getPhase(latest) === 'processing';
   const superseded = isUnderWay ? [...record.superseded, latest.number] : record.superseded;
   return await writeOrderRecord(records, order, { ...record, latest: record.latest + 1, superseded });
+}
+
+/** A customer causes this one too, so it is not thrown. */
+function findLimitError(number: number): ConfigurationError | undefined {
+  if (number <= MAX_PAYMENTS) return undefined;
+  return new ConfigurationError(
+    `This order has ${MAX_PAYMENTS} payments, the most that one can have. Nothing was sent. Look into it, and give it another id.`,
+  );
 }
 
 /** Why a claimed payment is not sent after all. */
@@ -220,7 +223,9 @@ async function startPayment<Input, Request extends CreateRequest, Result extends
     if (isThrown(thrown)) throw thrown;
     error = thrown;
   }
-  const now = await readSettledOrder(records, id);
+  const now = await readSettledOrder(records, id).catch((cause: unknown) => {
+    throw cause instanceof JournalError ? failedAfterRequestError(cause) : cause;
+  });
   const status = decideStatus(now);
   if (status.state === 'unpaid' && isPaymentsError(error)) return { ...status, error };
   if (status.state !== 'processing' || !asked) return status;
@@ -243,6 +248,13 @@ async function confirmPayment(
   if (isPaid || record.latest > number) throw new StandDown('changed');
   if (isTried) throw new StandDown('tried');
 }
+
+/** The error of the read says that nothing was sent, and is right about itself alone. */
+const failedAfterRequestError = (cause: JournalError) =>
+  new JournalError(
+    'The journal failed after the request: a payment might be under way. Read the order, or press again: it is not charged twice.',
+    { outcome: 'unknown', cause },
+  );
 
 /** Whether an error is the caller's own. What a customer or the service causes is a part of the status. */
 function isThrown(error: unknown): boolean {

@@ -1,5 +1,4 @@
-import type { Records } from '../journal/records.ts';
-import { retryCas } from '../journal/records.ts';
+import { type Records, retryCas } from '../journal/compare-and-swap.ts';
 import { type Order, type OrderedPayment, type OrderRecord, readOrder, writeOrderRecord } from './order.ts';
 import { getPhase } from './status.ts';
 

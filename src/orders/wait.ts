@@ -9,8 +9,8 @@ import {
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
 import { elapsedSince, linkSignals, readClocks, sleep } from '../timing.ts';
 import { recordCheck } from './check.ts';
+import type { OrdersContext } from './options.ts';
 import type { Order } from './order.ts';
-import type { OrdersContext } from './orders-context.ts';
 import { readSettledOrder } from './settle.ts';
 import { decideStatus, type OrderStatus } from './status.ts';
 

@@ -2,24 +2,16 @@ import type { Entry, LedgerObserver } from '../testing/ledger.ts';
 import type { Exchange } from '../testing/service.ts';
 import { RequestHistory } from './request-history.ts';
 
-/** A recent transaction. */
-export interface Row {
-  readonly entry: Entry;
-  /** The version of the log at the last change of this row. */
-  version: number;
-}
-
-const MAX_ROWS = 500;
+const MAX_ENTRIES = 500;
 const MAX_HISTORIES = 500;
 
 /** The recent transactions and requests that the pages show, and a signal for each change. All of it is bounded. */
 export class ActivityLog implements LedgerObserver {
-  readonly #rows = new Map<string, Row>();
+  readonly #entries = new Map<string, Entry>();
   /** By reference. The one with the latest request is the last. */
   readonly #histories = new Map<string, RequestHistory>();
   #unmatched = new RequestHistory();
   #version = 0;
-  #lastRemovalVersion = 0;
   #change: PromiseWithResolvers<void> | undefined;
 
   /** Increases with every change. */
@@ -27,19 +19,14 @@ export class ActivityLog implements LedgerObserver {
     return this.#version;
   }
 
-  /** The version of the last deletion. A page with an older version needs the whole list again. */
-  get lastRemovalVersion(): number {
-    return this.#lastRemovalVersion;
-  }
-
   /** The latest requests that belong to no transaction. */
   get unmatched(): RequestHistory {
     return this.#unmatched;
   }
 
-  /** Returns the rows in the order of creation. */
-  rows(): Row[] {
-    return [...this.#rows.values()];
+  /** Returns the recent transactions in the order of creation. */
+  entries(): Entry[] {
+    return [...this.#entries.values()];
   }
 
   /** Returns the latest requests of a transaction. `undefined` if it had none, or none for a long time. */
@@ -55,32 +42,28 @@ export class ActivityLog implements LedgerObserver {
 
   /** Adds the transactions of an earlier run. */
   restore(entries: readonly Entry[]): void {
-    for (const entry of entries.slice(-MAX_ROWS)) this.created(entry);
+    for (const entry of entries.slice(-MAX_ENTRIES)) this.created(entry);
   }
 
   created(entry: Entry): void {
-    const row: Row = { entry, version: 0 };
-    this.#rows.set(entry.reference, row);
-    deleteOldest(this.#rows, MAX_ROWS);
-    this.#touch(row);
+    this.#entries.set(entry.reference, entry);
+    deleteOldest(this.#entries, MAX_ENTRIES);
+    this.notifyChange();
   }
 
-  changed({ reference }: Entry): void {
-    const row = this.#rows.get(reference);
-    if (row) this.#touch(row);
-    else this.notifyChange();
+  changed(): void {
+    this.notifyChange();
   }
 
   deleted({ reference }: Entry): void {
     this.#histories.delete(reference);
-    this.#rows.delete(reference);
+    this.#entries.delete(reference);
     this.notifyChange();
-    this.#lastRemovalVersion = this.#version;
   }
 
   exchanged(exchange: Exchange): void {
     const { reference, found } = exchange;
-    if (reference !== null && (found !== null || this.#rows.has(reference))) {
+    if (reference !== null && (found !== null || this.#entries.has(reference))) {
       const history = this.#histories.get(reference) ?? new RequestHistory();
       history.add(exchange);
       this.#histories.delete(reference);
@@ -104,11 +87,6 @@ export class ActivityLog implements LedgerObserver {
     this.#version++;
     this.#change?.resolve();
     this.#change = undefined;
-  }
-
-  #touch(row: Row): void {
-    row.version = this.#version + 1;
-    this.notifyChange();
   }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
+import { ConfigurationError } from '../errors.ts';
 import { SandboxError, type SandboxOptions, startSandbox } from './index.ts';
 
 const HELP = `payment-sandbox: the payment service on this machine, with pages that play the customer.
@@ -21,7 +22,8 @@ const HELP = `payment-sandbox: the payment service on this machine, with pages t
 try {
   await run();
 } catch (error) {
-  if (!(error instanceof SandboxError) && !isUsageError(error)) throw error;
+  const isExpected = error instanceof SandboxError || error instanceof ConfigurationError;
+  if (!isExpected && !isUsageError(error)) throw error;
   process.stderr.write(`payment-sandbox: ${error.message}\n`);
   if (isUsageError(error)) process.stderr.write('payment-sandbox --help shows the options.\n');
   process.exitCode = 1;

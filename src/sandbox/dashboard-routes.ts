@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { faultSchema, webhookFaultSchema } from '../testing/faults.ts';
+import { faultSchema, parseWebhookFault, webhookFaultSchema } from '../testing/faults.ts';
 import type { PaymentService } from '../testing/service.ts';
 import { isHttpAddress } from '../testing/validate-request.ts';
 import type { Webhooks } from '../testing/webhooks.ts';
@@ -79,7 +79,8 @@ function addWebhookActions(app: Hono<Env>, webhooks: Webhooks, { ledger }: Payme
   app.post('/webhooks/faults', async (c) => {
     const form = await parseForm(c);
     return attempt(c, 'Invalid fault', () => {
-      webhooks.orderFault(readFault(webhookFaultSchema, form), readTimes(form));
+      const fault = parseWebhookFault(readFault(webhookFaultSchema, form));
+      webhooks.fault(fault, { times: readTimes(form) });
       return c.redirect('/webhooks#faults', 303);
     });
   });

@@ -7,13 +7,12 @@
 import { randomInt } from 'node:crypto';
 import { Clock } from '../testing/clock.ts';
 import { createControls, type PaymentControls } from '../testing/controls.ts';
-import { combineObservers } from '../testing/ledger.ts';
 import { PaymentService } from '../testing/service.ts';
 import { SettlementTimers } from '../testing/settlement-timers.ts';
 import { Webhooks } from '../testing/webhooks.ts';
 import { ActivityLog } from './activity-log.ts';
 import { API_PATH, createApp } from './app.ts';
-import { LIVE_KEY, resolveOptions, type SandboxOptions, TEST_KEY } from './options.ts';
+import { LIVE_KEY, normalizeSandboxOptions, type SandboxOptions, TEST_KEY } from './options.ts';
 import { listen, serve, stop, urlOf } from './server.ts';
 import { StateFile } from './state-file.ts';
 
@@ -55,8 +54,8 @@ const MIN_KEPT_REQUESTS = 1_000;
  *
  * It is as strict as the mock of `payment-collection-client/testing`, and makes the same assumptions.
  *
- * @throws {SandboxError} if it cannot listen, if it cannot use the state file, or if an option cannot work
- * @throws {ConfigurationError} if an option is unknown
+ * @throws {ConfigurationError} if an option is unknown or cannot work
+ * @throws {SandboxError} if it cannot listen, or cannot use the state file
  *
  * @example
  * ```ts
@@ -68,11 +67,12 @@ const MIN_KEPT_REQUESTS = 1_000;
  * ```
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const resolved = resolveOptions(options);
-  const { host, publicUrl, state, keep, promptExpiry, allowTestCharges } = resolved;
+  const normalized = normalizeSandboxOptions(options);
+  const { host, publicUrl, returnUrl, webhookUrl, allowHosts, allowTestCharges } = normalized;
+  const { state, keep, promptExpiry } = normalized;
   const stateFile = state === undefined ? undefined : new StateFile(state);
   const entries = stateFile?.readEntries() ?? [];
-  const server = await listen(resolved).catch((error: unknown) => {
+  const server = await listen(normalized).catch((error: unknown) => {
     stateFile?.close();
     throw error;
   });
@@ -96,13 +96,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       keep,
       promptExpiry,
       newReference,
-      observer: combineObservers([...(stateFile ? [stateFile] : []), activity, timers, webhooks]),
+      observers: [...(stateFile ? [stateFile] : []), activity, timers, webhooks],
     },
   });
   activity.restore(entries);
   service.ledger.restore(entries);
   webhooks.start(service);
-  if (resolved.webhookUrl !== undefined) webhooks.deliverTo(resolved.webhookUrl);
+  if (webhookUrl !== undefined) webhooks.deliverTo(webhookUrl);
   // Last: it settles what became due while no sandbox ran, and that sends webhooks.
   timers.start(service.ledger);
   const app = createApp({
@@ -111,9 +111,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     webhooks,
     access,
     url,
-    allowHosts: resolved.allowHosts,
+    allowHosts,
     allowTestCharges,
-    returnUrl: resolved.returnUrl,
+    returnUrl,
   });
   serve(server, (request, bindings) => app.fetch(request, bindings));
 

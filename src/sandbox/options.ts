@@ -1,12 +1,19 @@
+import * as z from 'zod/mini';
+import {
+  type OptionsShape,
+  optionalFlag,
+  optionalNumber,
+  optionalValue,
+  parseOptions,
+} from '../parse-options.ts';
 import { MAX_DELAY_MS } from '../testing/ledger.ts';
 import { isHttpAddress } from '../testing/validate-request.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
 
 /** The keys that every sandbox accepts. Neither has the shape of a key of the service's live mode. */
 export const TEST_KEY = 'sk_test_sandbox';
 export const LIVE_KEY = 'sandbox-live-key';
 
-/** The sandbox cannot start as configured. The message says what to change. */
+/** The sandbox cannot start: its port or its state file cannot be used. The message says what to change. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
 }
@@ -90,95 +97,84 @@ export interface SandboxOptions {
   promptExpiry?: number | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof SandboxOptions, true>> = {
-  port: true,
-  host: true,
-  allowRemote: true,
-  publicUrl: true,
-  allowHosts: true,
-  returnUrl: true,
-  webhookUrl: true,
-  allowTestCharges: true,
-  state: true,
-  keep: true,
-  promptExpiry: true,
-};
+const optionsSchema = z.strictObject({
+  port: optionalNumber(isCountUpTo(65_535, 0), 'port must be a whole number from 0 to 65535.'),
+  host: optionalValue<string>(
+    (value) => typeof value === 'string' && value !== '',
+    'host must be an address or a name.',
+  ),
+  allowRemote: optionalFlag('allowRemote'),
+  publicUrl: optionalValue<string>(
+    (value) => parseOrigin(value) !== null,
+    'publicUrl must be http or https, a host, and an optional port, such as https://sandbox.test.',
+  ),
+  allowHosts: optionalValue<readonly string[]>(
+    (value) => Array.isArray(value) && value.every((name) => parseHostName(name) !== null),
+    'allowHosts takes host names without a port, such as sandbox.',
+  ),
+  returnUrl: optionalAddress('returnUrl'),
+  webhookUrl: optionalAddress('webhookUrl'),
+  allowTestCharges: optionalFlag('allowTestCharges'),
+  state: optionalValue<string>(
+    (value) => typeof value === 'string' && value !== '' && value !== ':memory:',
+    'The state file needs a name. Without one nothing is kept.',
+  ),
+  keep: optionalNumber(isCountUpTo(Number.MAX_SAFE_INTEGER), 'keep must be a whole number, 1 or more.'),
+  promptExpiry: optionalNumber(
+    isCountUpTo(MAX_DELAY_MS),
+    `promptExpiry must be a whole number from 1 to ${MAX_DELAY_MS}.`,
+  ),
+} satisfies OptionsShape<SandboxOptions>);
 
-export interface ResolvedOptions {
-  readonly port: number;
-  readonly host: string;
-  readonly allowRemote: boolean;
-  readonly publicUrl: string | undefined;
-  readonly allowHosts: readonly string[];
-  readonly returnUrl: string | undefined;
-  readonly webhookUrl: string | undefined;
-  readonly allowTestCharges: boolean;
-  readonly state: string | undefined;
-  readonly keep: number;
-  readonly promptExpiry: number;
-}
+export type NormalizedSandboxOptions = ReturnType<typeof normalizeSandboxOptions>;
 
-/** Applies the defaults, and refuses what cannot work. */
-export function resolveOptions(options: SandboxOptions): ResolvedOptions {
+/**
+ * Applies the defaults.
+ *
+ * @throws {ConfigurationError} if an option is unknown or cannot work
+ */
+export function normalizeSandboxOptions(options: SandboxOptions) {
   const {
-    port = 0,
-    host = '127.0.0.1',
-    allowRemote = false,
     publicUrl,
     allowHosts = [],
-    returnUrl,
-    webhookUrl,
-    allowTestCharges = false,
-    state,
-    keep = 100_000,
-    promptExpiry = 300_000,
-    ...others
-  } = options;
-  refuseUnknownOption(others, OPTIONS);
-  validateCount('keep', keep);
-  validateCount('promptExpiry', promptExpiry, MAX_DELAY_MS);
-  if (host === '') throw new SandboxError('host must be an address or a name.');
+    ...given
+  } = parseOptions(optionsSchema, options, {
+    notAnObject: 'startSandbox takes an object, such as { port: 4010 }.',
+  });
   return {
-    port,
-    host,
-    allowRemote,
-    publicUrl: publicUrl === undefined ? undefined : parsePublicUrl(publicUrl),
-    allowHosts: allowHosts.map(parseHostName),
-    returnUrl: parseAddress('returnUrl', returnUrl),
-    webhookUrl: parseAddress('webhookUrl', webhookUrl),
-    allowTestCharges,
-    state,
-    keep,
-    promptExpiry,
+    ...given,
+    port: given.port ?? 0,
+    host: given.host ?? '127.0.0.1',
+    allowRemote: given.allowRemote ?? false,
+    publicUrl: parseOrigin(publicUrl) ?? undefined,
+    allowHosts: allowHosts.flatMap((name) => parseHostName(name) ?? []),
+    allowTestCharges: given.allowTestCharges ?? false,
+    keep: given.keep ?? 100_000,
+    promptExpiry: given.promptExpiry ?? 300_000,
   };
 }
 
-function validateCount(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
-  if (!(Number.isSafeInteger(value) && value > 0 && value <= max)) {
-    throw new SandboxError(`${name} must be a whole number from 1 to ${max}, not ${value}.`);
-  }
+function isCountUpTo(max: number, min = 1) {
+  return (value: number) => Number.isSafeInteger(value) && value >= min && value <= max;
+}
+
+/** An address can contain a password, so the message does not show it. */
+function optionalAddress(name: string) {
+  return optionalValue<string>(
+    isHttpAddress,
+    `${name} must be an http or https address, such as http://localhost:3000/path.`,
+  );
 }
 
 /** Returns a host name as a URL has it: in lower case, without a port. */
-function parseHostName(name: string): string {
+function parseHostName(name: unknown): string | null {
   const address = `http://${name}`;
   const url = URL.canParse(address) ? new URL(address) : null;
-  if (url && url.href === `http://${url.hostname}/`) return url.hostname;
-  throw new SandboxError(`allowHosts takes host names without a port, such as sandbox, not "${name}".`);
-}
-
-function parseAddress(option: string, address: string | undefined): string | undefined {
-  if (address === undefined) return undefined;
-  if (isHttpAddress(address)) return address;
-  // An address can contain a password, so it is not shown.
-  throw new SandboxError(`${option} must be an http or https address, such as http://localhost:3000/path.`);
+  return url?.href === `http://${url?.hostname}/` ? url.hostname : null;
 }
 
 /** Returns the origin of an address without a path, such as `https://pay.shop.test:8443`. */
-function parsePublicUrl(address: string): string {
-  const url = URL.canParse(address) ? new URL(address) : null;
-  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
-  throw new SandboxError(
-    `The public address must be http or https, a host, and an optional port, not "${address}".`,
-  );
+function parseOrigin(address: unknown): string | null {
+  const url = isHttpAddress(address) ? new URL(address) : null;
+  return url?.href === `${url?.origin}/` ? url.origin : null;
 }

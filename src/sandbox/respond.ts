@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { ActivityLog } from './activity-log.ts';
-import type { LiveView } from './pages/layout.ts';
+import type { LiveView } from './pages/live-list.ts';
 
 export type Env = { Bindings: HttpBindings };
 
@@ -12,18 +12,17 @@ const UPDATE_INTERVAL = 100;
 const MAX_UPDATE_SHARE = 10;
 
 /** Keeps one page up to date through server-sent events: first the whole view, then with each change. */
-export function streamUpdates(c: Context, activity: ActivityLog, view: LiveView): Response {
+export function streamUpdates(c: Context, activity: ActivityLog, render: LiveView): Response {
   return streamSSE(c, async (stream) => {
     stream.onAbort(() => activity.notifyChange());
-    let sentVersion = -1;
+    let event: 'all' | 'some' = 'all';
     while (!stream.aborted) {
       const startedAt = performance.now();
-      const event = sentVersion < activity.lastRemovalVersion ? 'all' : 'some';
-      const markup = event === 'all' ? view.renderAll() : view.renderChanges(sentVersion);
-      sentVersion = activity.version;
-      const data = String(await markup);
+      const sentVersion = activity.version;
+      const data = String(await render());
       const duration = performance.now() - startedAt;
       await stream.writeSSE({ event, data });
+      event = 'some';
       if (sentVersion === activity.version) await activity.nextChange();
       await stream.sleep(Math.max(UPDATE_INTERVAL, duration * MAX_UPDATE_SHARE));
     }

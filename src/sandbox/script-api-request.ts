@@ -1,38 +1,15 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type * as z from 'zod/mini';
-import { isJsonType } from '../testing/validate-request.ts';
+import { HttpRejection, isJsonType } from '../testing/validate-request.ts';
 import { parseJson } from '../untrusted.ts';
 
-/** What is wrong with one field. */
-interface Issue {
-  /** Such as `fault.kind`. Empty for the whole body. */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** The API refuses a request. Nothing was changed. */
-export class ScriptApiError extends Error {
-  readonly status: 400 | 403 | 404 | 405 | 409 | 413 | 415;
-  readonly issues: readonly Issue[];
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(
-    status: ScriptApiError['status'],
-    message: string,
-    more: { issues?: readonly Issue[]; headers?: Readonly<Record<string, string>> } = {},
-  ) {
-    super(message);
-    this.status = status;
-    this.issues = more.issues ?? [];
-    this.headers = more.headers ?? {};
-  }
-}
-
-/** Returns an error as the API sends it. */
-export function toErrorResponse({ status, message, issues, headers }: ScriptApiError, c: Context): Response {
+/** Returns a refused request as the API sends it. The path of a field is such as `fault.kind`: empty for the whole body. */
+export function toErrorResponse({ status, message, fields, headers }: HttpRejection, c: Context): Response {
+  const issues = fields.map((issue) => ({ path: issue.field, message: issue.message }));
   const error = issues.length > 0 ? { message, issues } : { message };
-  return c.json({ error }, status, { ...headers });
+  const response = Response.json({ error }, { status, headers: { ...headers } });
+  return c.newResponse(response.body, response);
 }
 
 const MAX_BODY_BYTES = 65_536;
@@ -57,10 +34,10 @@ export function refuseOtherSites(ownUrl: string): MiddlewareHandler {
     const isOwnOrigin = origin === undefined || origin === ownUrl || origin === new URL(c.req.url).origin;
     const isOwnSite = site === undefined || site === 'same-origin' || site === 'none';
     if (!isOwnOrigin || !isOwnSite) {
-      throw new ScriptApiError(403, 'Pages of other websites cannot use this API. Nothing was changed.');
+      throw new HttpRejection(403, 'Pages of other websites cannot use this API. Nothing was changed.');
     }
     if (!isJsonType(c.req.header('content-type')) && (method === 'POST' || method === 'PUT')) {
-      throw new ScriptApiError(
+      throw new HttpRejection(
         415,
         'The Content-Type must be application/json, also without a body. Nothing was changed.',
       );
@@ -72,7 +49,7 @@ export function refuseOtherSites(ownUrl: string): MiddlewareHandler {
 export const limitBody = bodyLimit({
   maxSize: MAX_BODY_BYTES,
   onError: () => {
-    throw new ScriptApiError(413, `The body is larger than ${MAX_BODY_BYTES} bytes. Nothing was changed.`);
+    throw new HttpRejection(413, `The body is larger than ${MAX_BODY_BYTES} bytes. Nothing was changed.`);
   },
 });
 
@@ -81,7 +58,7 @@ export async function parseBody<T>(c: Context, schema: z.ZodMiniType<T>): Promis
   const text = await c.req.text();
   const body = text.trim() === '' ? {} : parseJson(text);
   // JSON has no `undefined`: the body could not be parsed.
-  if (body === undefined) throw new ScriptApiError(400, 'The body is not JSON. Nothing was changed.');
+  if (body === undefined) throw new HttpRejection(400, 'The body is not JSON. Nothing was changed.');
   return validate(schema, body, 'body');
 }
 
@@ -98,8 +75,8 @@ function validate<T>(schema: z.ZodMiniType<T>, value: unknown, name: 'body' | 'q
   const { issues } = parsed.error;
   const first = issues.find(isMisspelt) ?? issues[0];
   const field = first?.path.join('.') || `The ${name}`;
-  throw new ScriptApiError(400, explainUnchanged(`${field} ${first?.message ?? 'is not valid'}`), {
-    issues: issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+  throw new HttpRejection(400, explainUnchanged(`${field} ${first?.message ?? 'is not valid'}`), {
+    fields: issues.map(({ path, message }) => ({ field: path.join('.'), message })),
   });
 }
 
@@ -118,6 +95,6 @@ export function refuseInvalid<T>(control: () => T): T {
     return control();
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    throw new ScriptApiError(400, explainUnchanged(error.message));
+    throw new HttpRejection(400, explainUnchanged(error.message));
   }
 }

@@ -3,6 +3,7 @@ import { Hono } from 'hono/tiny';
 import { createControls, type PaymentControls } from '../testing/controls.ts';
 import { findDoubleCharges } from '../testing/double-charge.ts';
 import type { Entry, FinalStatus } from '../testing/ledger.ts';
+import { HttpRejection } from '../testing/validate-request.ts';
 import { findTransactions } from './find-transactions.ts';
 import type { PageContext } from './routes.ts';
 import {
@@ -11,7 +12,6 @@ import {
   parseQuery,
   refuseInvalid,
   refuseOtherSites,
-  ScriptApiError,
   toErrorResponse,
 } from './script-api-request.ts';
 import * as schemas from './script-api-schemas.ts';
@@ -34,7 +34,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export function createScriptApi(context: ScriptApiContext): Hono {
   const app = new Hono();
   app.onError((error, c) => {
-    if (error instanceof ScriptApiError) return toErrorResponse(error, c);
+    if (error instanceof HttpRejection) return toErrorResponse(error, c);
     throw error;
   });
   app.use(refuseOtherSites(context.url), limitBody);
@@ -42,12 +42,12 @@ export function createScriptApi(context: ScriptApiContext): Hono {
     for (const [method, handle] of Object.entries(methods)) app.on(method, path, handle);
     const allow = Object.keys(methods).join(', ');
     app.all(path, () => {
-      throw new ScriptApiError(405, `Use ${allow}. Nothing was changed.`, { headers: { allow } });
+      throw new HttpRejection(405, `Use ${allow}. Nothing was changed.`, { headers: { allow } });
     });
   }
   app.all('*', () => {
     const paths = `${SCRIPT_API_PATH} lists what there is`;
-    throw new ScriptApiError(404, `There is no such path. ${paths}. Nothing was changed.`);
+    throw new HttpRejection(404, `There is no such path. ${paths}. Nothing was changed.`);
   });
   return app;
 }
@@ -162,7 +162,7 @@ function createTransactionRoutes(
   const find = (reference: string): Entry => {
     const entry = ledger.find(reference);
     if (entry) return entry;
-    throw new ScriptApiError(404, 'There is no transaction with this reference. Nothing was changed.');
+    throw new HttpRejection(404, 'There is no transaction with this reference. Nothing was changed.');
   };
   return {
     '/transactions': {
@@ -170,7 +170,7 @@ function createTransactionRoutes(
         const query = parseQuery(c, schemas.transactionsQuery);
         const { status = '', mode = '', search = '', before = '', limit } = query;
         if (before !== '' && !ledger.find(before)) {
-          throw new ScriptApiError(400, 'before must be the reference of a transaction that is still kept.');
+          throw new HttpRejection(400, 'before must be the reference of a transaction that is still kept.');
         }
         const { entries, total, newer } = findTransactions(
           ledger.list(),
@@ -190,7 +190,7 @@ function createTransactionRoutes(
         const isCharge = phone !== undefined && network !== undefined;
         const { mode = isCharge ? 'live' : 'test', ...payment } = more;
         if (isCharge && mode === 'test' && !allowTestCharges) {
-          throw new ScriptApiError(
+          throw new HttpRejection(
             400,
             'Charging Mobile Money works in live mode only, unless the sandbox allows test charges. Nothing was created.',
           );
@@ -248,10 +248,10 @@ function createWebhookRoutes(
       POST: write(async (c) => {
         const { reference, forged } = await parseBody(c, schemas.newWebhook);
         if (!service.ledger.find(reference)) {
-          throw new ScriptApiError(404, 'There is no transaction with this reference. Nothing was sent.');
+          throw new HttpRejection(404, 'There is no transaction with this reference. Nothing was sent.');
         }
         if (webhooks.url === null) {
-          throw new ScriptApiError(
+          throw new HttpRejection(
             409,
             `Nothing receives webhooks, so nothing was sent. Set a receiver: PUT ${SCRIPT_API_PATH}/webhooks/receiver.`,
           );

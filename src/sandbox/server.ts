@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../normalize-options.ts';
-import { type ResolvedOptions, SandboxError } from './options.ts';
+import { type NormalizedSandboxOptions, SandboxError } from './options.ts';
 
 /**
  * Listens on a port. Requests wait until {@link serve}.
@@ -14,7 +14,7 @@ export async function listen({
   host,
   port,
   allowRemote,
-}: Pick<ResolvedOptions, 'host' | 'port' | 'allowRemote'>): Promise<Server> {
+}: Pick<NormalizedSandboxOptions, 'host' | 'port' | 'allowRemote'>): Promise<Server> {
   if (!allowRemote && !isLoopback(host)) {
     throw new SandboxError(
       `${host} is not a loopback address: other machines could reach the sandbox. To allow that: --allow-remote.`,

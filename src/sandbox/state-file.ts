@@ -9,52 +9,41 @@ import { parseJson } from '../untrusted.ts';
 import { SandboxError } from './options.ts';
 
 /** Written into the file. A change of the table needs a new number. */
-const VERSION = 2;
+const VERSION = 3;
 
 const TABLE = `CREATE TABLE transactions (
   position INTEGER PRIMARY KEY AUTOINCREMENT,
   reference TEXT NOT NULL UNIQUE,
-  mode TEXT NOT NULL,
-  amount TEXT NOT NULL,
-  currency TEXT NOT NULL,
-  customer_email TEXT NOT NULL,
-  phone TEXT,
-  network TEXT,
-  return_url TEXT,
-  status TEXT NOT NULL,
-  failure TEXT,
-  created_at INTEGER NOT NULL,
-  changed_at INTEGER NOT NULL,
-  plan TEXT
+  entry TEXT NOT NULL
 ) STRICT;
 PRAGMA user_version = ${VERSION};`;
 
 /** Epoch milliseconds, up to the largest that a date can have. */
 const timestamp = z.number().check(z.gte(0), z.lte(8.64e15));
 
-const planSchema = z.union([
-  z.object({
-    settleAt: timestamp,
-    status: z.enum(defaultFinalStatuses),
-    isExpiry: z.optional(z.boolean()),
-  }),
-  z.object({ statuses: z.array(z.enum(transactionStatuses)) }),
-]);
-
-const rowSchema = z.object({
+/** What is kept of an {@link Entry}, as JSON. */
+const entrySchema = z.object({
   reference: z.string(),
   mode: z.enum(keyModes),
   amount: z.string(),
   currency: z.string(),
   customer_email: z.string(),
-  phone: z.nullable(z.string()),
-  network: z.nullable(z.enum(networks)),
-  return_url: z.nullable(z.string().check(z.refine(isHttpAddress))),
+  createdAt: timestamp,
+  mobileMoney: z.nullable(z.object({ phone: z.string(), network: z.enum(networks) })),
+  returnUrl: z.nullable(z.string().check(z.refine(isHttpAddress))),
   status: z.enum(transactionStatuses),
   failure: z.nullable(z.enum(failures)),
-  created_at: timestamp,
-  changed_at: timestamp,
-  plan: z.nullable(z.string()),
+  changedAt: timestamp,
+  plan: z.nullable(
+    z.union([
+      z.object({
+        settleAt: timestamp,
+        status: z.enum(defaultFinalStatuses),
+        isExpiry: z.optional(z.boolean()),
+      }),
+      z.object({ statuses: z.array(z.enum(transactionStatuses)) }),
+    ]),
+  ),
 });
 
 /** The SQLite database that keeps the transactions. Each change is written at once. */
@@ -74,13 +63,8 @@ export class StateFile implements LedgerObserver {
     this.#database = openDatabase(file);
     [this.#save, this.#delete] = this.#closeIfDamaged(() => [
       this.#database.prepare(
-        `INSERT INTO transactions
-         (reference, mode, amount, currency, customer_email, phone, network, return_url, status, failure,
-          created_at, changed_at, plan)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (reference) DO UPDATE
-       SET status = excluded.status, failure = excluded.failure, changed_at = excluded.changed_at,
-           plan = excluded.plan`,
+        `INSERT INTO transactions (reference, entry) VALUES (?, ?)
+         ON CONFLICT (reference) DO UPDATE SET entry = excluded.entry`,
       ),
       this.#database.prepare('DELETE FROM transactions WHERE reference = ?'),
     ]);
@@ -95,7 +79,7 @@ export class StateFile implements LedgerObserver {
     return this.#closeIfDamaged(() => {
       const check = this.#database.prepare('PRAGMA quick_check(1)').get();
       if (check?.quick_check !== 'ok') throw new Error(`quick_check: ${check?.quick_check}`);
-      return this.#database.prepare('SELECT * FROM transactions ORDER BY position').all().map(parseEntry);
+      return this.#database.prepare('SELECT entry FROM transactions ORDER BY position').all().map(parseEntry);
     });
   }
 
@@ -116,25 +100,7 @@ export class StateFile implements LedgerObserver {
   }
 
   #write(entry: Entry): void {
-    const { reference, mode, amount, currency, customer_email, mobileMoney, returnUrl } = entry;
-    const { status, failure, createdAt, changedAt } = entry;
-    const { phone = null, network = null } = mobileMoney ?? {};
-    const plan = entry.plan && JSON.stringify(entry.plan);
-    this.#save.run(
-      reference,
-      mode,
-      amount,
-      currency,
-      customer_email,
-      phone,
-      network,
-      returnUrl,
-      status,
-      failure,
-      createdAt,
-      changedAt,
-      plan,
-    );
+    this.#save.run(entry.reference, JSON.stringify(entry));
   }
 
   #closeIfDamaged<Result>(read: () => Result): Result {
@@ -149,8 +115,6 @@ export class StateFile implements LedgerObserver {
 }
 
 function openDatabase(file: string): DatabaseSync {
-  if (file === '' || file === ':memory:')
-    throw new SandboxError('The state file needs a name. Without one nothing is kept.');
   // Not an import: Node 22 before 22.13 has no such module, and only a sandbox with a state file needs it.
   const sqlite = process.getBuiltinModule?.('node:sqlite');
   if (!sqlite) {
@@ -185,18 +149,7 @@ function createTable(database: DatabaseSync, file: string): void {
   }
 }
 
-function parseEntry(row: unknown): Entry {
-  const { phone, network, return_url, created_at, changed_at, plan, ...rest } = rowSchema.parse(row);
-  return {
-    ...rest,
-    createdAt: created_at,
-    changedAt: changed_at,
-    mobileMoney: phone !== null && network !== null ? { phone, network } : null,
-    returnUrl: return_url,
-    hidden: null,
-    plan: plan === null ? null : planSchema.parse(parseJson(plan)),
-    createdSeq: 0,
-    changedSeq: 0,
-    plannedSeq: 0,
-  };
+function parseEntry({ entry }: Readonly<Record<string, unknown>>): Entry {
+  const kept = entrySchema.parse(parseJson(String(entry)));
+  return { ...kept, hidden: null, createdSeq: 0, changedSeq: 0, plannedSeq: 0 };
 }

@@ -59,7 +59,7 @@ function isOutOfRange(issue: z.core.$ZodIssue): boolean {
 }
 
 /** Names the field and what is wrong with it. Only a number is shown: a text can be a key or a phone number. */
-function describeIssue(issue: z.core.$ZodIssue, name: string): string {
+export function describeIssue(issue: z.core.$ZodIssue, name = 'It'): string {
   const { path, message, input } = issue;
   const whole = `${path.join('.') || name} ${message}`;
   if (/[.?]$/.test(whole)) return whole;

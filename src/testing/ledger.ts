@@ -60,25 +60,10 @@ export const MAX_DELAY_MS = 1_000_000_000_000;
 
 /** Receives every change, at the time of the change. */
 export interface LedgerObserver {
-  created(entry: Entry): void;
+  created?(entry: Entry): void;
   /** Its status, its plan or what a verify reports has changed. `before` is the status that it had. */
-  changed(entry: Entry, before: KnownStatus): void;
-  deleted(entry: Entry): void;
-}
-
-/** Passes every change on to several observers, in order. */
-export function combineObservers(observers: readonly LedgerObserver[]): LedgerObserver {
-  return {
-    created: (entry) => {
-      for (const observer of observers) observer.created(entry);
-    },
-    changed: (entry, before) => {
-      for (const observer of observers) observer.changed(entry, before);
-    },
-    deleted: (entry) => {
-      for (const observer of observers) observer.deleted(entry);
-    },
-  };
+  changed?(entry: Entry, before: KnownStatus): void;
+  deleted?(entry: Entry): void;
 }
 
 /** What a service needs that runs for days. */
@@ -89,7 +74,8 @@ export interface LedgerOptions {
   readonly promptExpiry?: number;
   /** Creates the reference of the `count`th transaction. Default: `TXN-000001` and so on. */
   readonly newReference?: (count: number) => string;
-  readonly observer?: LedgerObserver;
+  /** Each receives a change after the one before it. */
+  readonly observers?: readonly LedgerObserver[];
   /** Default: one that follows `Date.now()`. */
   readonly clock?: Clock;
 }
@@ -115,6 +101,7 @@ export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #options: LedgerOptions;
   readonly #clock: Clock;
+  readonly #observers: readonly LedgerObserver[];
   #created = 0;
   #seq = 0;
   #plannersForNext: Planner[] = [];
@@ -122,6 +109,7 @@ export class Ledger {
   constructor(options: LedgerOptions = {}) {
     this.#options = options;
     this.#clock = options.clock ?? new Clock();
+    this.#observers = options.observers ?? [];
   }
 
   get size(): number {
@@ -130,7 +118,7 @@ export class Ledger {
 
   create(input: Payment | Charge, { mode, returnUrl }: Origin): Entry {
     const now = this.#clock.now();
-    const { newReference = numberReference, promptExpiry, observer } = this.#options;
+    const { newReference = numberReference, promptExpiry } = this.#options;
     const expiry: Plan | null =
       'phone' in input && promptExpiry !== undefined
         ? { settleAt: now + promptExpiry, status: 'failed', isExpiry: true }
@@ -155,7 +143,7 @@ export class Ledger {
       plannedSeq: seq,
     };
     this.#add(entry);
-    observer?.created(entry);
+    for (const observer of this.#observers) observer.created?.(entry);
     return entry;
   }
 
@@ -193,7 +181,7 @@ export class Ledger {
   hideStatus(reference: string, status: KnownStatus, until: number): void {
     const entry = this.#require(reference);
     entry.hidden = { status, until };
-    this.#options.observer?.changed(entry, entry.status);
+    this.#notifyChange(entry);
   }
 
   /** Gives a transaction a final status now, and cancels what was planned. */
@@ -239,7 +227,7 @@ export class Ledger {
       const entry = this.#require(reference);
       entry.plan = planner(entry.createdAt);
       entry.plannedSeq = ++this.#seq;
-      this.#options.observer?.changed(entry, entry.status);
+      this.#notifyChange(entry);
     }
   }
 
@@ -276,7 +264,11 @@ export class Ledger {
       entry.changedSeq = seq;
     }
     entry.plan = plan;
-    this.#options.observer?.changed(entry, before);
+    this.#notifyChange(entry, before);
+  }
+
+  #notifyChange(entry: Entry, before = entry.status): void {
+    for (const observer of this.#observers) observer.changed?.(entry, before);
   }
 
   #add(entry: Entry): void {
@@ -301,7 +293,7 @@ export class Ledger {
   #delete(entries: readonly Entry[]): void {
     for (const entry of entries) {
       this.#entries.delete(entry.reference);
-      this.#options.observer?.deleted(entry);
+      for (const observer of this.#observers) observer.deleted?.(entry);
     }
   }
 }

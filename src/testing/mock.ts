@@ -1,13 +1,13 @@
 import type { HttpHandler } from 'msw';
-import { refuseUnknownOption } from '../unknown-option.ts';
+import * as z from 'zod/mini';
+import { type OptionsShape, optionalFlag, optionalValue, parseOptions } from '../parse-options.ts';
 import { Clock } from './clock.ts';
 import { createControls, type PaymentControls } from './controls.ts';
 import { createHandlers } from './handlers.ts';
 import { type Responder, startListening, stopListening } from './intercept-fetch.ts';
-import { combineObservers } from './ledger.ts';
 import { PaymentService } from './service.ts';
 import { SettlementTimers } from './settlement-timers.ts';
-import { detectKeyMode } from './validate-request.ts';
+import { detectKeyMode, isHttpAddress } from './validate-request.ts';
 import { Webhooks } from './webhooks.ts';
 
 /** The options of {@link createMockPayments}. */
@@ -40,12 +40,22 @@ export interface MockPaymentsOptions {
   allowTestCharges?: boolean | undefined;
 }
 
-const OPTIONS: Readonly<Record<keyof MockPaymentsOptions, true>> = {
-  baseUrl: true,
-  apiKey: true,
-  testKey: true,
-  allowTestCharges: true,
-};
+const optionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    baseUrl: optionalValue<string>(
+      isHttpAddress,
+      'baseUrl must be an http or https address, such as https://payments.example/api/v1.',
+    ),
+    apiKey: optionalValue<string>(
+      (value) => typeof value === 'string' && value !== '',
+      'apiKey must be text, and not empty.',
+    ),
+    testKey: optionalValue<string>(
+      (value) => typeof value === 'string' && detectKeyMode(value) === 'test',
+      'testKey must begin with sk_test_.',
+    ),
+    allowTestCharges: optionalFlag('allowTestCharges'),
+  } satisfies OptionsShape<MockPaymentsOptions>))();
 
 /** The payment service in memory. */
 export interface MockPayments extends PaymentControls {
@@ -124,11 +134,9 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
     apiKey = 'mock-live-key',
     testKey = 'sk_test_mock',
     allowTestCharges = false,
-    ...others
-  } = options;
-  refuseUnknownOption(others, OPTIONS);
-  if (apiKey === '') throw new TypeError('apiKey must not be empty.');
-  if (detectKeyMode(testKey) !== 'test') throw new TypeError('testKey must begin with sk_test_.');
+  } = parseOptions(optionsSchema, options, {
+    notAnObject: "createMockPayments takes an object, such as { apiKey: 'mock-live-key' }.",
+  });
   const { origin, pathname } = new URL(address);
   const baseUrl = origin + pathname.replace(/\/+$/, '');
   const clock = new Clock();
@@ -144,7 +152,7 @@ export function createMockPayments(options: MockPaymentsOptions = {}): MockPayme
     apiKeys: [apiKey, testKey],
     allowTestCharges,
     checkoutBase: origin,
-    ledger: { clock, observer: combineObservers([timers, webhooks]) },
+    ledger: { clock, observers: [timers, webhooks] },
   });
   webhooks.start(service);
   const responder: Responder = { baseUrl, respond: (request) => respond(service, request) };

@@ -136,14 +136,14 @@ function authenticate(headers: Headers, apiKeys: readonly string[]): KeyMode {
 }
 
 /** Whether a browser can be led to it without harm. `javascript:` and `data:` are no such addresses. */
-export function isHttpAddress(text: string): boolean {
-  return /^https?:/i.test(text) && URL.canParse(text);
+export function isHttpAddress(value: unknown): value is string {
+  return typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value);
 }
 
 function readReturnUrl(body: unknown): string | undefined {
   if (!isObject(body) || !(RETURN_URL_FIELD in body)) return undefined;
   const url = body[RETURN_URL_FIELD];
-  if (typeof url === 'string' && isHttpAddress(url)) return url;
+  if (isHttpAddress(url)) return url;
   const field = { field: RETURN_URL_FIELD, message: 'must be an http or https address' };
   throw new HttpRejection(422, `The request is not valid: ${field.field} ${field.message}.`, {
     fields: [field],

@@ -39,6 +39,8 @@ export class WebhookQueue {
   readonly #onChange: () => void;
   /** In the order of creation. */
   readonly #jobs = new Set<Job>();
+  /** What the next webhook of a transaction waits for: the first attempt of the one before it. */
+  readonly #latest = new Map<string, Promise<void>>();
   readonly #waitingForPlace: (() => void)[] = [];
   #inFlight = 0;
   #lifetime = new AbortController();
@@ -53,12 +55,8 @@ export class WebhookQueue {
     return this.#jobs.size;
   }
 
-  /**
-   * Sends a webhook at a time, after the first attempt of another one.
-   *
-   * @returns what settles after its first attempt, or once it is given up
-   */
-  add(delivery: OpenDelivery, target: WebhookTarget, at: number, after?: Promise<void>): Promise<void> {
+  /** Sends a webhook at a time. `isInOrder`: after the first attempts of the earlier ones of its transaction. */
+  add(delivery: OpenDelivery, target: WebhookTarget, at: number, isInOrder: boolean): void {
     const job: Job = {
       delivery,
       target,
@@ -69,7 +67,13 @@ export class WebhookQueue {
     };
     this.#jobs.add(job);
     delivery.dueAt = at;
-    return this.#sendFirst(job, at, after);
+    const { reference } = delivery;
+    const sent = this.#sendFirst(job, at, isInOrder ? this.#latest.get(reference) : undefined);
+    if (!isInOrder) return;
+    this.#latest.set(reference, sent);
+    void sent.then(() => {
+      if (this.#latest.get(reference) === sent) this.#latest.delete(reference);
+    });
   }
 
   /** Sends what waits now, with its retries, and resolves when all of it is delivered or given up. */

@@ -1,12 +1,12 @@
 import { type KnownStatus, transactionStatuses } from '../api/transaction.ts';
+import { parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
 import { isFinal } from '../schedule.ts';
-import { refuseUnknownOption } from '../unknown-option.ts';
 import { version } from '../version.ts';
 import type { Clock } from './clock.ts';
 import { FaultQueue, type Queued } from './fault-queue.ts';
 import { type ForgedFields, forgedFieldsSchema, parseWebhookFault, type WebhookFault } from './faults.ts';
-import { parseOrThrow } from './fields.ts';
+import { describeIssue, parseOrThrow } from './fields.ts';
 import type { Entry, LedgerObserver } from './ledger.ts';
 import { JSON_TYPE, toTransactionData } from './responses.ts';
 import type { PaymentService } from './service.ts';
@@ -31,8 +31,7 @@ export interface WebhookControls {
    * `null` stops that: what waits is given up.
    *
    * @throws {TypeError} if the receiver is neither a function, nor an http or https address, nor `null`
-   * @throws {RangeError} if a number is out of its range
-   * @throws {ConfigurationError} if an option is unknown
+   * @throws {ConfigurationError} if an option is unknown or cannot work
    */
   deliverTo(receiver: WebhookReceiver | null, options?: WebhookOptions): void;
   /**
@@ -68,8 +67,6 @@ const DEFAULT_EARLY_DELAY = 3_000;
 /** How many deliveries are kept at least, once they are final. At most twice as many are kept. */
 const MIN_KEPT_DELIVERIES = 1_000;
 
-const OPTIONS: Readonly<Record<keyof WebhookOptions, true>> = { retryDelays: true, timeout: true };
-
 /** What the owner of {@link Webhooks} gives it. */
 export interface WebhooksContext {
   /** For the `user-agent`. */
@@ -99,8 +96,6 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   #deliveries: WebhookDelivery[] = [];
   #deliveryCount = 0;
   #eventCount = 0;
-  /** What the next webhook of a transaction waits for: the first attempt of the one before it. */
-  readonly #latest = new Map<string, Promise<void>>();
 
   constructor(context: WebhooksContext) {
     this.#context = context;
@@ -126,10 +121,14 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   }
 
   deliverTo(receiver: WebhookReceiver | null, options: WebhookOptions = {}): void {
-    const { retryDelays: _, timeout: __, ...others } = options;
-    refuseUnknownOption(others, OPTIONS);
-    const given = parseOrThrow(webhookOptionsSchema, options, 'The options');
-    const { retryDelays = DEFAULT_RETRY_DELAYS, timeout = DEFAULT_TIMEOUT } = given;
+    const { retryDelays = DEFAULT_RETRY_DELAYS, timeout = DEFAULT_TIMEOUT } = parseOptions(
+      webhookOptionsSchema,
+      options,
+      {
+        notAnObject: 'The options of a receiver must be an object, such as { timeout: 5_000 }.',
+        describe: describeIssue,
+      },
+    );
     if (receiver === null) {
       this.#target = null;
       this.#queue.giveUp();
@@ -150,16 +149,10 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     if (!this.#target)
       throw new Error('There is no receiver of webhooks. Nothing was sent. Call deliverTo first.');
     const event = this.#createEvent(entry, this.#target, claimed);
-    if (!isEmpty(claimed)) return this.#add(event, 'forged').delivery;
-    return this.#addInOrder(event, null);
+    return isEmpty(claimed) ? this.#addInOrder(event, null) : this.#add(event, 'forged');
   }
 
   fault(fault: WebhookFault, { times = 1 }: { times?: number } = {}): void {
-    this.orderFault(fault, times);
-  }
-
-  /** Does the same with a fault that is not checked yet. */
-  orderFault(fault: unknown, times: number): void {
     this.#faults.add({ fault: parseWebhookFault(fault) }, times);
     this.#notifyChange();
   }
@@ -189,47 +182,41 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     this.deliverTo(null);
   }
 
-  created(): void {}
-
   changed(entry: Entry, before: KnownStatus): void {
     if (this.#target && entry.status !== before && isFinal(entry.status))
       this.#announce(entry, before, this.#target);
   }
 
-  deleted(): void {}
-
   /** Creates the webhook of a new final status, with the next fault. */
   #announce(entry: Entry, before: KnownStatus, target: WebhookTarget): void {
     const fault = this.#faults.take()?.fault;
     const now = this.#context.clock.now();
-    const event = () => this.#createEvent(entry, target);
+    const event = this.#createEvent(entry, target);
     switch (fault?.kind) {
       case 'lost':
-        this.#record(event(), 'lost', 'lost');
+        this.#record(event, 'lost', 'lost');
         this.#notifyChange();
         break;
       case 'late':
-        this.#add(event(), 'late', now + (fault.delay ?? DEFAULT_LATE_DELAY));
+        this.#add(event, 'late', now + (fault.delay ?? DEFAULT_LATE_DELAY));
         break;
       case 'forged': {
         const { kind, ...fields } = fault;
         const claimed = isEmpty(fields) ? { status: 'success' } : fields;
         this.#addInOrder(this.#createEvent(entry, target, claimed), kind);
-        this.#addInOrder(event(), null);
+        this.#addInOrder(event, null);
         break;
       }
-      case 'twice': {
-        const sent = event();
-        this.#addInOrder(sent, 'twice');
-        this.#addInOrder(sent, 'twice');
+      case 'twice':
+        this.#addInOrder(event, 'twice');
+        this.#addInOrder(event, 'twice');
         break;
-      }
       case 'early':
-        this.#addInOrder(event(), 'early');
+        this.#addInOrder(event, 'early');
         this.#service?.ledger.hideStatus(entry.reference, before, now + (fault.delay ?? DEFAULT_EARLY_DELAY));
         break;
       case undefined:
-        this.#addInOrder(event(), null);
+        this.#addInOrder(event, null);
     }
   }
 
@@ -244,25 +231,19 @@ export class Webhooks implements LedgerObserver, WebhookControls {
 
   /** Adds a webhook that is sent after the earlier ones of its transaction. */
   #addInOrder(event: WebhookEvent, kind: WebhookFault['kind'] | null): OpenDelivery {
-    const { reference } = event;
-    const { delivery, sent } = this.#add(event, kind, this.#context.clock.now(), this.#latest.get(reference));
-    this.#latest.set(reference, sent);
-    void sent.then(() => {
-      if (this.#latest.get(reference) === sent) this.#latest.delete(reference);
-    });
-    return delivery;
+    return this.#add(event, kind, this.#context.clock.now(), true);
   }
 
   #add(
     event: WebhookEvent,
     kind: WebhookFault['kind'] | null,
     at: number = this.#context.clock.now(),
-    after?: Promise<void>,
-  ): { delivery: OpenDelivery; sent: Promise<void> } {
+    isInOrder = false,
+  ): OpenDelivery {
     const delivery = this.#record(event, kind, 'waiting');
-    const sent = this.#queue.add(delivery, event.target, at, after);
+    this.#queue.add(delivery, event.target, at, isInOrder);
     this.#notifyChange();
-    return { delivery, sent };
+    return delivery;
   }
 
   #record(

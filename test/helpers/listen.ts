@@ -1,4 +1,4 @@
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 /** Starts a server on loopback and returns its port. When the test ends, it is stopped with all its connections. */
@@ -14,14 +14,6 @@ export async function listenForTest(server: Server): Promise<number> {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  return port;
-}
-
-/** Returns a port on loopback on which no process listens. */
-export async function findClosedPort(): Promise<number> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
   return port;
 }
 

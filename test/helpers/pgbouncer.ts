@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DatabaseServer, findFreePort } from './databases.ts';
+import type { DatabaseServer } from './databases.ts';
+import { findFreePort } from './free-port.ts';
 
 /** Whether Debian's pgbouncer is on the PATH. Without it, the tests that need it are skipped. */
 export const hasPgBouncer = spawnSync('pgbouncer', ['--version']).status === 0;

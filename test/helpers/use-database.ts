@@ -27,7 +27,7 @@ export function useDatabase(): Database {
   let created: Database | undefined;
   beforeAll(async () => {
     created = await createDatabase();
-  }, 120_000);
+  });
   return {
     get url() {
       if (!created) throw new Error('The database is there once the tests have begun.');

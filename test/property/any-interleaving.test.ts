@@ -28,4 +28,4 @@ test('never charges a key twice unless a person freed it (property)', async () =
   expect(tally.sent).toBeGreaterThan(300);
   expect(tally.made).toBeGreaterThan(150);
   expect(tally.freed).toBeGreaterThan(10);
-}, 120_000);
+});

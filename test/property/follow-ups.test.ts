@@ -62,4 +62,4 @@ test('forgets no payment, and repeats nothing without a cause (property)', async
   expect(tally.kills).toBeGreaterThan(30);
   expect(tally.faults).toBeGreaterThan(20);
   expect(tally.throws).toBeGreaterThan(20);
-}, 300_000);
+});

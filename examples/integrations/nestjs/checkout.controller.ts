@@ -1,39 +1,55 @@
-import { Body, Controller, Get, HttpCode, Param, Post, UseFilters } from '@nestjs/common';
-import { findReferences, readEmail } from '../shop/parse-request.ts';
-import { CheckoutService } from './checkout.service.ts';
-import { PaymentsErrorFilter } from './payments-error.filter.ts';
+import { Body, Controller, Get, HttpCode, NotFoundException, Param, Post, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import type { Order } from '../shop/orders.ts';
+import { readEmail } from '../shop/parse-request.ts';
+import { respondToPress } from '../shop/respond.ts';
+import { Shop } from '../shop/shop.ts';
 
 @Controller()
-@UseFilters(PaymentsErrorFilter)
 export class CheckoutController {
-  readonly #checkout: CheckoutService;
+  readonly #shop: Shop;
 
-  constructor(checkout: CheckoutService) {
-    this.#checkout = checkout;
+  constructor(shop: Shop) {
+    this.#shop = shop;
   }
 
   @Post('orders')
-  place() {
-    const { id, item, amount, currency } = this.#checkout.place();
-    return { id, item, amount, currency };
+  place(): Order {
+    return this.#shop.orders.place('Kente scarf', '25.50');
   }
 
-  /** The browser then goes to `checkout_url`. */
+  /** Starts one payment at most, and returns where the browser goes. */
   @Post('orders/:id/payment')
-  pay(@Param('id') id: string, @Body() body: unknown) {
-    return this.#checkout.pay(id, readEmail(body));
+  async pay(
+    @Param('id') id: string,
+    @Body() body: unknown,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
+    const { amount, currency } = this.#find(id);
+    const input = { amount, currency, customer_email: readEmail(body) };
+    const next = respondToPress(await this.#shop.orderPayments.checkout(id, input), `/orders/${id}`);
+    if ('url' in next) return next;
+    const { status, headers, ...problem } = next;
+    response.status(status).set(headers);
+    return problem;
   }
 
-  /** The page to which the customer returns polls this until the state is not `paying`. */
+  /** The page to which the customer returns polls this. */
   @Get('orders/:id/payment')
-  async check(@Param('id') id: string) {
-    const { state } = await this.#checkout.check(id);
-    return { state };
+  async read(@Param('id') id: string) {
+    const { state, canPay } = await this.#shop.orderPayments.read(this.#find(id).id);
+    return { state, canPay };
   }
 
   @Post('webhooks/payments')
   @HttpCode(204)
-  notify(@Body() body: unknown): void {
-    for (const reference of findReferences(JSON.stringify(body))) this.#checkout.notify(reference);
+  async notify(@Body() body: unknown): Promise<void> {
+    await this.#shop.orderPayments.notify(body);
+  }
+
+  #find(id: string): Order {
+    const order = this.#shop.orders.find(id);
+    if (!order) throw new NotFoundException();
+    return order;
   }
 }

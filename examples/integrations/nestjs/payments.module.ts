@@ -1,33 +1,27 @@
-import { ConfigurableModuleBuilder, Module, type OnModuleDestroy } from '@nestjs/common';
-import { PaymentsClient, type PaymentsClientOptions } from 'payment-collection-client';
+import { Module, type OnModuleDestroy } from '@nestjs/common';
+import { Shop } from '../shop/shop.ts';
+import { Settings, SettingsModule } from './settings.module.ts';
 
-const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } =
-  new ConfigurableModuleBuilder<PaymentsClientOptions>().setClassMethodName('forRoot').build();
-
-/**
- * `PaymentsModule.forRoot(options)`, or `forRootAsync({ inject, useFactory })` if the options come from another
- * provider. Inject `PaymentsClient` into your services.
- */
+/** Makes the shop from your configuration, and closes it with the application. Inject `Shop` into your controllers. */
 @Module({
+  imports: [SettingsModule],
   providers: [
     {
-      provide: PaymentsClient,
-      inject: [MODULE_OPTIONS_TOKEN],
-      useFactory: (options: PaymentsClientOptions) => new PaymentsClient(options),
+      provide: Shop,
+      inject: [Settings],
+      useFactory: ({ baseUrl, apiKey }: Settings) => new Shop({ baseUrl, apiKey }),
     },
   ],
-  exports: [PaymentsClient],
+  exports: [Shop],
 })
-export class PaymentsModule extends ConfigurableModuleClass implements OnModuleDestroy {
-  readonly #payments: PaymentsClient;
+export class PaymentsModule implements OnModuleDestroy {
+  readonly #shop: Shop;
 
-  constructor(payments: PaymentsClient) {
-    super();
-    this.#payments = payments;
+  constructor(shop: Shop) {
+    this.#shop = shop;
   }
 
-  /** Ends every wait, so that the process can end. */
-  onModuleDestroy(): void {
-    this.#payments.close();
+  async onModuleDestroy(): Promise<void> {
+    await this.#shop.close();
   }
 }

@@ -31,11 +31,6 @@ export class Customer {
     });
   }
 
-  /** Opens an address, as a browser does that another page leads there. */
-  opens(address: string): Promise<Page> {
-    return this.#browser.get(address);
-  }
-
   returns(query = ''): Promise<Page> {
     return this.#browser.get(this.#paths.returnPath + query);
   }

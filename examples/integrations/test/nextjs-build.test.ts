@@ -4,7 +4,7 @@ import { appendFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Sandbox, startSandbox } from 'payment-collection-client/sandbox';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Browser, readLocation, readOrderId } from './browser.ts';
 
 const integrations = join(import.meta.dirname, '..');
@@ -56,9 +56,17 @@ describe.each([
       { amount: '25.50', currency: 'GHS', status: 'pending' },
       { amount: '25.50', currency: 'GHS', status: 'pending' },
     ]);
-    sandbox.approve(sandbox.transactions[1]?.reference ?? '');
-    const pages = await Promise.all(customers.map((customer) => customer.get('/api/checkout/return')));
-    expect(pages.map(({ text }) => /<h1>(.*)<\/h1>/.exec(text)?.[1])).toEqual(['Not paid yet', 'Paid']);
+    const { reference = '' } = sandbox.transactions[1] ?? {};
+    sandbox.approve(reference);
+    const path = `/api/checkout/return?reference=${reference}`;
+    await vi.waitFor(
+      async () => {
+        const pages = await Promise.all(customers.map((customer) => customer.get(path)));
+        const titles = pages.map(({ text }) => /<h1>(.*)<\/h1>/.exec(text)?.[1]);
+        expect(titles).toEqual(['Not paid yet', 'Paid']);
+      },
+      { timeout: 30_000 },
+    );
   });
 
   it('accepts the webhooks of the sandbox, and believes none', async () => {
@@ -76,7 +84,10 @@ describe.each([
       { fault: 'forged', state: 'delivered', attempts: [{ status: 204 }] },
       { fault: null, state: 'delivered', attempts: [{ status: 204 }] },
     ]);
-    expect((await customer.get('/api/checkout/return')).text).toContain('<h1>Paid</h1>');
+    await vi.waitFor(
+      async () => expect((await customer.get('/api/checkout/return')).text).toContain('<h1>Paid</h1>'),
+      { timeout: 30_000 },
+    );
   });
 });
 

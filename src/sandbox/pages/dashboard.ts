@@ -13,8 +13,8 @@ import {
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderFaultForm, renderQueuedFaults } from './fault-form.ts';
 import { renderOptions } from './form-fields.ts';
-import { type Html, type LiveView, layout, renderCopyable } from './layout.ts';
-import { createLiveList, type ListView, renderItems } from './live-list.ts';
+import { type Html, layout, renderCopyable } from './layout.ts';
+import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
 import { renderTransaction } from './transaction-row.ts';
 

@@ -5,13 +5,6 @@ import type { Entry } from '../../testing/ledger.ts';
 /** Markup with every value escaped. */
 export type Html = ReturnType<typeof html>;
 
-/** The part of a page that updates itself: elements with an id, each of which replaces the one before. */
-export interface LiveView {
-  renderAll(): Html;
-  /** Renders what has changed since a version of the activity log. */
-  renderChanges(since: number): Html;
-}
-
 interface Page {
   title: string;
   /** For the style sheet. */

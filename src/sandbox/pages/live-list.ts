@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { Html, LiveView } from './layout.ts';
+import type { Html } from './layout.ts';
 
 /** An element of a list. Its `data-next` is the id of the one below it, where it belongs when it is new. */
 export interface ListItem {
@@ -20,28 +20,27 @@ export function renderItems(items: readonly ListItem[]): Html[] {
   return items.map((item, index) => item.render(items[index + 1]?.id ?? ''));
 }
 
+/** Renders what one open page does not have yet: elements with an id, each of which replaces the one before. */
+export type LiveView = () => Html;
+
 /** Keeps one open page up to date. It remembers what the page has, and renders only what differs. */
 export function createLiveList(view: () => ListView): LiveView {
   let sentItems: ReadonlyMap<string, string> = new Map();
   let sentOthers: readonly string[] = [];
-
-  const renderSince = (items: ReadonlyMap<string, string>, others: readonly string[]): Html => {
+  return () => {
     const now = view();
     const rendered = renderItems(now.items);
+    const [hadItems, hadOthers] = [sentItems, sentOthers];
     sentItems = new Map(now.items.map(({ id }, index) => [id, String(rendered[index])]));
     sentOthers = now.others.map(String);
-    const gone = [...items.keys()].filter((id) => !sentItems.has(id));
+    const gone = [...hadItems.keys()].filter((id) => !sentItems.has(id));
     // Oldest first: the element below a new one is then there already.
     const changed = rendered
       .filter((_, index) => {
         const id = now.items[index]?.id ?? '';
-        return items.get(id) !== sentItems.get(id);
+        return hadItems.get(id) !== sentItems.get(id);
       })
       .reverse();
-    return html`${gone.map((id) => html`<li id="${id}" data-gone></li>`)}${changed}${now.others.filter((_, index) => sentOthers[index] !== others[index])}`;
-  };
-  return {
-    renderAll: () => renderSince(new Map(), []),
-    renderChanges: () => renderSince(sentItems, sentOthers),
+    return html`${gone.map((id) => html`<li id="${id}" data-gone></li>`)}${changed}${now.others.filter((_, index) => sentOthers[index] !== hadOthers[index])}`;
   };
 }

@@ -2,16 +2,8 @@ import { html } from 'hono/html';
 import { isFinal } from '../../schedule.ts';
 import type { Entry } from '../../testing/ledger.ts';
 import type { ActivityLog } from '../activity-log.ts';
-import {
-  formatMoney,
-  type Html,
-  type LiveView,
-  layout,
-  networkNames,
-  renderBadge,
-  renderTime,
-} from './layout.ts';
-import { createLiveList, type ListView, renderItems } from './live-list.ts';
+import { formatMoney, type Html, layout, networkNames, renderBadge, renderTime } from './layout.ts';
+import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 
 const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
@@ -78,7 +70,7 @@ function viewPhone(
   filter: PhoneFilter,
   error?: PinError,
 ): ListView & { others: [Html, Html, Html] } {
-  const all = activity.rows().flatMap(({ entry }) => (entry.mobileMoney ? [entry] : []));
+  const all = activity.entries().filter(({ mobileMoney }) => mobileMoney);
   const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
   return {
     items: pickPrompts(own, filter.since).map((entry) => ({

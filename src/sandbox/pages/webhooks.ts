@@ -3,8 +3,8 @@ import type { Clock } from '../../testing/clock.ts';
 import type { Webhooks } from '../../testing/webhooks.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
-import { type Html, type LiveView, layout } from './layout.ts';
-import { createLiveList, type ListView, renderItems } from './live-list.ts';
+import { type Html, layout } from './layout.ts';
+import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 import {
   renderForgeForm,
   renderReceiver,

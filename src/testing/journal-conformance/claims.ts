@@ -3,9 +3,12 @@ import {
   type ConformanceTest,
   charge,
   expectClaim,
+  expectCompletion,
+  expectHeartbeat,
   expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
+  expireClaim,
   type Handle,
   LONG_LEASE,
   note,
@@ -51,23 +54,20 @@ export const claimCases: readonly ConformanceTest[] = [
       const key = context.newKey();
       const claim = await expectClaim(owner, key);
       const first = await expectState(other, key, 'in_progress', 'it was just claimed');
-      const renewed = await expectHeartbeat(owner.renew(claim));
+      const renewed = await expectHeartbeat(owner, claim);
       const second = await expectState(other, key, 'in_progress', 'its lease was just renewed');
       assert(first.version !== second.version, 'a heartbeat did not change the version');
-      await expectHeartbeat(owner.renew(renewed));
+      await expectHeartbeat(owner, renewed);
     },
   },
   {
     name: 'counts the lease from the last heartbeat',
     async test(context) {
-      const owner = await context.openHandle();
-      const other = await context.openHandle({ lease: SHORT_LEASE });
-      const key = context.newKey();
-      let claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+      const { owner, other, key, ...expired } = await expireClaim(context);
+      let { claim } = expired;
       for (let attempt = 0; attempt < 20; attempt++) {
         const startedAt = performance.now();
-        claim = await expectHeartbeat(owner.renew(claim));
+        claim = await expectHeartbeat(owner, claim);
         const { state } = await other.claim(key, charge);
         if (state === 'in_progress') return;
         assert(state === 'unknown', `claim returned ${state} after a heartbeat`);
@@ -83,11 +83,7 @@ export const claimCases: readonly ConformanceTest[] = [
   {
     name: 'keeps a key unknown for good when its process dies after the claim',
     async test(context) {
-      const owner = await context.openHandle();
-      const other = await context.openHandle({ lease: SHORT_LEASE });
-      const key = context.newKey();
-      await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'the process died after its claim');
+      const { other, key } = await expireClaim(context);
       const handles = [
         other,
         await context.openHandle({ lease: SHORT_LEASE }),
@@ -108,7 +104,7 @@ export const claimCases: readonly ConformanceTest[] = [
       const owner = await context.openHandle();
       const other = await context.openHandle({ lease: SHORT_LEASE });
       const key = context.newKey();
-      await expectHeartbeat(owner.renew(await expectClaim(owner, key)));
+      await expectHeartbeat(owner, await expectClaim(owner, key));
       await expectUnknownAfterLease(other, key, 'the process died after a heartbeat');
     },
   },
@@ -119,15 +115,14 @@ export const claimCases: readonly ConformanceTest[] = [
       const other = await context.openHandle({ lease: LONG_LEASE });
       for (const key of context.newKeys(5)) {
         const claim = await expectClaim(owner, key);
-        const renewing = owner.renew(claim);
+        const renewing = expectHeartbeat(owner, claim);
         await expectNotClaimable(other, key, 'during a heartbeat');
-        const renewed = await expectHeartbeat(renewing);
-        const completing = owner.complete(renewed, {
+        const completing = expectCompletion(owner, await renewing, {
           state: 'completed',
           result: { reference: context.newReference() },
         });
         await expectNotClaimable(other, key, 'during a completion');
-        assert(await completing, 'complete returned false, but no other process had the claim');
+        await completing;
         await expectState(other, key, 'completed', 'it was completed');
       }
     },
@@ -169,12 +164,6 @@ export const claimCases: readonly ConformanceTest[] = [
     },
   },
 ];
-
-async function expectHeartbeat<Claim>(renewing: Promise<Claim | null>): Promise<Claim> {
-  const renewed = await renewing;
-  assert(renewed !== null, 'renew returned null, but no other process had the claim');
-  return renewed;
-}
 
 async function expectNotClaimable(journal: Handle, key: string, situation: string): Promise<void> {
   await sleep(0);

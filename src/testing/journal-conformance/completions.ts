@@ -4,13 +4,18 @@ import { assert } from './assert.ts';
 import {
   type ConformanceTest,
   charge,
+  complete,
   expectClaim,
+  expectCompletion,
+  expectHeartbeat,
   expectSingleWinner,
   expectState,
   expectUnknownAfterLease,
+  expireClaim,
   type Handle,
   note,
   otherInput,
+  recordUnknown,
   SHORT_LEASE,
 } from './context.ts';
 
@@ -23,7 +28,7 @@ export const completionCases: readonly ConformanceTest[] = [
     async test(context) {
       const [owner, other] = [await context.openHandle(), await context.openHandle()];
       const key = context.newKey();
-      await expectCompletion(owner, await expectClaim(owner, key), completed);
+      await complete(context, owner, key, completed);
       for (const journal of [owner, other, await context.openHandle()]) {
         const { result } = await expectState(journal, key, 'completed', 'its result was recorded');
         assert(result.reference === 'TXN-made', `the recorded reference is ${result.reference}`);
@@ -37,10 +42,9 @@ export const completionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const [completedKey, claimedKey, unknownKey] = [context.newKey(), context.newKey(), context.newKey()];
-      await expectCompletion(journal, await expectClaim(journal, completedKey), completed);
+      await complete(context, journal, completedKey, completed);
       await expectClaim(journal, claimedKey);
-      const unknown: Completion = { state: 'unknown', reference: 'TXN-perhaps' };
-      await expectCompletion(journal, await expectClaim(journal, unknownKey), unknown);
+      await recordUnknown(context, journal, unknownKey);
       await context.closeAll();
       const later = await context.openHandle({ lease: SHORT_LEASE });
       await expectState(later, completedKey, 'completed', 'it was recorded before the handles were closed');
@@ -54,7 +58,7 @@ export const completionCases: readonly ConformanceTest[] = [
       const [owner, other] = [await context.openHandle(), await context.openHandle()];
       for (const reference of ['TXN-perhaps', undefined]) {
         const key = context.newKey();
-        await expectCompletion(owner, await expectClaim(owner, key), { state: 'unknown', reference });
+        await complete(context, owner, key, { state: 'unknown', reference });
         for (const journal of [owner, other, other]) {
           const result = await expectState(journal, key, 'unknown', 'its outcome is unknown');
           assert(result.reference === reference, `the recorded reference is ${result.reference}`);
@@ -67,14 +71,13 @@ export const completionCases: readonly ConformanceTest[] = [
     async test(context) {
       const handles = await context.openHandles(4);
       const [owner] = handles;
-      assert(owner !== undefined, 'there is no handle');
       for (const state of ['not_sent', 'rejected'] as const) {
         for (const key of context.newKeys(5)) {
-          await expectCompletion(owner, await expectClaim(owner, key), { state });
+          await complete(context, owner, key, { state });
           await expectSingleWinner(handles, key, `a key that was ${state}`);
         }
         const key = context.newKey();
-        await expectCompletion(owner, await expectClaim(owner, key), { state });
+        await complete(context, owner, key, { state });
         await expectSingleWinner(handles, key, `a key that was ${state}, with other input`, otherInput);
       }
     },
@@ -82,11 +85,7 @@ export const completionCases: readonly ConformanceTest[] = [
   {
     name: 'accepts a late completion of an unresolved key',
     async test(context) {
-      const owner = await context.openHandle();
-      const other = await context.openHandle({ lease: SHORT_LEASE });
-      const key = context.newKey();
-      const claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+      const { owner, other, key, claim } = await expireClaim(context);
       await expectCompletion(owner, claim, completed);
       await expectState(other, key, 'completed', 'its process recorded the result late');
     },
@@ -94,11 +93,7 @@ export const completionCases: readonly ConformanceTest[] = [
   {
     name: 'ends a claim when its key is resolved',
     async test(context) {
-      const owner = await context.openHandle();
-      const other = await context.openHandle({ lease: SHORT_LEASE });
-      const key = context.newKey();
-      const claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+      const { owner, other, key, claim } = await expireClaim(context);
       const reference = context.newReference();
       await other.resolve(key, { reference }, note);
       await expectLost(owner, claim, 'the key was resolved');
@@ -109,15 +104,11 @@ export const completionCases: readonly ConformanceTest[] = [
   {
     name: 'ends a claim when another process claims the key',
     async test(context) {
-      const owner = await context.openHandle();
-      const other = await context.openHandle({ lease: SHORT_LEASE });
-      const key = context.newKey();
-      const claim = await expectClaim(owner, key);
-      await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+      const { owner, other, key, claim } = await expireClaim(context);
       await other.resolve(key, 'not_charged', note);
       const otherClaim = await expectClaim(other, key);
       await expectLost(owner, claim, 'another process claimed the key');
-      assert((await other.renew(otherClaim)) !== null, 'the new owner lost its claim to the old one');
+      await expectHeartbeat(other, otherClaim);
     },
   },
   {
@@ -146,11 +137,6 @@ export const completionCases: readonly ConformanceTest[] = [
     },
   },
 ];
-
-async function expectCompletion(journal: Handle, claim: Claim, completion: Completion): Promise<void> {
-  const isRecorded = await journal.complete(claim, completion);
-  assert(isRecorded, 'complete returned false, but no other process had the claim');
-}
 
 async function expectLost(journal: Handle, claim: Claim, situation: string): Promise<void> {
   assert((await journal.renew(claim)) === null, `renew returned a claim, although ${situation}`);

@@ -2,7 +2,7 @@ import { ConfigurationError, JournalError } from '../../errors.ts';
 import { type Claim, type ClaimResult, getJournalCore, type JournalCore } from '../../journal/core.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Journal } from '../../journal/journal.ts';
-import type { ChargeIntent } from '../../journal/record.ts';
+import type { ChargeIntent, Completion } from '../../journal/record.ts';
 import type { ResolutionNote } from '../../journal/resolution.ts';
 import type { JournalStore } from '../../journal/store.ts';
 import { assert, sleep } from './assert.ts';
@@ -56,8 +56,9 @@ export class ConformanceContext {
     return { ...opened.journal, ...getJournalCore(opened.journal) };
   }
 
-  openHandles(count: number): Promise<Handle[]> {
-    return Promise.all(Array.from({ length: count }, () => this.openHandle()));
+  async openHandles(count: number): Promise<[Handle, ...Handle[]]> {
+    const others = Array.from({ length: count - 1 }, () => this.openHandle());
+    return [await this.openHandle(), ...(await Promise.all(others))];
   }
 
   newKey(): string {
@@ -187,25 +188,35 @@ export async function expectRejection(resolving: Promise<void>, situation: strin
   return error;
 }
 
-/** Expects what needs a method that the store has not. It must say which one. */
-export async function expectMissingMethod(
-  method: keyof JournalStore,
-  use: () => Promise<unknown>,
-): Promise<void> {
-  const error = await use().then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  assert(error !== undefined, `the journal has ${method}: remove it from "without", so that it is tested`);
-  const isNamed = error instanceof ConfigurationError && error.message.includes(method);
-  assert(isNamed, `a journal without ${method} rejected with an error that does not name it: ${error}`);
+/** Claims a key, and waits until the lease of that claim has expired for another handle. */
+export async function expireClaim(context: ConformanceContext) {
+  const owner = await context.openHandle();
+  const other = await context.openHandle({ lease: SHORT_LEASE });
+  const key = context.newKey();
+  const claim = await expectClaim(owner, key);
+  await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+  return { owner, other, key, claim };
 }
 
-/** Claims a key, and completes it with a reference that no other key has. */
-export async function complete(context: ConformanceContext, journal: Handle, key: string): Promise<void> {
-  const result = { reference: context.newReference() };
-  const isRecorded = await journal.complete(await expectClaim(journal, key), { state: 'completed', result });
+export async function expectHeartbeat(journal: Handle, claim: Claim): Promise<Claim> {
+  const renewed = await journal.renew(claim);
+  assert(renewed !== null, 'renew returned null, but no other process had the claim');
+  return renewed;
+}
+
+export async function expectCompletion(journal: Handle, claim: Claim, completion: Completion): Promise<void> {
+  const isRecorded = await journal.complete(claim, completion);
   assert(isRecorded, 'complete returned false, but no other process had the claim');
+}
+
+/** Claims a key, and records its outcome: by default a charge with a reference that no other key has. */
+export async function complete(
+  context: ConformanceContext,
+  journal: Handle,
+  key: string,
+  completion: Completion = { state: 'completed', result: { reference: context.newReference() } },
+): Promise<void> {
+  await expectCompletion(journal, await expectClaim(journal, key), completion);
 }
 
 /** Claims a key, and records that its outcome is unknown. */
@@ -214,6 +225,36 @@ export async function recordUnknown(
   journal: Handle,
   key: string,
 ): Promise<void> {
-  const reference = context.newReference();
-  await journal.complete(await expectClaim(journal, key), { state: 'unknown', reference });
+  await complete(context, journal, key, { state: 'unknown', reference: context.newReference() });
+}
+
+/** Of a journal whose store has not these methods. What needs one names it, and the journal charges all the same. */
+export function createWithoutCase(
+  methods: readonly (keyof JournalStore)[],
+  listUses: (
+    journal: Handle,
+    context: ConformanceContext,
+  ) => readonly (readonly [method: keyof JournalStore, use: () => Promise<unknown>])[],
+): ConformanceTest {
+  return {
+    name: `charges without ${methods.join(' and ')}, and says what is missing`,
+    async test(context) {
+      const journal = await context.openHandle();
+      const key = context.newKey();
+      await complete(context, journal, key);
+      const present = methods.find((method) => journal.store[method] !== undefined);
+      assert(!present, `the journal has ${present}: remove it from "without", so that it is tested`);
+      for (const [method, use] of listUses(journal, context)) await expectMissingMethod(method, use);
+      assert((await journal.read(key))?.state === 'completed', 'a completed key does not read as completed');
+    },
+  };
+}
+
+async function expectMissingMethod(method: keyof JournalStore, use: () => Promise<unknown>): Promise<void> {
+  const error = await use().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  const isNamed = error instanceof ConfigurationError && error.message.includes(method);
+  assert(isNamed, `a journal without ${method} rejected with an error that does not name it: ${error}`);
 }

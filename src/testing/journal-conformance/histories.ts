@@ -3,7 +3,9 @@ import { assert, sleep } from './assert.ts';
 import {
   type ConformanceTest,
   charge,
+  complete,
   expectClaim,
+  expectHeartbeat,
   expectRejection,
   type Handle,
   note,
@@ -52,18 +54,11 @@ export const historyCases: readonly ConformanceTest[] = [
       await journal.resolve(key, 'not_charged', first);
       await recordUnknown(context, journal, key);
       await journal.resolve(key, 'not_charged', second);
-      const claim = await expectClaim(journal, key, otherInput);
-      const renewed = await journal.renew(claim);
-      assert(renewed !== null, 'renew returned null, but no other process had the claim');
-      await expectResolutions(other, key, [
-        { ...first, resolution: 'not_charged' },
-        { ...second, resolution: 'not_charged' },
-      ]);
+      const renewed = await expectHeartbeat(journal, await expectClaim(journal, key, otherInput));
+      const expected = [first, second].map((by) => ({ ...by, resolution: 'not_charged' as const }));
+      await expectResolutions(other, key, expected);
       await journal.complete(renewed, { state: 'completed', result: { reference: context.newReference() } });
-      await expectResolutions(other, key, [
-        { ...first, resolution: 'not_charged' },
-        { ...second, resolution: 'not_charged' },
-      ]);
+      await expectResolutions(other, key, expected);
     },
   },
   {
@@ -76,7 +71,7 @@ export const historyCases: readonly ConformanceTest[] = [
       const reference = context.newReference();
       await journal.resolve(found, { reference }, note);
       for (const key of [freed, charged]) await journal.resolve(key, 'not_charged', note);
-      await journal.complete(await expectClaim(journal, charged), { state: 'rejected' });
+      await complete(context, journal, charged, { state: 'rejected' });
       await sleep(3 * SHORT_LEASE);
       for (const key of context.newKeys(20)) await expectClaim(journal, key);
       const reader = await context.openHandle(options);

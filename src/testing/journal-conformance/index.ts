@@ -1,9 +1,12 @@
+import * as z from 'zod/mini';
 import { ConfigurationError } from '../../errors.ts';
+import { type OptionsShape, optionalValue, parseOptions } from '../../parse-options.ts';
 import { claimCases } from './claims.ts';
 import { completionCases } from './completions.ts';
 import { ConformanceContext, type ConformanceTest, type OpenJournal } from './context.ts';
 import { deletionCases, withoutDeleteCase } from './deletions.ts';
 import { followUpCases, withoutFollowUpsCase } from './follow-ups.ts';
+import { groupCases } from './groups.ts';
 import { historyCases } from './histories.ts';
 import { listCases, withoutListCase } from './lists.ts';
 import { recordCases } from './records.ts';
@@ -68,21 +71,13 @@ export function journalConformance(
   open: OpenJournal,
   options: JournalConformanceOptions = {},
 ): JournalCase[] {
-  const without = validateWithout(options);
-  const tests = [
-    ...claimCases,
-    ...completionCases,
-    ...resolutionCases,
-    ...historyCases,
-    ...recordCases,
-  ].concat(
-    without.includes('list') ? withoutListCase : listCases.map((test) => hintAt('list', test)),
-    without.includes('followUps')
-      ? withoutFollowUpsCase
-      : followUpCases.map((test) => hintAt('followUps', test)),
-    without.includes('prune') ? withoutDeleteCase : deletionCases.map((test) => hintAt('prune', test)),
+  const { without = [] } = parseOptions(optionsSchema, options, {
+    notAnObject: "journalConformance takes an object, such as { without: ['list'] }.",
+  });
+  const optionalCases = optionalParts.flatMap(([part, cases, withoutCase]) =>
+    without.includes(part) ? [withoutCase] : cases.map((test) => hintAt(part, test)),
   );
-  return tests.map(({ name, test }) => ({
+  return [...requiredCases, ...optionalCases].map(({ name, test }) => ({
     name,
     async run() {
       const context = new ConformanceContext(open);
@@ -95,11 +90,28 @@ export function journalConformance(
   }));
 }
 
-function validateWithout({ without = [] }: JournalConformanceOptions): readonly OptionalPart[] {
-  if (Array.isArray(without) && without.every((part) => ['list', 'followUps', 'prune'].includes(part)))
-    return without;
-  throw new ConfigurationError("without must be a list of 'list', 'followUps' and 'prune'.");
-}
+const requiredCases = [
+  ...claimCases,
+  ...completionCases,
+  ...resolutionCases,
+  ...historyCases,
+  ...recordCases,
+  ...groupCases,
+];
+
+/** Each with its cases, and with the one that takes their place for a store without it. */
+const optionalParts: readonly (readonly [OptionalPart, readonly ConformanceTest[], ConformanceTest])[] = [
+  ['list', listCases, withoutListCase],
+  ['followUps', followUpCases, withoutFollowUpsCase],
+  ['prune', deletionCases, withoutDeleteCase],
+];
+
+const optionsSchema = z.strictObject({
+  without: optionalValue<readonly OptionalPart[]>(
+    (value) => Array.isArray(value) && value.every((part) => optionalParts.some(([name]) => name === part)),
+    "without must be a list of 'list', 'followUps' and 'prune'.",
+  ),
+} satisfies OptionsShape<JournalConformanceOptions>);
 
 /** A store that has not all methods might be so on purpose: the error says what to do then. */
 function hintAt(part: OptionalPart, { name, test }: ConformanceTest): ConformanceTest {

@@ -1,5 +1,13 @@
 import { assert, sleep } from './assert.ts';
-import { type ConformanceTest, charge, expectClaim, expectState, SHORT_LEASE } from './context.ts';
+import {
+  type ConformanceTest,
+  charge,
+  complete,
+  expectClaim,
+  expectCompletion,
+  expectState,
+  SHORT_LEASE,
+} from './context.ts';
 
 /** Pairs of keys. A store that pads, folds, normalises, truncates or matches patterns takes a pair for one key. */
 const createUnusualKeys = (id: string): string[] => [
@@ -47,7 +55,7 @@ export const recordCases: readonly ConformanceTest[] = [
       }));
       for (const { key, what, intent, reference } of charges) {
         const claim = await expectClaim(writer, key, intent, what);
-        await writer.complete(claim, { state: 'unknown', reference });
+        await expectCompletion(writer, claim, { state: 'unknown', reference });
       }
       for (const { key, what, intent, reference } of charges) {
         const result = await expectState(reader, key, 'unknown', `this is ${what}`, intent);
@@ -66,11 +74,7 @@ export const recordCases: readonly ConformanceTest[] = [
         numbers: [0, -1, 1.5, 1e21, 2 ** 53],
         nested: { list: [null, true, [], {}], '': 'no name', 'odd \u0000 "name"': unusualTexts.surrogates },
       };
-      const claim = await expectClaim(writer, key);
-      assert(
-        await writer.complete(claim, { state: 'completed', result: recorded }),
-        'complete returned false, but no other process had the claim',
-      );
+      await complete(context, writer, key, { state: 'completed', result: recorded });
       const { result } = await expectState(reader, key, 'completed', 'its result was recorded');
       const changed = Object.entries(recorded).filter(
         ([name, value]) => stringifySorted(Object(result)[name]) !== stringifySorted(value),
@@ -84,19 +88,12 @@ export const recordCases: readonly ConformanceTest[] = [
     async test(context) {
       const options = { lease: SHORT_LEASE };
       const journal = await context.openHandle(options);
-      const [claimed, renewed, unknown, reclaimed] = [
-        context.newKey(),
-        context.newKey(),
-        context.newKey(),
-        context.newKey(),
-      ];
+      const [claimed, renewed] = [context.newKey(), context.newKey()];
+      const [unknown, reclaimed] = [context.newKey(), context.newKey()];
       await expectClaim(journal, claimed);
       await journal.renew(await expectClaim(journal, renewed));
-      await journal.complete(await expectClaim(journal, unknown), {
-        state: 'unknown',
-        reference: 'TXN-perhaps',
-      });
-      await journal.complete(await expectClaim(journal, reclaimed), { state: 'not_sent' });
+      await complete(context, journal, unknown, { state: 'unknown', reference: 'TXN-perhaps' });
+      await complete(context, journal, reclaimed, { state: 'not_sent' });
       await expectClaim(journal, reclaimed);
       await sleep(3 * SHORT_LEASE);
       for (const key of context.newKeys(20)) await expectClaim(journal, key);

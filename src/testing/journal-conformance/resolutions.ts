@@ -3,14 +3,17 @@ import {
   type ConformanceContext,
   type ConformanceTest,
   charge,
+  complete,
   expectClaim,
+  expectCompletion,
   expectRejection,
   expectSingleWinner,
   expectState,
-  expectUnknownAfterLease,
+  expireClaim,
   type Handle,
   note,
   otherInput,
+  recordUnknown,
   SHORT_LEASE,
 } from './context.ts';
 
@@ -37,7 +40,7 @@ export const resolutionCases: readonly ConformanceTest[] = [
       const key = context.newKey();
       const payment = { ...charge, operation: 'initialize' } as const;
       const claim = await expectClaim(journal, key, payment);
-      await journal.complete(claim, { state: 'unknown' });
+      await expectCompletion(journal, claim, { state: 'unknown' });
       const reference = context.newReference();
       const checkout_url = `https://pay.example/checkout/${reference}`;
       await journal.resolve(key, { reference, checkout_url }, note);
@@ -91,9 +94,8 @@ export const resolutionCases: readonly ConformanceTest[] = [
     async test(context) {
       const journal = await context.openHandle();
       const key = context.newKey();
-      const claim = await expectClaim(journal, key);
       const reference = context.newReference();
-      await journal.complete(claim, { state: 'completed', result: { reference } });
+      await complete(context, journal, key, { state: 'completed', result: { reference } });
       await journal.resolve(key, { reference }, note);
       for (const resolution of [{ reference: context.newReference() }, 'not_charged'] as const) {
         await expectRejection(journal.resolve(key, resolution, note), 'it contradicts the recorded result');
@@ -126,26 +128,16 @@ export const resolutionCases: readonly ConformanceTest[] = [
 
 /** Creates a key whose outcome was recorded as unknown. */
 async function createUnknownKey(context: ConformanceContext): Promise<string> {
-  const journal = await context.openHandle();
   const key = context.newKey();
-  await journal.complete(await expectClaim(journal, key), {
-    state: 'unknown',
-    reference: 'TXN-perhaps',
-  });
+  await recordUnknown(context, await context.openHandle(), key);
   return key;
 }
 
 /** Creates a key whose lease has expired without a completion. */
 async function createExpiredKey(context: ConformanceContext): Promise<string> {
-  const key = context.newKey();
-  await expectClaim(await context.openHandle(), key);
-  const other = await context.openHandle({ lease: SHORT_LEASE });
-  await expectUnknownAfterLease(other, key, 'the process died after its claim');
-  return key;
+  return (await expireClaim(context)).key;
 }
 
-function handleAt(handles: Handle[], index: number): Handle {
-  const journal = handles[index % handles.length];
-  assert(journal !== undefined, 'there is no handle');
-  return journal;
+function handleAt(handles: readonly [Handle, ...Handle[]], index: number): Handle {
+  return handles[index % handles.length] ?? handles[0];
 }

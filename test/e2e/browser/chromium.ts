@@ -41,7 +41,8 @@ export async function openPage(
 ): Promise<{ page: Page; problems: string[] }> {
   const context = await browser.newContext({ viewport: { width: 390, height: 844 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  // The test's own limit ends what never comes.
+  page.setDefaultTimeout(60_000);
   const problems: string[] = [];
   page.on('pageerror', ({ message }) => problems.push(message));
   page.on('console', (message) => {

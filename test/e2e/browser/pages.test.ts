@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { charge, hostile, payment, startTestSandbox } from '../../unit/sandbox/start-sandbox.ts';
 import { checkView } from './check-view.ts';
 import { isChromiumMissing } from './chromium.ts';
@@ -113,13 +114,14 @@ describe.skipIf(isChromiumMissing)('in Chromium', () => {
   });
 
   test('reconnects the dashboard after a restart of the sandbox', async () => {
-    const first = await startTestSandbox();
+    const port = await findFreePort();
+    const first = await startTestSandbox({ port });
     await first.payments.initialize(payment);
     const { page } = await open(`${first.sandbox.url}/`);
     await page.getByText('connected', { exact: true }).waitFor();
     await first.sandbox.close();
     await page.getByText('reconnecting').waitFor();
-    const second = await startTestSandbox({ port: Number(new URL(first.sandbox.url).port) });
+    const second = await startTestSandbox({ port });
     const { reference } = await second.payments.initialize(payment);
     await page.locator(`[id="${reference}"]`).waitFor();
     expect(await page.locator('.rows > li').count()).toBe(1);

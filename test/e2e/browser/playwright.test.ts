@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import type { PlaywrightTestConfig } from '@playwright/test';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { findClosedPort } from '../../helpers/listen.ts';
 import { blocksOf, isForPlaywright } from '../docs/blocks.ts';
 import { pages, root } from '../docs/pages.ts';
 import { isChromiumMissing, launchOptions } from './chromium.ts';
@@ -42,7 +42,7 @@ export default defineConfig(config, ${JSON.stringify(ownConfig)});
 describe.skipIf(isChromiumMissing)("with Playwright's own runner", () => {
   test('passes the test of a shop in the docs, with its config', async () => {
     const project = await createMerchantProject('@playwright', 'playwright', 'playwright-core');
-    const [shop, sandbox] = [await findClosedPort(), await findClosedPort()];
+    const [shop, sandbox] = [await findFreePort(), await findFreePort()];
     const write = (file: string, text: string) =>
       writeFile(join(project, file), text.replaceAll(':3000', `:${shop}`).replaceAll('4010', `${sandbox}`));
     await write('package.json', '{ "type": "module", "scripts": { "start": "node shop.ts" } }');
@@ -76,5 +76,5 @@ describe.skipIf(isChromiumMissing)("with Playwright's own runner", () => {
       { title: 'a customer pays while verify fails', ok: true },
       { title: 'a forged webhook pays for nothing', ok: true },
     ]);
-  }, 180_000);
+  });
 });

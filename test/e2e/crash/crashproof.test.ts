@@ -1,4 +1,4 @@
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { chooseSize, isExhaustive } from '../../helpers/sized.ts';
 import { expectChargesKept } from './expect-kept.ts';
 import { type RunOptions, type RunResult, runCrashProof } from './harness.ts';
@@ -10,7 +10,6 @@ const few = chooseSize(
   { keys: 200, workers: 3, kills: 16, seed: 1 },
 );
 const fewer = { keys: 80, workers: 3, kills: 8, seed: 1 };
-vi.setConfig({ testTimeout: 180_000 });
 
 const results: RunResult[] = [];
 const expectKept = (result: RunResult) => expectChargesKept(result, fewer.kills);

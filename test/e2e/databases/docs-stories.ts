@@ -15,7 +15,6 @@ export const stories: Readonly<Record<string, Story>> = {
   'Use PostgreSQL': { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
   'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
   Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
-  'Prisma (2)': { notRun: 'it configures the migrations of Prisma' },
   'Drizzle, Kysely, Neon, PGlite and others': {
     kind: 'neon',
     env: (place) => ({ DATABASE_URL: connectNeon(place) }),

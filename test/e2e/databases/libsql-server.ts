@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { findFreePort } from '../../helpers/databases.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import type { RunningDatabase } from './database.ts';
 

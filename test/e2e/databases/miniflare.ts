@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { findFreePort } from '../../helpers/databases.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 /** What `miniflare-process.ts` gets as JSON in its first argument. */

@@ -17,6 +17,8 @@ import { expectChargesKept, expectFollowUpsKept } from '../crash/expect-kept.ts'
 import { runFollowUpProof } from '../crash/follow-ups/harness.ts';
 import { shortRun } from '../crash/follow-ups/sizes.ts';
 import { runCrashProof } from '../crash/harness.ts';
+import { ownKinds } from '../crash/journal-kinds.ts';
+import { runOrderProof } from '../crash/orders/harness.ts';
 import { type CallResult, callResultSchema, chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase, TestDatabase } from './database.ts';
@@ -275,6 +277,7 @@ async function runProcesses(settings: readonly object[]): Promise<CallResult[]> 
 const chargeSize = { keys: 80, workers: 3, kills: 8, seed: 1 };
 /** The other databases are tried meanwhile: a request needs longer to be sent. */
 const followUpSize = { ...shortRun, keys: 80, kills: 8, seed: 1, timeout: 2_500 };
+const orderSize = { orders: 12, workers: 2, kills: 8, seed: 1 };
 
 function describeCrashes(kind: string, database: TestDatabase, { without = [] }: SuiteOptions): void {
   const runOnNewDatabase = async <Result>(run: (url: string, signal: AbortSignal) => Promise<Result>) => {
@@ -320,5 +323,16 @@ function describeCrashes(kind: string, database: TestDatabase, { without = [] }:
       seconds,
     });
     expectFollowUpsKept(result, followUpSize.kills);
+  });
+
+  // Orders know nothing of the database. Those of the root stand for all.
+  if (!ownKinds.includes(kind)) return;
+  test('pays each order at most once while processes of the shop are killed', 300_000, async () => {
+    const { kills, paid, violations } = await runOnNewDatabase((url, signal) =>
+      runOrderProof({ ...orderSize, kind, url, signal }),
+    );
+    expect(violations).toEqual([]);
+    expect(kills).toBeGreaterThanOrEqual(orderSize.kills);
+    expect(paid).toBeGreaterThan(0);
   });
 }

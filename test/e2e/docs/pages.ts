@@ -25,6 +25,9 @@ export const databasePages: readonly string[] = [
   'dynamodb',
 ].map((name) => `docs/guides/${name}.md`);
 
+/** The page whose shop needs Express and Prisma: test/e2e/databases compiles and runs it. */
+export const tutorialPage = 'docs/tutorial.md';
+
 /** Every page that people read. */
 export const pages: Page[] = globSync(['*.md', 'docs/**/*.md', 'examples/**/README.md'], {
   cwd: root,

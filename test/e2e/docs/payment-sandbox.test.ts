@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { findClosedPort } from '../../helpers/listen.ts';
 import { startProcess } from '../../unit/journal-cli/merchant-project.ts';
 import { pages, root } from './pages.ts';
 
@@ -106,7 +106,7 @@ test('shows what the command prints', async () => {
   const [command = '', ...others] = blocksIn(page, 'sh');
   expect(others).toEqual([]);
   const [shown = ''] = blocksIn(page, 'text');
-  const port = `${await findClosedPort()}`;
+  const port = `${await findFreePort()}`;
   const printed = await start(command.replaceAll('4020', port), await install());
   expect(printed.replaceAll(port, '4020')).toBe(shown);
 });
@@ -123,7 +123,7 @@ describe('docs/guides/sandbox.md', () => {
   });
 
   test.each(commands)('starts the sandbox: %s', async (command) => {
-    const port = await findClosedPort();
+    const port = await findFreePort();
     const printed = await start(`${command.trimEnd()} --port ${port}`, await install());
     expect(printed).toContain(`  base URL      http://127.0.0.1:${port}/api/v1\n`);
     for (const [, address = ''] of command.matchAll(/-url (\S+)/g)) expect(printed).toContain(address);

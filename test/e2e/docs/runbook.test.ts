@@ -51,7 +51,7 @@ test('runs the commands of the runbook, from the list to resolved keys', async (
   expect(await run(free?.replace('--not-charged', '--not-charged --yes'))).toMatchObject({ code: 0 });
   expect(await journal.read('order-18/1')).toMatchObject({ state: 'not_charged' });
   expect((await run('npx payment-journal count --config payments.ts')).code).toBe(0);
-}, 120_000);
+});
 
 test('resolves the keys of checkout pages as the runbook does', async () => {
   const { sandbox, payments, run } = await startNight();
@@ -82,7 +82,7 @@ test('resolves the keys of checkout pages as the runbook does', async () => {
   const { reference, replayed } = await start('order-20/1');
   expect(replayed).toBe(false);
   expect(reference).not.toBe(lost.reference);
-}, 120_000);
+});
 
 /** A shop's server at night: order-17/1 was charged and paid, order-18/1 was not charged, and the responses to both are lost. */
 async function startNight() {

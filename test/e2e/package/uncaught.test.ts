@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { closedPort } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { fileNames, loading, type ModuleSystem, moduleSystems } from './loading.ts';
 import { project, tool } from './project.ts';
@@ -93,7 +93,7 @@ async function printUncaught(version: string, system: ModuleSystem, call: string
     ${call};
   `;
   const folder = await project({ [fileNames[system]]: text }, 'bare');
-  const args = [fileNames[system], baseUrl, `http://127.0.0.1:${await closedPort()}`];
+  const args = [fileNames[system], baseUrl, `http://127.0.0.1:${CLOSED_PORT}`];
   const failed = run(tool(`node-${version}/bin/node`), args, folder).then(
     () => '',
     ({ cause }: Error) => String(Object(cause).stderr),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Pool } from 'pg';
 import { closePool } from '../../helpers/close-pool.ts';
-import { findFreePort } from '../../helpers/databases.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { ExampleProcess } from './child-process.ts';
 import type { FollowUpExample, FollowUpProcesses } from './follow-up-scenarios.ts';
 import { newOrder } from './shop.ts';

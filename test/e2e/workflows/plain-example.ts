@@ -1,4 +1,4 @@
-import { findFreePort } from '../../helpers/databases.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import type { WorkflowExample } from './example.ts';
 
 export const plain: WorkflowExample = {

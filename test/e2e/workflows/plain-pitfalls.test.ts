@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { findFreePort } from '../../helpers/databases.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { plain } from './plain-example.ts';
 import { newOrder, Shop, until } from './shop.ts';
 

@@ -4,7 +4,7 @@ import { createContext, runInContext, runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import * as source from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { closedPort } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { API_KEY, catchError, charge, payment, sendJson, startService } from '../../helpers/service.ts';
 
 const require = createRequire(import.meta.url);
@@ -162,7 +162,7 @@ test('recognises the errors of fetch inside a Jest sandbox', async () => {
   const load = runInContext(`(require, exports) => {${code}\n return exports; }`, sandbox);
   const inSandbox: typeof source = load(createRequire(built('index.cjs')), {});
 
-  const baseUrl = `http://127.0.0.1:${await closedPort()}`;
+  const baseUrl = `http://127.0.0.1:${CLOSED_PORT}`;
   const client = new inSandbox.PaymentsClient({ apiKey: API_KEY, baseUrl, maxRetries: 0 });
   expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({
     name: 'ConnectionError',

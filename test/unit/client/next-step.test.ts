@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isPaymentsError, type PaymentsClient } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { closedPort } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const post = (client: PaymentsClient) => client.chargeMobileMoney(charge);
@@ -36,7 +36,7 @@ describe('says what to do', () => {
     );
 
   test('without a connection: charge again, or read later', async () => {
-    const baseUrl = `http://127.0.0.1:${await closedPort()}`;
+    const baseUrl = `http://127.0.0.1:${CLOSED_PORT}`;
     const client = (await startPaid()).client({ baseUrl, maxRetries: 0 });
     expect(await catchError(post(client))).toMatchObject({ code: 'connection_error', nextStep: 'retry' });
     expect(await catchError(read(client))).toMatchObject({ code: 'connection_error', nextStep: 'check' });

@@ -1,16 +1,9 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import {
-  APIError,
-  AuthenticationError,
-  ConflictError,
-  InvalidRequestError,
-  NotFoundError,
-  PermissionError,
-  RateLimitError,
-  ServerError,
-} from '../../../src/index.ts';
-import { REFERENCE } from '../../helpers/allowed-ends.ts';
-import { catchError, charge, payment, startService } from '../../helpers/service.ts';
+import { APIError, InvalidRequestError, UnexpectedResponseError } from '../../../src/index.ts';
+import { REFERENCE } from '../../helpers/calls.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
+import { catchError, payment, startService } from '../../helpers/service.ts';
 
 /** Returns the error of `initialize` after this response. */
 async function errorFrom(body: unknown, status = 422, headers = {}): Promise<APIError> {
@@ -87,57 +80,6 @@ test.each<[string, unknown, string | undefined, unknown[]]>([
   if (message) expect(error.message).toContain(message);
 });
 
-test.each([
-  [400, InvalidRequestError, 'invalid_request'],
-  [401, AuthenticationError, 'authentication_error'],
-  [402, APIError, 'api_error'],
-  [403, PermissionError, 'permission_denied'],
-  [404, NotFoundError, 'not_found'],
-  [405, APIError, 'api_error'],
-  [409, ConflictError, 'conflict'],
-  [410, APIError, 'api_error'],
-  [422, InvalidRequestError, 'invalid_request'],
-  [425, APIError, 'api_error'],
-  [429, RateLimitError, 'rate_limited'],
-  [451, APIError, 'api_error'],
-])('maps %i to %o with the code %s and the outcome rejected', async (status, errorClass, code) => {
-  const error = await errorFrom({ message: 'No.' }, status);
-  expect(error).toBeInstanceOf(errorClass);
-  expect(error).toMatchObject({ name: errorClass.name, code, status, outcome: 'rejected' });
-  expect(error.message).toContain(
-    `initialize: the service responded ${status}: No. Nothing was charged by this call.`,
-  );
-});
-
-test.each([500, 501, 502, 503, 504, 520, 599])(
-  'throws ServerError on a read after %i, as cause of unknown on a POST',
-  async (status) => {
-    const service = await startService((response) => response.writeHead(status).end('<h1>Bad gateway</h1>'));
-    const client = service.client();
-    const read = await catchError(client.verify(REFERENCE));
-    expect(read).toBeInstanceOf(ServerError);
-    expect(read).toMatchObject({ status, outcome: null, retryable: true, body: '<h1>Bad gateway</h1>' });
-    expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({
-      code: 'outcome_unknown',
-      outcome: 'unknown',
-      cause: { name: 'ServerError', status, outcome: 'unknown', retryable: false },
-    });
-  },
-);
-
-test('adds to errors of a test key that charging works in live mode only', async () => {
-  const service = await startService((response) =>
-    response.writeHead(400).end('{"message":"Not available"}'),
-  );
-  const hint = /live mode only/;
-  const charged = await catchError(service.client().chargeMobileMoney(charge));
-  expect(charged).toHaveProperty('message', expect.stringMatching(hint));
-  const live = await catchError(service.client({ apiKey: 'other-key' }).chargeMobileMoney(charge));
-  expect(live).toHaveProperty('message', expect.not.stringMatching(hint));
-  const started = await catchError(service.client().initialize(payment));
-  expect(started).toHaveProperty('message', expect.not.stringMatching(hint));
-});
-
 test.each(['x-request-id', 'request-id', 'x-correlation-id', 'X-Amzn-RequestId', 'CF-Ray'])(
   'puts the request id of the header %s on the error',
   async (name) => {
@@ -172,4 +114,16 @@ test('cuts a long body, a long message and many field errors', async () => {
   );
   const fields = Array.from({ length: 200 }, (_, index) => ({ field: `f${index}`, message: 'm' }));
   expect((await errorFrom({ errors: fields })).fieldErrors).toHaveLength(50);
+});
+
+test.each([
+  [422, InvalidRequestError],
+  [200, UnexpectedResponseError],
+])('prints no long body of a %i with the error, and has it in toJSON', async (status, errorClass) => {
+  const more = 'm'.repeat(501);
+  const fetch = async () => Response.json({ more }, { status });
+  const failure = await catchError(createClientFor('https://payments.example')({ fetch }).verify(REFERENCE));
+  expect(failure).toBeInstanceOf(errorClass);
+  expect(inspect(failure)).not.toContain(more);
+  expect(JSON.parse(JSON.stringify(failure))).toMatchObject({ body: { more } });
 });

@@ -10,7 +10,6 @@ import {
   PermissionError,
   RateLimitError,
   ServerError,
-  UnexpectedResponseError,
 } from '../../../src/index.ts';
 import { registeredRejections } from '../../helpers/allowed-ends.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
@@ -144,39 +143,10 @@ test('reports that no customer was sent to an initialize with unknown outcome', 
   expect(String(failure)).toContain('no customer was sent to it');
 });
 
-test.each([300, 301, 302, 303, 304, 307, 308, 399])(
-  '%i is never followed: OutcomeUnknownError on a charge',
-  async (status) => {
-    const elsewhere = await startService((response) => sendJson(response, 200, {}));
-    const service = await startService((response, { method }) => {
-      response.writeHead(status, { location: elsewhere.baseUrl }).end(method);
-    });
-    const onCharge = await catchError(service.client().chargeMobileMoney(charge));
-    expect(onCharge).toBeInstanceOf(OutcomeUnknownError);
-    expect(onCharge).toMatchObject({
-      outcome: 'unknown',
-      cause: { name: 'UnexpectedResponseError', status },
-    });
-
-    const onVerify = await catchError(service.client({ maxRetries: 2 }).verify(REFERENCE));
-    expect(onVerify).toBeInstanceOf(UnexpectedResponseError);
-    expect(onVerify).toMatchObject({
-      name: 'UnexpectedResponseError',
-      code: 'unexpected_response',
-      operation: 'verify',
-      outcome: null,
-      retryable: false,
-      status,
-      body: status === 304 ? '' : 'GET',
-    });
-    expect(service.requests.map(({ method }) => method)).toEqual(['POST', 'GET']);
-    expect(elsewhere.requests).toEqual([]);
-  },
-);
-
 test('judges a 421, after which fetch sends again, by the last response', async () => {
   const service = await startFailing(421);
-  const failure = await catchError(service.client().chargeMobileMoney(charge));
+  const failure = await catchError(service.client({ maxRetries: 2 }).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(APIError);
   expect(failure).toMatchObject({ status: 421, outcome: 'rejected', retryable: false });
+  expect(service.requests.length).toBeLessThanOrEqual(2);
 });

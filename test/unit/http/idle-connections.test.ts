@@ -10,45 +10,25 @@ import { createClientFor } from '../../helpers/raw-service.ts';
 import { charge } from '../../helpers/service.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 
-/** So many connections are opened, left alone for `idle` ms, give or take `spread`, and then charged over. */
+/** Connections that are left alone for `idle` ms, give or take {@link SPREAD}, and then charged over. */
 interface Pause extends KeepAlive {
   idle: number;
-  spread: number;
-  connections: number;
 }
 
-const hints = [true, false];
+const CONNECTIONS = 40;
+const SPREAD = 15;
 
 /** After how many seconds the service closes, and how long a connection is left alone. */
-const [closesAfter, idleFor] = chooseSize([2, [0.5, 6]], [5, [1, 5, 30, 65]]);
-const seconds = new Intl.ListFormat('en', { type: 'disjunction' }).format(idleFor.map(String));
+const [closesAfter, idleFor] = chooseSize([1, [1]], [5, [1, 5, 30, 65]]);
 
-test.concurrent(`loses no charge after ${seconds} s idle if closed after ${closesAfter} s`, {
+// How many stay unknown depends on the time, so it is printed. socket-closes.test.ts holds that none does needlessly.
+test('charges at most once over an idle connection, also while it is being closed', {
   timeout: 100_000,
 }, async () => {
-  const keepAlive = closesAfter * 1_000;
   const pauses = idleFor.flatMap((idle) =>
-    hints.map((hint): Pause => ({ keepAlive, hint, idle: idle * 1_000, spread: 40, connections: 12 })),
+    [true, false].map((hint): Pause => ({ keepAlive: closesAfter * 1_000, hint, idle: idle * 1_000 })),
   );
-  const unknown = await chargeAfter(pauses);
-  // No client can promise it for a request sent at the time of the close.
-  expect(unknown.filter(({ idle }) => idle !== keepAlive)).toEqual([]);
-});
-
-test.concurrent('charges at most once when its idle connection is being closed', {
-  timeout: 30_000,
-}, async () => {
-  const pauses = hints.map(
-    (hint): Pause => ({ keepAlive: 1_500, hint, idle: 1_500, spread: 15, connections: 80 }),
-  );
-  const unknown = await chargeAfter(pauses);
-  // With the hint, fetch does not use the connection again.
-  expect(unknown.filter(({ hint }) => hint)).toEqual([]);
-});
-
-/** Prints what became of the charges, and gives the pauses after which an outcome stayed unknown. */
-async function chargeAfter(pauses: Pause[]): Promise<Pause[]> {
-  const each = pauses.flatMap((pause) => Array.from({ length: pause.connections }, () => pause));
+  const each = pauses.flatMap((pause) => Array.from({ length: CONNECTIONS }, () => pause));
   const services = await startKeepAliveServices(each);
   const calls: ReturnType<typeof chargeOnce>[] = [];
   for (const [index, pause] of each.entries()) {
@@ -65,17 +45,15 @@ async function chargeAfter(pauses: Pause[]): Promise<Pause[]> {
     ...call,
     made: charged.filter(({ order }) => order === call.order),
   }));
+  console.log(table(pauses, observed));
   for (const { isUnknown, made } of observed) {
     if (isUnknown) expect(made.length).toBeLessThanOrEqual(1);
     else expect(made.length).toBe(1);
   }
-  console.log(table(pauses, observed));
-  return observed.filter(({ isUnknown }) => isUnknown).map(({ pause }) => pause);
-}
+});
 
 async function chargeOnce(client: PaymentsClient, pause: Pause, index: number) {
-  const { idle, spread } = pause;
-  await sleep(idle - spread + ((index * 7) % (2 * spread + 1)));
+  await sleep(pause.idle - SPREAD + ((index * 7) % (2 * SPREAD + 1)));
   const order = `order ${index}`;
   const call = client.chargeMobileMoney(charge, { extraBody: { order } });
   const ended = await call.catch((error: unknown) => error);

@@ -9,7 +9,7 @@ import { formatSuccess } from '../../helpers/http-messages.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const TRIALS = 50;
+const TRIALS = 10;
 
 const stale = formatSuccess(successBodies.chargeMobileMoney({ reference: 'TXN-stale' }));
 

@@ -1,9 +1,9 @@
 import { getEventListeners } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
-import { catchError, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const operations = [...posts, 'verify'] as const;
 
@@ -21,7 +21,7 @@ test('leaves no listener on a signal that many calls share', async () => {
   for (let round = 0; round < 10; round++) {
     await Promise.allSettled(operations.map((operation) => calls[operation](client, { signal })));
   }
-  const refused = createClientFor(`http://127.0.0.1:${await closedPort()}`)({ onEvent, maxRetries: 1 });
+  const refused = createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)({ onEvent, maxRetries: 1 });
   await catchError(refused.verify(REFERENCE, { signal }));
   expect(service.requests.length).toBeGreaterThan(30);
   expect(listeners(signal)).toBe(0);
@@ -93,24 +93,4 @@ test('leaves no timer after an abort, even if fetch or apiKey never ends', async
     await catchError(client.verify(REFERENCE, { signal: abort.signal }));
     expect(vi.getTimerCount()).toBe(0);
   }
-});
-
-test('leaves nothing that keeps the process alive', async () => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
-  const client = service.client();
-  // An Immediate ends within a turn. The test runner has its own timers.
-  const held = () =>
-    process.getActiveResourcesInfo().filter((name) => /MessagePort|Timeout/.test(name)).length;
-  const least = async () => {
-    let fewest = Number.POSITIVE_INFINITY;
-    for (let turn = 0; turn < 50; turn++) {
-      await new Promise((resolve) => setImmediate(resolve));
-      fewest = Math.min(fewest, held());
-    }
-    return fewest;
-  };
-  await client.initialize(payment);
-  const before = await least();
-  for (let call = 0; call < 5; call++) await client.initialize(payment);
-  expect(await least()).toBeLessThanOrEqual(before);
 });

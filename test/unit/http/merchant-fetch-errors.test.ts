@@ -3,14 +3,14 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClientOptions, Transport } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
-import { closedPort, createClientFor } from '../../helpers/raw-service.ts';
+import { failLookups } from '../../helpers/fail-lookups.ts';
+import { CLOSED_PORT, createClientFor } from '../../helpers/raw-service.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 /** Requests of the merchant's own code that are refused after the service has charged. */
 
 const auditor = new Agent();
-const audit = async () =>
-  undiciFetch(`http://127.0.0.1:${await closedPort()}/audit`, { dispatcher: auditor });
+const audit = async () => undiciFetch(`http://127.0.0.1:${CLOSED_PORT}/audit`, { dispatcher: auditor });
 
 const auditingFetch: typeof fetch = async (...request) => {
   const response = await fetch(...request);
@@ -23,7 +23,7 @@ const auditingTransport = (): Transport => {
   return {
     send: async (request, sink) => {
       await exchange(request, { onHeaders() {}, onData: () => true });
-      await exchange({ ...request, url: `http://127.0.0.1:${await closedPort()}/audit` }, sink);
+      await exchange({ ...request, url: `http://127.0.0.1:${CLOSED_PORT}/audit` }, sink);
     },
   };
 };
@@ -62,7 +62,8 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
     () => ({
       fetch: async (...request) => {
         await fetch(...request);
-        return fetch('http://nonexistent.invalid/');
+        failLookups('ENOTFOUND');
+        return fetch('http://nonexistent.example/');
       },
     }),
   ],
@@ -91,7 +92,7 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
       const own = globalThis.fetch;
       vi.stubGlobal('fetch', async (...request: Parameters<typeof fetch>) => {
         await own(...request);
-        return own(`http://127.0.0.1:${await closedPort()}/audit`);
+        return own(`http://127.0.0.1:${CLOSED_PORT}/audit`);
       });
       onTestFinished(() => void vi.unstubAllGlobals());
       return {};
@@ -151,7 +152,7 @@ const plain: [string, () => PaymentsClientOptions][] = [
 test.each(plain)(
   "reports not_sent if %s is refused by the base URL's own host and port",
   async (_, wrapped) => {
-    const port = await closedPort();
+    const port = CLOSED_PORT;
     const options = wrapped();
     for (const host of ['127.0.0.1', 'localhost']) {
       const client = createClientFor(`http://${host}:${port}/api/v1`)(options);

@@ -6,7 +6,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConnectionError, type PaymentsClient } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { createCertificate } from '../../helpers/certificate.ts';
-import { closedPort, createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { failLookups } from '../../helpers/fail-lookups.ts';
+import { CLOSED_PORT, createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, successBodies } from '../../helpers/service.ts';
 import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
@@ -55,24 +56,12 @@ function trust(...certificates: string[]) {
 
 describe('throws ConnectionError with outcome not_sent for', () => {
   test('a port where nothing listens', async () => {
-    await expectNotSent(createClientFor(`http://127.0.0.1:${await closedPort()}/api/v1`)(), 'ECONNREFUSED');
+    await expectNotSent(createClientFor(`http://127.0.0.1:${CLOSED_PORT}/api/v1`)(), 'ECONNREFUSED');
   });
 
-  test('a name that does not exist', async () => {
-    // A machine without a name server reports EAI_AGAIN.
-    const code = expect.stringMatching(/^(?:ENOTFOUND|EAI_AGAIN)$/);
-    await expectNotSent(createClientFor('https://nonexistent.invalid/api/v1')(), code);
-  });
-
-  test('a name whose lookup fails for now', async () => {
-    vi.spyOn(dns, 'lookup').mockImplementation(((
-      _name: string,
-      _options: object,
-      done: (error: Error) => void,
-    ) => {
-      done(Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' }));
-    }) as typeof dns.lookup);
-    await expectNotSent(createClientFor('https://payments.example/api/v1')(), 'EAI_AGAIN');
+  test.each(['ENOTFOUND', 'EAI_AGAIN'])('a name whose lookup fails with %s', async (code) => {
+    failLookups(code);
+    await expectNotSent(createClientFor('https://payments.example/api/v1')(), code);
   });
 
   test('a name with two addresses that both refuse (AggregateError)', async () => {
@@ -82,7 +71,7 @@ describe('throws ConnectionError with outcome not_sent for', () => {
         { address: '127.0.0.2', family: 4 },
       ]);
     }) as typeof dns.lookup);
-    const port = await closedPort();
+    const port = CLOSED_PORT;
     await expectNotSent(createClientFor(`http://two.localhost:${port}/api/v1`)(), 'ECONNREFUSED');
   });
 

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   type FetchInit,
   type PaymentsClient,
@@ -6,10 +6,12 @@ import {
   type PaymentsEvent,
 } from '../../../src/index.ts';
 import { calls, REFERENCE } from '../../helpers/calls.ts';
-import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+const TIMEOUT = 10_000;
 
 const operations = ['initialize', 'chargeMobileMoney', 'verify'] as const;
 
@@ -64,6 +66,9 @@ test.each(['x-request-id', 'X-Request-ID'])("lets the caller's own %s win", asyn
 test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
   'shows the id of %s on every error of a request',
   async (operation) => {
+    // The time of a request passes once it has arrived.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const idOf = async (client: PaymentsClient) => {
       const failure = await catchError(calls[operation](client));
       if (!(failure instanceof PaymentsError)) throw failure;
@@ -74,6 +79,7 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
     const raw = async (bytes: string | undefined, options = {}) => {
       const service = await startRawService((socket) => {
         if (bytes === undefined) socket.resetAndDestroy();
+        else if (bytes === '') vi.advanceTimersByTime(TIMEOUT);
         else socket.write(bytes);
       });
       const [code, id] = await idOf(service.client(options));
@@ -84,7 +90,7 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
     const other = JSON.stringify(successBodies[operation]({ reference: 'TXN-other', amount: '1.00' }));
     const codes = [
       await raw(undefined),
-      await raw('', { timeout: 500 }),
+      await raw('', { timeout: TIMEOUT }),
       await raw(`HTTP/1.1 503 Busy\r\n${sized('')}`),
       await raw(`HTTP/1.1 422 No\r\n${sized('')}`),
       await raw(`HTTP/1.1 200 OK\r\n${sized('{}')}`),
@@ -100,7 +106,7 @@ test.each(['initialize', 'chargeMobileMoney', 'verify'] as const)(
       isRead ? 'unexpected_response' : unknownCode,
       'transaction_mismatch',
     ]);
-    const refused = await idOf(createClientFor(`http://127.0.0.1:${await closedPort()}`)());
+    const refused = await idOf(createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)());
     expect(refused).toEqual(['connection_error', expect.stringMatching(UUID)]);
   },
 );

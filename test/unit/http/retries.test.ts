@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
 import {
   catchError,
@@ -100,7 +100,7 @@ test.each(posts)('retries %s after a 429, with the same body', async (operation)
 
 test('retries a charge if no connection was made', async () => {
   const { delays, onEvent } = skipRetryDelays();
-  const client = createClientFor(`http://127.0.0.1:${await closedPort()}/api/v1`)({ maxRetries: 3, onEvent });
+  const client = createClientFor(`http://127.0.0.1:${CLOSED_PORT}/api/v1`)({ maxRetries: 3, onEvent });
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'not_sent', retryable: true });
   expect(delays).toHaveLength(3);

@@ -93,7 +93,7 @@ test('leaves the key unresolved after its process is killed', async () => {
   const file = sqliteFile();
   const arrived = Promise.withResolvers<void>();
   const service = await startService(() => arrived.resolve());
-  const worker = spawn(process.execPath, [charge, service.baseUrl, file.path, KEY, '500']);
+  const worker = spawn(process.execPath, [charge, service.baseUrl, file.path, KEY]);
   await arrived.promise;
   worker.kill('SIGKILL');
   await once(worker, 'exit');
@@ -113,7 +113,7 @@ test.each([
   const service = await startService((response) => sendJson(response, status, body, { connection: 'close' }));
   // A heartbeat left behind would keep the process alive.
   const { stdout, stderr } = await run(process.execPath, [charge, service.baseUrl, file.path, KEY], {
-    timeout: 15_000,
+    timeout: 50_000,
   });
   expect(JSON.parse(stdout)).toMatchObject(end);
   expect(stderr).toBe('');

@@ -113,6 +113,8 @@ test('makes one charge for a retried 429, and records each request', async () =>
   expect(await charged(client)).toEqual(replayOf(first));
   expect(service.requests).toHaveLength(3);
   expect(shared.states(KEY)).toEqual(['begun', 'begun', 'begun', 'completed']);
+  const requestIds = service.requests.map(({ headers }) => headers['x-request-id']);
+  expect(await shared.journal().read(KEY)).toMatchObject({ attempts: 3, requestIds });
 });
 
 test('leaves the key unresolved after a 429 and a lost response', async () => {

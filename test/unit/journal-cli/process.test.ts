@@ -30,26 +30,8 @@ describe('the process', () => {
   test('exits with 0, 3 or 1', async () => {
     const project = await createProjectWithKeys();
     expect(await project.run(['count'])).toMatchObject({ code: 3, err: '' });
-    expect(await project.run(['list'])).toMatchObject({ code: 3, err: '' });
     expect(await project.run(['show', 'order-1'])).toMatchObject({ code: 0, err: '' });
     expect(await project.run(['show', 'order-2'])).toMatchObject({ code: 1, out: '' });
-    const resolve = [
-      'resolve',
-      'order-1',
-      '--by',
-      'ama',
-      '--reason',
-      'the service has none',
-      '--not-charged',
-    ];
-    expect(await project.run(resolve)).toMatchObject({ code: 1, out: '' });
-    // Another client of the journal made the keys: the service differs.
-    expect(await project.run([...resolve, '--yes'])).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('another base URL'),
-    });
-    expect(await project.run(['help'])).toMatchObject({ code: 1 });
-    expect(await project.run(['--version'])).toMatchObject({ code: 0, err: '' });
   });
 
   test('ends though the config keeps it alive, and calls its close first', async () => {

@@ -9,7 +9,7 @@ import { createDatabase } from '../../helpers/use-database.ts';
 import { createProject, type Project } from './merchant-project.ts';
 
 const worker = fileURLToPath(new URL('programs/charge-until-killed.ts', import.meta.url));
-const KEYS = ['order-17/1', 'order-18/1', 'order 19 ✓/1'];
+const KEYS = ['order-17/1', 'order 18 ✓/1'];
 /** Of each key, in milliseconds. The process that held it is dead. */
 const LEASE = 4_000;
 
@@ -106,7 +106,7 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     await service.made;
     expect(await run('count', '--json')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('"begun":3'),
+      out: expect.stringContaining('"begun":2'),
     });
     charging.kill('SIGKILL');
     await once(charging, 'exit');
@@ -114,15 +114,9 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     setTimeout(resolve, LEASE + 200);
     await expired;
 
-    const count = await run('count');
-    expect(count).toMatchObject({ code: 3, err: '' });
-    expect(count.out).toMatch(/^unknown +3 {2}/m);
-    const list = await run('list');
+    const list = await run('list', '--json');
     expect([list.code, list.err]).toEqual([3, '']);
-    expect(list.out.match(/25\.50 GHS {2}.* {2}order.*$/gm)).toHaveLength(3);
-    expect(list.out.split('\n').filter(({ length }) => length > 80)).toEqual([]);
-    const json = await run('list', '--json');
-    const entries = json.out
+    const entries = list.out
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
@@ -136,33 +130,27 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     expect(service.requests.map(({ headers }) => headers['x-request-id'])).toContain(requestId);
 
     const note = ['--by', 'kofi@shop.example', '--reason', 'found by its request id'];
-    const lost = await run('resolve', 'order-17/1', '--reference', 'TXN-none', ...note);
-    expect([lost.code, lost.out]).toEqual([1, '']);
     expect(await run('resolve', 'order-17/1', '--reference', 'TXN-8f2c61d0', ...note)).toMatchObject({
       code: 0,
       err: '',
     });
-    const second = await run('resolve', 'order-18/1', '--reference', 'TXN-8f2c61d0', ...note);
+    const second = await run('resolve', 'order 18 ✓/1', '--reference', 'TXN-8f2c61d0', ...note);
     expect([second.code, second.err]).toEqual([1, expect.stringContaining('cannot pay for two orders')]);
-    for (const key of KEYS.slice(1))
-      expect(await run('resolve', key, '--not-charged', '--yes', ...note)).toMatchObject({
-        code: 0,
-        err: '',
-      });
-    expect(await run('count')).toMatchObject({ code: 0 });
+    expect(await run('resolve', 'order 18 ✓/1', '--not-charged', '--yes', ...note)).toMatchObject({
+      code: 0,
+      err: '',
+    });
     expect(await run('list')).toMatchObject({ code: 0, out: 'No unresolved keys.\n', err: '' });
-    const resolved = await run('show', 'order-17/1');
-    expect(resolved.out).toContain('kofi@shop.example');
     expect(await run('list', '--state', 'completed')).toMatchObject({
       code: 0,
       out: expect.stringContaining('TXN-8f2c61d0'),
     });
 
-    const all = [count, list, json, shown, lost, second, resolved];
+    const all = [list, shown, second];
     expect(all.filter(({ out, err }) => `${out}${err}`.includes(API_KEY))).toEqual([]);
     // The prompts of the killed process were the only charges.
-    expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(3);
-  }, 180_000);
+    expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(KEYS.length);
+  });
 
   test('ends with 1 and tells it in lines if it is down', async () => {
     const project = await createStoreProject(config, packages);

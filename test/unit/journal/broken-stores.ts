@@ -7,6 +7,7 @@ import {
   DIES,
   DURING,
   deciding,
+  GROUP,
   LATE,
   MANY,
   NEVER,
@@ -25,6 +26,19 @@ import {
 const withoutTime = (text: string) => text.replace(/"updatedAt":\d+/, '');
 
 export const wrongStores: Wrong[] = [
+  {
+    what: 'says that all were written together',
+    open: shared((records) => {
+      const store = createFaultyStore(records);
+      const writeAll: JournalStore['writeAll'] = async (writes) => {
+        await Promise.all(writes.map(({ key, change }) => store.write(key, change)));
+        return writes.map(() => true);
+      };
+      return { ...store, writeAll };
+    }),
+    found: GROUP,
+    says: 'one of many claims at once was claimed, instead of in_progress',
+  },
   {
     what: 'writes whatever was expected',
     open: deciding({ fits: () => true }),

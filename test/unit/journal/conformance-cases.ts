@@ -36,6 +36,7 @@ export const caseNamed = (name: string, open: OpenJournal, options?: JournalConf
 export const BEGUN = 'claims an unused key, and every handle reads the same charge';
 export const ONE = 'gives one claim when many handles claim a key at once';
 export const RENEWED = 'reports in_progress within the lease, with a version per heartbeat';
+export const GROUP = 'gives each of many writes at once its own result';
 export const COUNTS = 'counts the lease from the last heartbeat';
 export const DIES = 'keeps a key unknown for good when its process dies after the claim';
 export const RENEWED_AND_DIES = 'makes a key unknown when its process dies after a heartbeat';
@@ -74,7 +75,7 @@ export const LISTED_EXPIRED = 'lists an expired claim as unknown, and a live one
 export const LISTED_WHOLE = 'lists an entry as read returns it';
 export const COUNTED = 'counts the keys in each state';
 export const TAKEN_BY_SERVICE = 'refuses a reference that the service returned for another key';
-export const WITHOUT_LIST = 'says that it cannot list, and charges all the same';
+export const WITHOUT_LIST = 'charges without list, and says what is missing';
 export const FIRST_CHECK = 'makes a completed key due when its first check is due';
 export const EARLIEST = 'claims what is due, the earliest first';
 export const SHARED = 'gives a due record to one of many callers, until its lease ends';
@@ -90,8 +91,8 @@ export const COUNTED_DUE = 'counts what is due, and tells when the next is';
 export const PRUNED = 'prunes the keys that nothing is left to do for, and no others';
 export const ORDERS_PRUNED = 'prunes the payments of an order together, or not at all';
 export const DELETED = 'deletes the records that still have their version, and no others';
-export const WITHOUT_DELETE = 'has no delete, and charges all the same';
-export const WITHOUT_FOLLOW_UPS = 'says that it has no follow-ups, and charges all the same';
+export const WITHOUT_DELETE = 'charges without delete, and says what is missing';
+export const WITHOUT_FOLLOW_UPS = 'charges without claimDue and countDue, and says what is missing';
 
 /** A store or journal that breaks a promise, and the case that finds it. */
 export interface Wrong {

@@ -8,7 +8,7 @@ import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
-import { closedPort } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
@@ -47,7 +47,7 @@ function faultyStore() {
 describe('an unreachable database', () => {
   const password = 'hunter2';
   const reached = async () => {
-    const port = await closedPort();
+    const port = CLOSED_PORT;
     const own = new Pool({ connectionString: `postgres://shop:${password}@127.0.0.1:${port}/shop` });
     const ioredis = new Redis(`redis://:${password}@127.0.0.1:${port}`, { enableOfflineQueue: false });
     ioredis.on('error', () => {});

@@ -25,7 +25,7 @@ beforeAll(async () => {
   // The server can stop before the last connection is closed.
   pool.on('error', () => {});
   await postgresJournal(fromQuery((text, values) => pool.query(text, values))).migrate();
-}, 120_000);
+});
 
 // A journal belongs to one service, and each test has a service of its own.
 beforeEach(async () => {
@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterAll(async () => {
   await pool?.end();
   await server?.stop();
-}, 60_000);
+});
 
 async function connect(options: object = {}): Promise<Client> {
   const client = new Client({ connectionString: server.url, ...options });
@@ -257,7 +257,9 @@ describe('with a strict isolation level', () => {
     await other.query('UPDATE payments_journal SET written_at = written_at');
     const acting = act(journal);
     const isBlocked = async () => {
-      const { rows } = await pool.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+      const { rows } = await pool.query(
+        "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      );
       expect(rows).toHaveLength(1);
     };
     await vi.waitFor(isBlocked, { timeout: 20_000 });
@@ -311,7 +313,7 @@ test('believes only the server that wrote', async () => {
   onTestFinished(async () => {
     await closePool(elsewhere);
     await other.stop();
-  }, 60_000);
+  });
   const client = await connect();
   let isRouted = false;
   const query: PostgresQuery = (text, values) =>
@@ -327,7 +329,7 @@ test('believes only the server that wrote', async () => {
   await client.query('BEGIN');
   expect(await catchError(getJournalCore(journal).renew(claim))).toMatchObject(unproven);
   await client.query('ROLLBACK');
-}, 60_000);
+});
 
 test.each([
   ['Prisma', { $connect: () => {} }, {}],

@@ -12,7 +12,7 @@ import { createPostgresTable } from './sql-tables.ts';
 let server: DatabaseServer;
 beforeAll(async () => {
   server = await startPostgres();
-}, 120_000);
+});
 afterAll(() => server?.stop(), 60_000);
 
 test('charges nothing if the table is missing, and says to migrate', async () => {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   // The server can stop before the last connection is closed.
   pool.on('error', () => {});
   await postgresJournal(pool).migrate();
-}, 120_000);
+});
 
 // A journal belongs to one service, and each test has a service of its own.
 beforeEach(async () => {
@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterAll(async () => {
   await pool?.end();
-}, 60_000);
+});
 
 async function connected(options: object = {}): Promise<Client> {
   const client = new Client({ connectionString: server.url, ...options });

@@ -22,7 +22,7 @@ beforeAll(async () => {
   const isReady = async () => expect(await admin.call('CLUSTER', 'INFO')).toContain('cluster_state:ok');
   await vi.waitFor(isReady, { timeout: 30_000, interval: 50 });
   admin.disconnect();
-}, 60_000);
+});
 afterAll(() => server?.stop());
 
 interface Opened {

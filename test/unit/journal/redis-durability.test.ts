@@ -39,7 +39,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   beforeAll(async () => {
     server = await startRedis();
     admin = new Redis(server.port, '127.0.0.1');
-  }, 60_000);
+  });
   afterAll(async () => {
     admin?.disconnect();
     await server?.stop();

@@ -16,7 +16,7 @@ const DAY = 24 * 60 * 60 * 1000;
 let server: DatabaseServer;
 beforeAll(async () => {
   if (hasRedis) server = await startRedis();
-}, 60_000);
+});
 afterAll(() => server?.stop());
 
 async function recordUnknown(journal: Journal, key: string, reference?: string): Promise<void> {
@@ -58,7 +58,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       'zrangebylex',
     ]);
     expect(await index()).toHaveLength(3 * completed + 2 * unresolved.length + 1);
-  }, 600_000);
+  });
 
   test('lists pages in order, also when all keys are of one time', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });

@@ -13,7 +13,7 @@ let server: DatabaseServer;
 
 beforeAll(async () => {
   if (hasRedis) server = await startRedis();
-}, 60_000);
+});
 afterAll(() => server?.stop());
 
 /** Closed with the test. */

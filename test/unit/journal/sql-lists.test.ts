@@ -27,7 +27,7 @@ beforeAll(async () => {
   await client.query(`CREATE DATABASE english TEMPLATE template0 ${locale}`);
   await client.end();
   server = { ...server, url: server.url.replace(/postgres$/, 'english') };
-}, 120_000);
+});
 afterAll(() => server?.stop(), 60_000);
 
 const kinds: [string, () => Promise<SqlTable>][] = [

@@ -66,6 +66,20 @@ const questions: [name: string, found: number, ask: (journal: Journal) => Promis
   ['due', 30, async (journal) => (await claimDueKeys(journal, { limit: 100, lease: 60_000 })).length],
 ];
 
+/** Writes ten records that are there, and ten new ones, in one statement. */
+async function writeTogether(journal: Journal): Promise<number> {
+  const change = { text: '{}', mustCommit: true, index: null, dueIn: null };
+  const writes = Array.from({ length: 10 }, (_, number) => [
+    {
+      key: `order-${number + 1}`,
+      change: { ...change, expected: `v-${number + 1}`, version: `new-${number}` },
+    },
+    { key: `new-${number}`, change: { ...change, expected: null, version: `first-${number}` } },
+  ]);
+  const results = await getJournalCore(journal).store.writeAll?.(writes.flat());
+  return results?.filter((written) => written === true).length ?? 0;
+}
+
 test.each(['without', 'with'])(
   'PostgreSQL reads only what is asked for, %s statistics',
   async (has) => {
@@ -88,7 +102,7 @@ test.each(['without', 'with'])(
       return Number(row?.read);
     };
     const read: Record<string, number> = {};
-    for (const [name, found, ask] of questions) {
+    for (const [name, found, ask] of [...questions, ['written', 20, writeTogether] as const]) {
       const before = await countRead();
       expect(await ask(journal)).toBe(found);
       read[name] = (await countRead()) - before;
@@ -100,6 +114,8 @@ test.each(['without', 'with'])(
       'of a reference': 1,
       'counted as due': expect.toSatisfy((count) => count <= 32),
       due: 60,
+      // Each record that is there is locked, and then changed.
+      written: expect.toSatisfy((count) => count <= 30),
     });
   },
   60_000,

@@ -28,11 +28,11 @@ let redis: DatabaseServer;
 beforeAll(async () => {
   postgres = await startPostgres();
   if (hasRedis) redis = await startRedis();
-}, 120_000);
+});
 afterAll(async () => {
   await postgres?.stop();
   await redis?.stop();
-}, 60_000);
+});
 
 function openSqlite(): DatabaseSync {
   const database = new DatabaseSync(':memory:');

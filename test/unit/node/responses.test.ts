@@ -9,5 +9,5 @@ await import('../../property/odd-responses.test.ts');
 await import('../http/malformed-bodies.test.ts');
 await import('../http/unusual-statuses.test.ts');
 await import('../http/rejections.test.ts');
-await import('../http/unexpected-responses.test.ts');
+await import('../http/mismatches.test.ts');
 await import('../http/body-limit.test.ts');

@@ -1,5 +1,14 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { InvalidInputError, InvalidRequestError } from '../../../src/index.ts';
+import {
+  ConfigurationError,
+  InvalidInputError,
+  InvalidRequestError,
+  ServerError,
+} from '../../../src/index.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
+import { createRecords } from '../../../src/journal/records.ts';
+import { writeOrderRecord } from '../../../src/orders/order.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
@@ -97,6 +106,70 @@ test('sees that an abandoned page was just paid, before a new charge', async () 
   shop.service.approve(reference);
   await pass(2 * SECOND);
   expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test.each([
+  ['abandoned', { state: 'unpaid', error: expect.any(ServerError) }],
+  ['under way', { state: 'processing', differs: true }],
+] as const)('begins no payment while the check of an earlier one fails: %s', async (kind, expected) => {
+  let isDown = false;
+  const intercept = async ({ method }: Request) =>
+    isDown && method === 'GET' ? new Response('down', { status: 503 }) : undefined;
+  const shop = openOrderShop({ intercept });
+  const orders = shop.start();
+  const first = await finish(orders.checkout('17', page));
+  if (kind === 'abandoned') shop.service.abandon(first.payments[0]?.reference ?? '');
+  await pass(2 * SECOND);
+  if (kind === 'abandoned') await finish(orders.wait('17'));
+  await pass(2 * SECOND);
+  isDown = true;
+  // A check that failed is not a check of the last second.
+  for (let presses = 0; presses < 2; presses++)
+    expect(await finish(orders.charge('17', momo, { startAnother: true }))).toMatchObject(expected);
+  isDown = false;
+  expect(await finish(orders.charge('17', momo, { startAnother: true }))).toMatchObject({
+    state: 'processing',
+    payment: { key: '17/2' },
+  });
+  expect(postsOf(shop)).toHaveLength(2);
+});
+
+test('does not say that nothing was sent if the journal fails after the request', async () => {
+  const records = memoryStore();
+  let isDown = false;
+  const read: JournalStore['read'] = async (key) => {
+    if (isDown) throw new Error('the database is away');
+    return await records.read(key);
+  };
+  const intercept = async () => {
+    isDown = true;
+    return undefined;
+  };
+  const shop = openOrderShop({ store: { ...records, read }, intercept });
+  const { charge, read: readOrder } = shop.start();
+  await expect(finish(charge('17', momo))).rejects.toMatchObject({
+    code: 'journal_error',
+    outcome: 'unknown',
+  });
+  isDown = false;
+  expect(await finish(readOrder('17'))).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+});
+
+test('says that an order has no other payment after 200', async () => {
+  const shop = openOrderShop();
+  const { charge, journal } = shop.start();
+  const { store, lease } = getJournalCore(journal);
+  const record = { format: 1 as const, latest: 200, superseded: [], priceChanged: [] };
+  await writeOrderRecord(createRecords(store, lease), { id: '17', version: null }, record);
+  const last = await finish(charge('17', momo));
+  expect(last).toMatchObject({ payment: { key: '17/200' } });
+  shop.service.decline(last.payments[0]?.reference ?? '');
+  await pass(2 * SECOND);
+  expect(await finish(charge('17', momo))).toMatchObject({
+    state: 'unpaid',
+    error: expect.any(ConfigurationError),
+  });
   expect(postsOf(shop)).toHaveLength(1);
 });
 

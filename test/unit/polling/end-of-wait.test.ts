@@ -4,7 +4,6 @@ import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import {
   flushMicrotasks,
-  jumpClock,
   MINUTE,
   runToEnd,
   SECOND,
@@ -195,14 +194,4 @@ test('checks nothing if no reader reads the watch', async () => {
   client.watch(REFERENCE);
   await vi.advanceTimersByTimeAsync(MINUTE);
   expect(seen).toEqual([]);
-});
-
-test('checks once more and ends after the machine slept over the deadline', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE));
-  await vi.advanceTimersByTimeAsync(SECOND);
-  jumpClock(60 * MINUTE);
-  expect(await runToEnd(wait, MINUTE)).toMatchObject({ error: { code: 'wait_timeout', attempts: 2 } });
-  expect(seen).toHaveLength(2);
-  expect(vi.getTimerCount()).toBe(0);
 });

@@ -2,13 +2,15 @@ import { expect, test } from 'vitest';
 import {
   APIError,
   AuthenticationError,
+  InvalidRequestError,
   NotFoundError,
+  PermissionError,
   TransactionMismatchError,
   WaitTimeoutError,
 } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { MINUTE, runToEnd, useFakeClock } from '../../helpers/fake-clock.ts';
-import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 import { catchError } from '../../helpers/service.ts';
 
 useFakeClock();
@@ -60,37 +62,14 @@ test('rejects exactly at the deadline and reports the last status', async () => 
 });
 
 test.each([
-  ['a broken connection', createResetError()],
-  ['408', new Response('', { status: 408 })],
-  ['425', new Response('', { status: 425 })],
-  ['429', new Response('', { status: 429, headers: { 'retry-after': '1' } })],
-  ['500', new Response('', { status: 500 })],
-  ['an HTML 502', new Response('<html>', { status: 502 })],
-  ['an unreadable 200', new Response('<html>', { status: 200 })],
-  ['a 200 without a status', Response.json({ status: true, data: {} })],
-])('keeps a wait after %s', async (_, error) => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', error, error, 'success'));
-  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
-  expect(seen).toHaveLength(4);
-});
-
-test.each([
-  ['400', new Response('', { status: 400 }), APIError],
+  ['400', new Response('', { status: 400 }), InvalidRequestError],
   ['401', new Response('', { status: 401 }), AuthenticationError],
-  ['410', new Response('', { status: 410 }), APIError],
+  ['403', new Response('', { status: 403 }), PermissionError],
   ['status: false', Response.json({ status: false, message: 'No.' }), APIError],
 ])('ends a wait at once after %s', async (_, error, errorClass) => {
   const { client, seen } = createScriptedService(respondInTurn('pending', error, 'success'));
   expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(errorClass);
   expect(seen).toHaveLength(2);
-});
-
-test('ends a wait at once after a redirect', async () => {
-  const { client, seen } = createScriptedService(respondInTurn(new Response('', { status: 302 }), 'success'));
-  expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toMatchObject({
-    code: 'unexpected_response',
-  });
-  expect(seen).toHaveLength(1);
 });
 
 test('ends a wait at once after a response about another transaction', async () => {
@@ -111,23 +90,10 @@ test('ends a wait at once after a response about another transaction', async () 
   );
 });
 
-test('tolerates 404 while a replica can lag behind', async () => {
-  const missing = new Response('', { status: 404 });
-  const { client } = createScriptedService(respondInTurn(missing, missing, 'success'));
-  expect((await runToEnd(client.waitForFinalStatus(REFERENCE))).status).toBe('success');
-});
-
 test('rejects with NotFoundError after ten seconds of 404', async () => {
   const { client, seen } = createScriptedService(() => new Response('', { status: 404 }));
   expect(await runToEnd(catchError(client.waitForFinalStatus(REFERENCE)))).toBeInstanceOf(NotFoundError);
   expect(seen.map(({ at }) => at)).toEqual([0, 8_000, 11_000]);
-});
-
-test('polls an unrecognised status on schedule and reports it at the deadline', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('reversed'));
-  const error = await runToEnd(catchError(client.waitForFinalStatus(REFERENCE, { timeout: MINUTE })));
-  expect(error).toMatchObject({ code: 'wait_timeout', lastStatus: 'reversed' });
-  expect(seen.slice(0, 4).map(({ at }) => at)).toEqual([0, 8_000, 11_000, 14_000]);
 });
 
 test('compares expect with the final status only', async () => {

@@ -8,7 +8,7 @@ import {
   type PaymentsEvent,
 } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { closedPort, createClientFor, startRawService } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import {
   API_KEY,
@@ -57,7 +57,7 @@ describe('the client shows no key', () => {
   });
 
   test('in a promise of it or in a generator', async () => {
-    const client = createClientFor(`http://127.0.0.1:${await closedPort()}`)();
+    const client = createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)();
     const call = client.chargeMobileMoney(charge);
     expectNoSecrets(call, secrets);
     expectNoSecrets(client.watch(REFERENCE), secrets);
@@ -155,7 +155,7 @@ test.each<[string, unknown]>([
 });
 
 test('shows nothing after a refusal, a reset, a timeout or an abort', async () => {
-  const refused = createClientFor(`http://127.0.0.1:${await closedPort()}`)();
+  const refused = createClientFor(`http://127.0.0.1:${CLOSED_PORT}`)();
   const reset = await startRawService((socket) => socket.resetAndDestroy());
   const silent = await startRawService(() => {});
   const clients = [refused, reset.client(), silent.client({ timeout: 20 }), silent.client()];

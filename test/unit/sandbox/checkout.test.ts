@@ -159,7 +159,7 @@ test('keeps the address of a payment over a restart', async () => {
   await second.sandbox.close();
 
   const database = new DatabaseSync(state);
-  database.exec("UPDATE transactions SET return_url = 'javascript:alert(1)'");
+  database.exec("UPDATE transactions SET entry = json_set(entry, '$.returnUrl', 'javascript:alert(1)')");
   database.close();
   await expect(startSandbox({ state })).rejects.toThrow('is damaged');
 });

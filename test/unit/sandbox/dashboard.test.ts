@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { charge, findEvent, payment, receiveEvents, startTestSandbox } from './start-sandbox.ts';
 
 /** Returns the text of markup, without its tags. */
@@ -130,13 +130,15 @@ test('shows the first and the last time of several verifies', async () => {
 test.each([{ kind: 'responseLost' }, { kind: 'hang', accepted: true }] as const)(
   'marks a charge whose response was lost by %o',
   async (fault) => {
-    const { sandbox, client, payments, page } = await startTestSandbox();
+    const { sandbox, payments, page } = await startTestSandbox();
     const mark = 'response lost: the shop does not know this charge';
     sandbox.fault('chargeMobileMoney', fault);
     const events = receiveEvents(`${sandbox.url}/events/dashboard`);
-    await client({ timeout: 200 })
-      .chargeMobileMoney(charge)
-      .catch(() => {});
+    const leaving = new AbortController();
+    const charging = payments.chargeMobileMoney(charge, { signal: leaving.signal }).catch(() => {});
+    await vi.waitFor(() => expect(sandbox.charges).toHaveLength(1));
+    leaving.abort();
+    await charging;
     const event = await findEvent(events, mark);
     // On the row itself, which is visible while it is closed.
     expect(event.slice(0, event.indexOf('</summary>'))).toContain(mark);

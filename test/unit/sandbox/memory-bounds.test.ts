@@ -76,16 +76,16 @@ const exchange: Exchange = {
 
 test('bounds what the pages show', () => {
   const activity = new ActivityLog();
-  const ledger = new Ledger({ observer: activity });
+  const ledger = new Ledger({ observers: [activity] });
   for (let count = 0; count < 2000; count++) {
     const { reference } = ledger.create(input, { mode: 'live' });
     for (let each = 0; each < 50; each++)
       activity.exchanged({ ...exchange, reference, found: 'pending', status: 200 });
     activity.exchanged(exchange);
   }
-  const rows = activity.rows();
-  expect(rows).toHaveLength(500);
-  expect(rows.at(-1)?.entry.reference).toBe('TXN-002000');
+  const entries = activity.entries();
+  expect(entries).toHaveLength(500);
+  expect(entries.at(-1)?.reference).toBe('TXN-002000');
   const histories = ledger.list().map(({ reference }) => activity.findHistory(reference));
   expect(histories.findIndex((history) => history !== undefined)).toBe(1500);
   expect(
@@ -96,7 +96,7 @@ test('bounds what the pages show', () => {
 
 test('keeps the requests of the transactions that had the latest ones', () => {
   const activity = new ActivityLog();
-  const ledger = new Ledger({ observer: activity });
+  const ledger = new Ledger({ observers: [activity] });
   for (let count = 0; count < 1000; count++) ledger.create(input, { mode: 'live' });
   const request = { ...exchange.request, operation: 'verify' as const };
   const verify = (reference: string) =>

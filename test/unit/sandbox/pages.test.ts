@@ -59,10 +59,11 @@ test('the phone declines a charge without a PIN', async () => {
 });
 
 test('shows on the phone that a prompt has expired', async () => {
-  const { sandbox, payments } = await startTestSandbox({ promptExpiry: 150 });
+  const { sandbox, payments } = await startTestSandbox({ promptExpiry: 600_000 });
   const { reference } = await payments.chargeMobileMoney(charge);
   const events = receiveEvents(`${sandbox.url}/events/phone`);
   await findEvent(events, reference);
+  sandbox.advance(600_000);
   const event = await findEvent(events, 'Expired');
   expect(event).toContain(`<li id="${reference}" class="prompt ended`);
   expect(event).not.toContain('name="pin"');

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { findClosedPort } from '../../helpers/listen.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { startTestApi } from './script-api-client.ts';
 import { payment } from './start-sandbox.ts';
 
@@ -136,7 +136,7 @@ test('accepts a page of its own, and a client without an origin', async () => {
 });
 
 test('accepts the public address as its own origin', async () => {
-  const port = await findClosedPort();
+  const port = await findFreePort();
   const publicUrl = 'https://sandbox.test:8443';
   const { sandbox } = await startTestApi({ port, publicUrl });
   const sendFrom = async (origin: string) => {

@@ -94,13 +94,15 @@ describe('orders a fault of the next webhooks', () => {
     { kind: 'early', delay: 60_000 },
   ];
 
-  test.each(kinds)('of every kind, with the fields of its type: %o', async (fault) => {
+  test('of every kind, with the fields of its type', async () => {
     const { get, post, remove } = await startTestApi();
-    const { status, body } = await post('/webhooks/faults', { fault, times: 2 });
-    expect([status, body]).toEqual([201, { faults: [{ fault, remaining: 2 }] }]);
-    expect((await get('/webhooks/faults')).body).toEqual(body);
-    expect((await remove('/webhooks/faults')).status).toBe(204);
-    expect((await get('/webhooks/faults')).body).toEqual({ faults: [] });
+    for (const fault of kinds) {
+      const { status, body } = await post('/webhooks/faults', { fault, times: 2 });
+      expect([status, body]).toEqual([201, { faults: [{ fault, remaining: 2 }] }]);
+      expect((await get('/webhooks/faults')).body).toEqual(body);
+      expect((await remove('/webhooks/faults')).status).toBe(204);
+      expect((await get('/webhooks/faults')).body).toEqual({ faults: [] });
+    }
   });
 
   test('that arrive late: once the time has been advanced', async () => {

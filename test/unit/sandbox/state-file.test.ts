@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
 async function createStatePath(): Promise<string> {
@@ -57,12 +58,12 @@ test('keeps a charge open when its expiry is too far for one timer', async () =>
 
 test('never expires an approved charge after a restart', async () => {
   const state = await createStatePath();
-  const first = await startTestSandbox({ state, promptExpiry: 100 });
+  const first = await startTestSandbox({ state, promptExpiry: 60_000 });
   const { reference } = await first.payments.chargeMobileMoney(charge);
   first.sandbox.approve(reference);
   await first.sandbox.close();
-  await new Promise((resolve) => setTimeout(resolve, 150));
   const second = await startTestSandbox({ state });
+  second.sandbox.advance(120_000);
   await expect(second.payments.verify(reference)).resolves.toMatchObject({ status: 'success' });
 });
 
@@ -139,12 +140,15 @@ test('refuses the database of another program', async () => {
   await expect(startSandbox({ state })).rejects.toThrow('is not a state file');
 });
 
-const write = "UPDATE transactions SET status = 'pending'";
+const set = (path: string, value: string) =>
+  `UPDATE transactions SET entry = json_set(entry, '$.${path}', ${value})`;
+const write = set('status', "'pending'");
 
 test.each([
-  ['an unknown status', "UPDATE transactions SET status = 'refunded'", write],
-  ['a time that is no date', 'UPDATE transactions SET created_at = 9000000000000000', write],
-  ['a plan that is not JSON', "UPDATE transactions SET plan = 'soon'", write],
+  ['an unknown status', set('status', "'refunded'"), write],
+  ['a time that is no date', set('createdAt', '9000000000000000'), write],
+  ['an unknown plan', set('plan', "'soon'"), write],
+  ['what is not JSON', "UPDATE transactions SET entry = 'soon'", "UPDATE transactions SET entry = '{}'"],
   ['no table', 'ALTER TABLE transactions RENAME TO orders', 'ALTER TABLE orders RENAME TO transactions'],
 ])('refuses a damaged file with %s, and unlocks it', async (_what, damage, after) => {
   const state = await createStatePath();
@@ -182,9 +186,7 @@ function alter(state: string, sql: string): void {
 }
 
 test('takes no port if the state file cannot be used', async () => {
-  const { sandbox } = await startTestSandbox();
-  const port = Number(new URL(sandbox.url).port);
-  await sandbox.close();
+  const port = await findFreePort();
   await expect(startSandbox({ port, state: '/nowhere/state.db' })).rejects.toBeInstanceOf(SandboxError);
   await startTestSandbox({ port });
 });

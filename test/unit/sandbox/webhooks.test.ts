@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 import { version } from '../../../src/version.ts';
-import { findClosedPort, listenForTest } from '../../helpers/listen.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
+import { listenForTest } from '../../helpers/listen.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
 import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
@@ -89,10 +90,10 @@ describe('the sandbox', () => {
   test('posts a webhook when a prompt expires', async () => {
     const { sandbox, payments, list } = await startShop();
     const { reference } = await payments.chargeMobileMoney(charge);
-    sandbox.advance(299_000);
+    sandbox.advance(150_000);
     await sandbox.webhooks.flush();
     expect(list()).toEqual([]);
-    sandbox.advance(1_000);
+    sandbox.advance(150_000);
     await sandbox.webhooks.flush();
     expect(list()).toEqual([`failed ${reference}`]);
   });
@@ -101,15 +102,15 @@ describe('the sandbox', () => {
     const { sandbox, list, createPayment } = await startShop();
     const references = [await createPayment(), await createPayment(), await createPayment()];
     const [first = '', second = '', third = ''] = references;
-    sandbox.webhooks.fault({ kind: 'late', delay: 60_000 });
+    sandbox.webhooks.fault({ kind: 'late', delay: 600_000 });
     sandbox.approve(first);
-    sandbox.settleAfter(second, 90_000, 'failed');
-    sandbox.settleAfter(third, 30_000, 'success');
-    sandbox.advance(59_000);
+    sandbox.settleAfter(second, 900_000, 'failed');
+    sandbox.settleAfter(third, 300_000, 'success');
+    sandbox.advance(300_000);
     await vi.waitFor(() => expect(list()).toEqual([`success ${third}`]));
-    sandbox.advance(1_000);
+    sandbox.advance(300_000);
     await vi.waitFor(() => expect(list()).toHaveLength(2));
-    sandbox.advance(30_000);
+    sandbox.advance(300_000);
     await vi.waitFor(() => expect(list()).toHaveLength(3));
     expect(list()).toEqual([`success ${third}`, `success ${first}`, `failed ${second}`]);
   });
@@ -173,17 +174,19 @@ describe('the sandbox', () => {
 describe('a receiver', () => {
   test('that responds 500 is retried with advance, until it accepts', async () => {
     let requests = 0;
-    const { sandbox, received, states, createPayment } = await startShop((_, response) => {
+    const { sandbox, host, received, states, createPayment } = await startShop((_, response) => {
       requests++;
       response.writeHead(requests < 3 ? 500 : 200).end(`request ${requests}`);
     });
+    const retryDelays = [300_000, 600_000];
+    sandbox.webhooks.deliverTo(`http://${host}/`, { retryDelays });
     sandbox.approve(await createPayment());
     const [delivery] = sandbox.webhooks.deliveries;
-    for (const [attempts, delay] of [1_000, 5_000].entries()) {
+    for (const [attempts, delay] of retryDelays.entries()) {
       await vi.waitFor(() => expect(delivery?.attempts[attempts]?.status).toBe(500));
-      sandbox.advance(delay - 100);
+      sandbox.advance(delay / 2);
       expect(delivery).toMatchObject({ state: 'waiting', dueAt: expect.any(Number) });
-      sandbox.advance(100);
+      sandbox.advance(delay / 2);
     }
     await vi.waitFor(() => expect(states()).toEqual(['delivered']));
     expect(received).toHaveLength(3);
@@ -225,7 +228,7 @@ describe('a receiver', () => {
   });
 
   test('that does not run is retried, and its address is not in the error', async () => {
-    const port = await findClosedPort();
+    const port = await findFreePort();
     const { sandbox, createPayment } = await startShop(accept, {
       webhookUrl: `http://user:hush@127.0.0.1:${port}/in?token=hush`,
     });
@@ -293,13 +296,14 @@ describe('close', () => {
     sandbox.approve(await createPayment());
     await vi.waitFor(() => expect(received).toHaveLength(1));
     const flushed = sandbox.webhooks.flush();
-    sandbox.webhooks.fault({ kind: 'late', delay: 100 });
+    sandbox.webhooks.fault({ kind: 'late', delay: 600_000 });
     sandbox.approve(await createPayment());
     await sandbox.close();
     await flushed;
     expect(states()).toEqual(['failed', 'failed']);
     await vi.waitFor(() => expect(disconnects).toBe(1));
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    sandbox.advance(600_000);
+    await sandbox.webhooks.flush();
     expect(received).toHaveLength(1);
   });
 

@@ -18,7 +18,6 @@ import {
   charge,
   chargeWithFault,
   payment,
-  shortTimeout,
   startMock,
   unknownBecauseOf,
   useFakeClock,
@@ -179,7 +178,7 @@ describe('a response that does not come in time', () => {
     expect(await hanging).toMatchObject(unknownBecauseOf(ConnectionError));
 
     mock.fault('initialize', { kind: 'hang' });
-    expect(await catchError(payments.initialize(payment, shortTimeout))).toMatchObject(
+    expect(await catchError(payments.initialize(payment, { timeout: 50 }))).toMatchObject(
       unknownBecauseOf(RequestTimeoutError),
     );
   });

@@ -1,6 +1,6 @@
 import { HttpResponse, http } from 'msw';
 import { expect, test } from 'vitest';
-import { PaymentsClient } from '../../../src/index.ts';
+import { ConfigurationError, PaymentsClient } from '../../../src/index.ts';
 import { createHandlers } from '../../../src/testing/handlers.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
 import { intercept, payment, startMock } from './start-mock.ts';
@@ -57,10 +57,13 @@ test('never send a request to the real address, without a response too', async (
   await expect(fetch('https://payments.example/transactions/initialize')).rejects.toThrow();
 });
 
-test('throw for an invalid option', () => {
-  expect(() => createMockPayments({ baseUrl: 'payments.example' })).toThrow(TypeError);
-  expect(() => createMockPayments({ apiKey: '' })).toThrow(TypeError);
-  expect(() => Reflect.apply(createMockPayments, undefined, [{ apikey: 'sk_test_mock' }])).toThrow(
-    'Unknown option "apikey". Did you mean apiKey?',
-  );
+test.each([
+  [{ baseUrl: 'payments.example' }, 'baseUrl must be an http or https address'],
+  [{ apiKey: '' }, 'apiKey must be text, and not empty.'],
+  [{ allowTestCharges: 1 }, 'allowTestCharges must be true or false.'],
+  [{ apikey: 'sk_test_mock' }, 'Unknown option "apikey". Did you mean apiKey?'],
+])('are refused with the options %j', (options, message) => {
+  const create = () => Reflect.apply(createMockPayments, undefined, [options]);
+  expect(create).toThrow(ConfigurationError);
+  expect(create).toThrow(message);
 });

@@ -16,7 +16,7 @@ import { undiciTransport } from '../../../src/node/index.ts';
 import { createMockPayments, type Faults, type MockPaymentsOptions } from '../../../src/testing/index.ts';
 import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
 import { catchError, charge, payment } from '../../helpers/service.ts';
-import { useFakeClock } from './start-mock.ts';
+import { chargeWithFault, useFakeClock } from './start-mock.ts';
 
 const nodesOwn = globalThis.fetch;
 
@@ -327,9 +327,8 @@ test.each(faults)('a fault $kind is the same error as behind MSW (%#)', async (f
   const seen = [];
   for (const start of [listen, startServer]) {
     const { mock, payments } = start();
-    mock.fault('chargeMobileMoney', fault);
-    const error = await catchError(payments.chargeMobileMoney(charge, { timeout: 200 }));
-    seen.push({ ...describeError(error), charges: mock.charges.length });
+    const { error, charged } = await chargeWithFault({ mock, payments }, fault);
+    seen.push({ ...describeError(error), charged });
     for (const close of closings.splice(0)) close();
   }
   const [listening, behindMsw] = seen;

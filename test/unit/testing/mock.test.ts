@@ -1,7 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { PermissionError } from '../../../src/index.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
-import { catchError } from '../../helpers/service.ts';
 import { charge, payment, startMock, useFakeClock } from './start-mock.ts';
 
 describe('responses', () => {
@@ -181,23 +179,4 @@ test('two mocks share nothing', async () => {
   await payments.initialize(payment);
   expect(mock.transactions).toHaveLength(1);
   expect([other.transactions, other.requests]).toEqual([[], []]);
-});
-
-describe('a charge with a test key', () => {
-  test('is rejected by default, and initialize is not', async () => {
-    const { mock, client } = startMock();
-    const payments = client({ apiKey: mock.testKey });
-    const error = await catchError(payments.chargeMobileMoney(charge));
-    expect(error).toBeInstanceOf(PermissionError);
-    expect(error).toMatchObject({ outcome: 'rejected', message: expect.stringContaining('live mode only') });
-    expect(mock.charges).toEqual([]);
-    await payments.initialize(payment);
-  });
-
-  test('succeeds with allowTestCharges', async () => {
-    const { mock, client } = startMock({ allowTestCharges: true });
-    const payments = client({ apiKey: mock.testKey });
-    expect(payments.mode).toBe('test');
-    expect((await payments.chargeMobileMoney(charge)).status).toBe('processing');
-  });
 });

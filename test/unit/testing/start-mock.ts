@@ -2,7 +2,12 @@ import { HttpResponse, http, type RequestHandler } from 'msw';
 import { setupServer } from 'msw/node';
 import { expect, onTestFinished, vi } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { createMockPayments, type Faults, type MockPaymentsOptions } from '../../../src/testing/index.ts';
+import {
+  createMockPayments,
+  type Faults,
+  type MockPayments,
+  type MockPaymentsOptions,
+} from '../../../src/testing/index.ts';
 import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
 import { catchError, charge, payment } from '../../helpers/service.ts';
 
@@ -40,21 +45,36 @@ export function useFakeClock(now: number | string = Date.now()): void {
   });
 }
 
-/** Short, so that a fault without a response does not make a test slow. */
-export const shortTimeout = { timeout: 100 };
+const TIMEOUT = 100;
+
+/**
+ * Returns the error of a call that meets a fault. The clock is fake, so that the timeout passes only once the request has
+ * arrived, however slow the machine is.
+ */
+async function catchFault(mock: MockPayments, call: (options: { timeout: number }) => Promise<unknown>) {
+  if (!vi.isFakeTimers()) useFakeClock();
+  const before = mock.requests.length;
+  const error = catchError(call({ timeout: TIMEOUT }));
+  while (mock.requests.length === before) await vi.advanceTimersByTimeAsync(0);
+  await vi.advanceTimersByTimeAsync(TIMEOUT);
+  return error;
+}
 
 /** Returns the error of a verify with a fault. */
 export async function verifyWithFault({ mock, payments }: StartedMock, fault: Faults['verify']) {
   const { reference } = await payments.initialize(payment);
   mock.fault('verify', fault);
-  return catchError(payments.verify(reference, shortTimeout));
+  return catchFault(mock, (options) => payments.verify(reference, options));
 }
 
 /** Returns the error of a charge with a fault, and how many charges it made. */
-export async function chargeWithFault({ mock, payments }: StartedMock, fault: Faults['chargeMobileMoney']) {
+export async function chargeWithFault(
+  { mock, payments }: Pick<StartedMock, 'mock' | 'payments'>,
+  fault: Faults['chargeMobileMoney'],
+) {
   const before = mock.charges.length;
   mock.fault('chargeMobileMoney', fault);
-  const error = await catchError(payments.chargeMobileMoney(charge, shortTimeout));
+  const error = await catchFault(mock, (options) => payments.chargeMobileMoney(charge, options));
   return { error, charged: mock.charges.length - before };
 }
 

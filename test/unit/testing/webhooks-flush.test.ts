@@ -45,11 +45,17 @@ describe('flush', () => {
   });
 
   test('waits for a request in flight', async () => {
-    const { mock, createPayment } = startReceiver(() => new Promise((resolve) => setTimeout(resolve, 50)));
+    useFakeClock();
+    const response = Promise.withResolvers<void>();
+    const { mock, createPayment } = startReceiver(() => response.promise);
     mock.approve(await createPayment());
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await settle();
     expect(listStates(mock)).toEqual(['sending']);
-    await mock.webhooks.flush();
+    const flushed = mock.webhooks.flush();
+    await settle();
+    expect(listStates(mock)).toEqual(['sending']);
+    response.resolve();
+    await flushed;
     expect(listStates(mock)).toEqual(['delivered']);
   });
 

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
+import { ConfigurationError } from '../../../src/index.ts';
 import { createMockPayments } from '../../../src/testing/index.ts';
 import { version } from '../../../src/version.ts';
 import { listStates, settle, startReceiver } from './receive-webhooks.ts';
@@ -318,22 +319,13 @@ describe('deliverTo', () => {
     [{ retryDelays: [1, -1] }, 'retryDelays.1 must be milliseconds from 0 to 1000000000000, not -1.'],
     [{ retryDelays: [undefined] }, 'retryDelays.0 must be milliseconds from 0 to 1000000000000, not'],
     [{ retryDelays: 5 }, 'retryDelays must be a list of milliseconds, not number.'],
+    [{ retryDelays: Array(101).fill(1) }, 'retryDelays must have at most 100 items.'],
+    [{ timeout: 1, retries: 3 }, 'Unknown option "retries".'],
+    [null, 'The options of a receiver must be an object'],
   ])('throws for the options %o', (options, message) => {
     const { webhooks } = createMockPayments();
-    expect(() => Reflect.apply(webhooks.deliverTo, webhooks, [() => {}, options])).toThrow(message);
-  });
-
-  test('throws for more than 100 retries', () => {
-    const { webhooks } = createMockPayments();
-    const retryDelays = Array.from({ length: 101 }, () => 1);
-    expect(() => webhooks.deliverTo(() => {}, { retryDelays })).toThrow(
-      'retryDelays must have at most 100 items.',
-    );
-  });
-
-  test('throws for an unknown option', () => {
-    const { webhooks } = createMockPayments();
-    const options = { timeout: 1, retries: 3 };
-    expect(() => webhooks.deliverTo(() => {}, options)).toThrow('Unknown option "retries".');
+    const deliver = () => Reflect.apply(webhooks.deliverTo, webhooks, [() => {}, options]);
+    expect(deliver).toThrow(ConfigurationError);
+    expect(deliver).toThrow(message);
   });
 });

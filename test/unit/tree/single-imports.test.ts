@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build, transform } from 'esbuild';
@@ -75,7 +76,19 @@ describe('bundles what is imported and no more', () => {
     expect((await bundleByRollup(name, 'index')).length).toBeLessThan(3_000);
   });
 
-  test('the client, which is not lost for it', async () => {
-    expect((await bundleByEsbuild('PaymentsClient', 'index')).length).toBeGreaterThan(50_000);
+  test('the client, without what only a journal needs: under 47,500 bytes', async () => {
+    const code = await bundleByEsbuild('PaymentsClient', 'index');
+    expect(code.length).toBeGreaterThan(50_000);
+    expect(gzipSync(code).length).toBeLessThan(47_500);
   });
+});
+
+test('requires nothing of ky and zod from CommonJS but what is bundled', async () => {
+  const files = (await readdir(dist)).filter((file) => file.endsWith('.cjs'));
+  const codes = await Promise.all(files.map((file) => readFile(dist + file, 'utf8')));
+  const required = codes.flatMap((code) =>
+    [...code.matchAll(/require\('([^']+)'\)/g)].map(([, name]) => name),
+  );
+  expect(required).toContain('./ky.cjs');
+  expect(required.filter((name) => /^(?:ky|zod)\b/.test(name ?? ''))).toEqual([]);
 });

@@ -4,6 +4,7 @@ import ts from 'typescript';
 import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createMerchantProject } from '../../helpers/installed-package.ts';
+import { chooseSize } from '../../helpers/sized.ts';
 
 const entries = Object.keys(packageJson.exports)
   .filter((path) => path !== './package.json')
@@ -23,11 +24,21 @@ export function explain(error: unknown): number | string | undefined {
   return error.nextStep satisfies 'retry' | 'correct' | 'review' | 'check';
 }`;
 
-const resolutions: [string, ts.ModuleKind, ts.ModuleResolutionKind, string][] = [
-  ['node16', ts.ModuleKind.Node16, ts.ModuleResolutionKind.Node16, 'shop.mts'],
-  ['nodenext', ts.ModuleKind.NodeNext, ts.ModuleResolutionKind.NodeNext, 'shop.cts'],
-  ['bundler', ts.ModuleKind.ESNext, ts.ModuleResolutionKind.Bundler, 'shop.ts'],
+type Resolution = [string, ts.ModuleKind, ts.ModuleResolutionKind, string];
+const nodeNext: Resolution = [
+  'nodenext',
+  ts.ModuleKind.NodeNext,
+  ts.ModuleResolutionKind.NodeNext,
+  'shop.cts',
 ];
+const resolutions = chooseSize<Resolution[]>(
+  [nodeNext],
+  [
+    nodeNext,
+    ['node16', ts.ModuleKind.Node16, ts.ModuleResolutionKind.Node16, 'shop.mts'],
+    ['bundler', ts.ModuleKind.ESNext, ts.ModuleResolutionKind.Bundler, 'shop.ts'],
+  ],
+);
 
 test('compiles and narrows without an optional peer, in each resolution', async () => {
   const project = await createMerchantProject('@types/node', 'undici-types');

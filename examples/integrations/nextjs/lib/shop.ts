@@ -1,4 +1,4 @@
-import { createShop, type Shop } from '../../shop/shop.ts';
+import { Shop } from '../../shop/shop.ts';
 
 declare global {
   var shop: Shop | undefined;
@@ -9,6 +9,6 @@ declare global {
  * is created at the first request, because `next build` has no API key.
  */
 export function getShop(): Shop {
-  globalThis.shop ??= createShop();
+  globalThis.shop ??= new Shop();
   return globalThis.shop;
 }

@@ -13,13 +13,13 @@ export interface LoggedOrderEvent {
   readonly message?: string | undefined;
 }
 
-/** An answer of the service that is this old can be what a press relied on, in milliseconds. */
-const FRESH_FOR = 1_000;
+/**
+ * A press may rely on a check of the last second. The response to that check can have been on its way for the timeout of a
+ * request before, and longer on a busy machine. In milliseconds.
+ */
+const FRESH_FOR = 6_000;
 
-/** Between the answer and the request of a press lies the time of a busy machine, in milliseconds. */
-const PRESS_TIME = 2_500;
-
-interface Run {
+interface OrderRun {
   made: readonly MadePayment[];
   entries: readonly JournalEntry[];
   events: readonly LoggedOrderEvent[];
@@ -28,7 +28,7 @@ interface Run {
 }
 
 /** Compares what the processes did with the service's ledger. */
-export function checkOrders(run: Run): { paid: number; paidTwice: number; violations: string[] } {
+export function checkOrders(run: OrderRun): { paid: number; paidTwice: number; violations: string[] } {
   const { made, events } = run;
   const orders = [...new Set(made.map(({ order }) => order))];
   const failed = events.flatMap(({ event, message }) =>
@@ -40,16 +40,13 @@ export function checkOrders(run: Run): { paid: number; paidTwice: number; violat
     violations: [
       ...failed,
       ...checkKeys(run),
-      ...orders.flatMap((order) => [
-        ...checkBegun(run, order),
-        ...checkDeliveries(run, order),
-        ...checkTold(run, order),
-      ]),
+      ...checkTold(run),
+      ...orders.flatMap((order) => [...checkBegun(run, order), ...checkDeliveries(run, order)]),
     ],
   };
 }
 
-function checkKeys({ made, entries }: Run): string[] {
+function checkKeys({ made, entries }: OrderRun): string[] {
   const known = new Set(entries.flatMap(({ requestIds }) => requestIds));
   const twice = entries.flatMap(({ key, requestIds }) => {
     const { length } = made.filter(({ requestId }) => requestIds.includes(requestId));
@@ -59,24 +56,27 @@ function checkKeys({ made, entries }: Run): string[] {
   return [...twice, ...unnamed.map(({ order }) => `${order} has a charge that no key names`)];
 }
 
-/** No payment begins while an earlier one could be paid, unless it was asked for, nor after the delivery. */
-function checkBegun(run: Run, order: string): string[] {
+/** No payment begins while an earlier one could be paid, unless it was asked for, nor once the order is paid. */
+function checkBegun(run: OrderRun, order: string): string[] {
   const { made, events } = run;
   const own = made.filter((payment) => payment.order === order);
-  const delivery = events.find((event) => event.event === 'onPaid' && event.order === order);
-  const deliveredAt = delivery?.at ?? Number.POSITIVE_INFINITY;
-  const late = own.filter(({ at }) => at > deliveredAt + PRESS_TIME);
+  // The first time that anybody was told that the order is paid. A press that begins later sends nothing.
+  const told = events.find((event) => event.order === order && ['onPaid', 'paid'].includes(event.event));
+  const late = own.filter(({ pressedAt }) => pressedAt > (told?.at ?? Number.POSITIVE_INFINITY));
   const early = own.flatMap((payment, index) =>
     own
       .slice(0, index)
       .filter((earlier) => couldBePaid(run, earlier, payment))
       .map((earlier) => `${order}: ${payment.reference} began while ${earlier.reference} could be paid`),
   );
-  return [...early, ...late.map(({ reference }) => `${order}: ${reference} began after the delivery`)];
+  return [
+    ...early,
+    ...late.map(({ reference }) => `${order}: ${reference} was begun by a press after the order was paid`),
+  ];
 }
 
 /** An order is paid by one payment, and that one is paid. */
-function checkDeliveries({ made, entries, events }: Run, order: string): string[] {
+function checkDeliveries({ made, entries, events }: OrderRun, order: string): string[] {
   const winners = findWinners(events, order);
   const several = winners.size > 1 ? [`${order} was paid by ${[...winners].join(' and ')}`] : [];
   const wrong = [...winners].filter((key) => {
@@ -93,14 +93,15 @@ function findWinners(events: readonly LoggedOrderEvent[], order: string): Set<st
 }
 
 /** Each payment that succeeded pays the order, or a person was told. */
-function checkTold({ made, entries, events }: Run, order: string): string[] {
+export function checkTold({ made, entries, events }: Omit<OrderRun, 'superseded'>): string[] {
   const reviewed = events.filter(({ reason = '' }) => ['paid_twice', 'price_changed'].includes(reason));
-  const told = new Set([...findWinners(events, order), ...reviewed.map(({ key }) => key)]);
+  const winners = events.filter(({ event }) => event === 'onPaid' || event === 'paid');
+  const told = new Set([...winners, ...reviewed].map(({ key }) => key));
   return made.flatMap((payment) => {
-    const { requestId, reference, statuses } = payment;
+    const { order, requestId, reference, statuses } = payment;
     // One that succeeds after it was abandoned is found at the slow pauses, which are longer than a run.
     const isFound = statuses.length === 1 && statuses[0]?.status === 'success';
-    if (payment.order !== order || !isFound) return [];
+    if (!isFound) return [];
     const entry = entries.find(({ requestIds }) => requestIds.includes(requestId));
     if (entry?.state !== 'completed' || told.has(entry.key)) return [];
     return [`${order}: nobody was told that ${reference} (${entry.key}) is paid`];
@@ -109,10 +110,10 @@ function checkTold({ made, entries, events }: Run, order: string): string[] {
 
 /**
  * Whether a payment could still be paid, as far as the service had said, when the next one began. A press may rely on an
- * answer of the last second. What a customer superseded on purpose no longer keeps the order.
+ * check of the last second. What a customer superseded on purpose no longer keeps the order.
  */
-function couldBePaid({ entries, superseded }: Run, earlier: MadePayment, next: MadePayment): boolean {
-  const wasPaid = readStatus(earlier, next.at - FRESH_FOR - PRESS_TIME) === 'success';
+function couldBePaid({ entries, superseded }: OrderRun, earlier: MadePayment, next: MadePayment): boolean {
+  const wasPaid = readStatus(earlier, next.pressedAt - FRESH_FOR) === 'success';
   const key = entries.find(({ requestIds }) => requestIds.includes(earlier.requestId))?.key;
   const isSuperseded = key !== undefined && superseded.has(key);
   return wasPaid || (!isSuperseded && readStatus(earlier, next.at) === 'pending');

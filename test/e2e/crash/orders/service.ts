@@ -11,6 +11,8 @@ export interface MadePayment {
   readonly requestId: string;
   readonly reference: string;
   readonly amount: string;
+  /** When the press began, and when the service began the payment. */
+  readonly pressedAt: number;
   readonly at: number;
   readonly statuses: readonly { readonly from: number; readonly status: string }[];
 }
@@ -35,7 +37,7 @@ const responses = {
   '500 after accepting': 2,
 };
 
-const bodySchema = z.object({ order: z.string(), amount: z.number() });
+const bodySchema = z.object({ order: z.string(), pressedAt: z.number(), amount: z.number() });
 
 /** The service of a run of orders. It is never killed: its ledger is the truth. */
 export class OrderService {
@@ -85,6 +87,7 @@ export class OrderService {
     response: ServerResponse,
     {
       order,
+      pressedAt,
       amount,
       requestId,
       generation,
@@ -99,7 +102,7 @@ export class OrderService {
     const kind = pickWeighted(responses, seededRandom(this.#seed, 'kind', order, count));
     await sleep(seededRandom(this.#seed, 'delay', order, count) * (kind === 'late success' ? 300 : 10));
     const accept = () => {
-      const made = this.#begin({ order, requestId, amount: amount.toFixed(2) });
+      const made = this.#begin({ order, pressedAt, requestId, amount: amount.toFixed(2) });
       this.#onRequest('accepted', generation);
       return made;
     };
@@ -134,7 +137,7 @@ export class OrderService {
     }
   }
 
-  #begin(charge: Pick<MadePayment, 'order' | 'requestId' | 'amount'>): MadePayment {
+  #begin(charge: Pick<MadePayment, 'order' | 'pressedAt' | 'requestId' | 'amount'>): MadePayment {
     const number = this.made.length + 1;
     const at = Date.now();
     const fate = pickWeighted(fates, seededRandom(this.#seed, 'fate', number));

@@ -5,7 +5,8 @@ import { DynamoDB } from '@aws-sdk/client-dynamodb';
 import { dynamodbStore } from '../../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../../examples/journals/dynamodb-table.ts';
 import { createJournal } from '../../../../src/journal/index.ts';
-import { findFreePort, startRestartable } from '../../../helpers/databases.ts';
+import { startRestartable } from '../../../helpers/databases.ts';
+import { findFreePort } from '../../../helpers/free-port.ts';
 import { createTempFolder } from '../../../helpers/temp-folder.ts';
 import type { TestDatabase } from '../database.ts';
 

@@ -1,18 +1,19 @@
-import { expect, vi } from 'vitest';
-import type { Scene } from '../prelude.ts';
+import { expect } from 'vitest';
 import type { Stories } from '../story.ts';
 
-/** Asks the server of the page to end, once it listens. Its port is free. `checkout-server.test.ts` sends it requests. */
-function endWhenReady(scene: Scene): void {
-  vi.stubEnv('PORT', '0');
-  const own = new Set(process.listeners('SIGTERM'));
-  scene.onPrint = () => {
-    for (const listener of process.listeners('SIGTERM')) if (!own.has(listener)) listener('SIGTERM');
-  };
-}
+const redirects = expect.stringMatching(/^'redirect to https?:\S+\/checkout\/TXN-\S+'$/);
 
 export const checkout: Stories = {
   'docs/guides/checkout.md, Take payments by checkout page': [
+    {
+      where: 'the customer pays',
+      arrange: ({ mock }) => void mock.settleAfter('next', 1_000, 'success'),
+      printed: [redirects, "'Thank you.'"],
+      charges: 0,
+    },
+    { where: 'the customer does not pay', printed: [redirects, "'The order is processing.'"] },
+  ],
+  'docs/guides/checkout.md, Call `initialize` yourself': [
     {
       where: 'the customer has paid at once',
       arrange: ({ mock }) => void mock.settleAfter('next', 0, 'success'),
@@ -20,8 +21,5 @@ export const checkout: Stories = {
       charges: 0,
     },
     { where: 'the customer has not paid', printed: [expect.stringMatching(/^'store TXN-/)] },
-  ],
-  'docs/guides/checkout.md, Run a complete server (2)': [
-    { where: 'it is ended', arrange: endWhenReady, printed: ["'the shop is ready'"] },
   ],
 };

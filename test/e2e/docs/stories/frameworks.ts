@@ -50,22 +50,18 @@ const refuse = ({ mock }: Scene) => void mock.fault('chargeMobileMoney', refused
 export const frameworks: Stories = {
   [`${PATH}, Use Express`]: [
     presses('the button is pressed twice', [{}, {}], [accepted, accepted], {
-      printed: [expect.stringMatching(/^'order 17 has TXN-/), expect.stringMatching(/^'order 17 has TXN-/)],
       charges: 1,
     }),
     presses(
       'the response is lost, and the button is pressed again',
       [{}, {}],
       [`respond 202 {"message":"${REVIEWING}"}`, `respond 202 {"message":"${REVIEWING}"}`],
-      { arrange: lose, printed: ["'order 17 is in review'", "'order 17 is in review'"], charges: 1 },
+      { arrange: lose, charges: 1 },
     ),
     presses(
       'the number is changed after the charge',
       [{}, { phone: '0201234567' }],
-      [
-        accepted,
-        'respond 409 {"message":"A payment for this order was started before. Please do not pay again."}',
-      ],
+      [accepted, 'respond 200 {"message":"A payment is open already."}'],
       { charges: 1 },
     ),
     presses(

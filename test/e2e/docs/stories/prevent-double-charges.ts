@@ -12,5 +12,7 @@ export const preventDoubleCharges: Stories = {
     { ...accepted, printed: ["'Order 17 waits for TXN-000002.'"] },
     { ...losesResponse, printed: ["'Hold order 17: the customer might have been charged.'"], charges: 1 },
   ],
-  'docs/guides/prevent-double-charges.md, Resolve an unresolved key': [{ ...losesResponse, charges: 1 }],
+  'docs/guides/prevent-double-charges.md, Resolve an unresolved idempotency key': [
+    { ...losesResponse, charges: 1 },
+  ],
 };

@@ -1,6 +1,10 @@
 import { approves, declines, lost, refused, type Stories } from '../story.ts';
 
 export const readme: Stories = {
+  'README.md, payment-collection-client': [
+    { ...approves, printed: ["'deliver order 17'"], charges: 1 },
+    { ...declines, printed: [], charges: 1 },
+  ],
   'README.md, Quick start': [
     { ...approves, printed: ["'paid: deliver order 17'"], charges: 1 },
     { ...declines, printed: ["'not paid: unpaid'"], charges: 1 },

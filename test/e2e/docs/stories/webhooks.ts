@@ -44,8 +44,9 @@ export const webhooks: Stories = {
       where: 'a webhook comes in',
       arrange: ({ names }) => void vi.spyOn(names.followUps, 'notify'),
       async afterwards({ names, post, actions }) {
-        post('/webhooks/payments', JSON.stringify({ data: { reference: names.reference } }));
-        expect(names.followUps.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
+        const body = { data: { reference: names.reference } };
+        post('/webhooks/payments', body);
+        expect(names.followUps.notify).toHaveBeenCalledExactlyOnceWith(body);
         await vi.waitFor(() => expect(actions).toHaveLength(1));
       },
       actions: ['respond 204'],

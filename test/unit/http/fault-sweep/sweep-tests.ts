@@ -3,21 +3,18 @@ import { flushEventLoop } from '../../../helpers/tcp-service.ts';
 import type { CallOptions } from './observe-call.ts';
 import { requestPoints, responsePoints, type Subject } from './points.ts';
 import { requestLength, sweep } from './sweep.ts';
-import { createTally } from './tally.ts';
 import { runUnreachable } from './unreachable.ts';
 
 const LIMIT = 110_000;
 
 /**
  * Runs one operation against a service that goes away at every byte there is, on a fresh and on a reused connection,
- * by FIN, RST and silence, and prints how the calls ended.
+ * by FIN, RST and silence.
  */
 export function sweepTests(subject: Subject, options: CallOptions = {}) {
   const { name } = subject;
-  const tally = createTally();
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
-  const startedAt = performance.now();
 
   beforeAll(() => {
     process.on('unhandledRejection', note).on('uncaughtException', note);
@@ -26,20 +23,18 @@ export function sweepTests(subject: Subject, options: CallOptions = {}) {
   afterAll(async () => {
     await flushEventLoop();
     process.off('unhandledRejection', note).off('uncaughtException', note);
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    tally.print(`${name}, ${seconds} s, by the place and kind of the cut:`);
     expect(unhandled).toEqual([]);
   });
 
   test(`${name} reports the true outcome if the service accepts nothing`, { timeout: LIMIT }, async () => {
-    expect(some(await runUnreachable(subject, tally))).toEqual([]);
+    expect(some(await runUnreachable(subject))).toEqual([]);
   });
 
   test(`${name} reports the true outcome after a cut in the request`, {
     timeout: LIMIT,
   }, async () => {
     const points = requestPoints(subject, await requestLength(subject));
-    expect(some(await sweep(subject, points, tally, options))).toEqual([]);
+    expect(some(await sweep(subject, points, options))).toEqual([]);
   });
 
   for (const [kind, response] of Object.entries(subject.responses)) {
@@ -47,7 +42,7 @@ export function sweepTests(subject: Subject, options: CallOptions = {}) {
       timeout: LIMIT,
     }, async () => {
       const points = responsePoints(kind, response);
-      expect(some(await sweep(subject, points, tally, options))).toEqual([]);
+      expect(some(await sweep(subject, points, options))).toEqual([]);
     });
   }
 }

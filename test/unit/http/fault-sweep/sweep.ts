@@ -1,8 +1,7 @@
 import type { TcpService } from '../../../helpers/tcp-service.ts';
 import { AMPLE, type CallOptions, observeCall, SHORT, startServiceFor, warmUp } from './observe-call.ts';
 import type { Point, Subject } from './points.ts';
-import type { Tally } from './tally.ts';
-import { endingOf, type Finding, isDelivered, isFound, untruths, wrongFault } from './truth.ts';
+import { type Finding, isDelivered, isFound, untruths, wrongFault } from './truth.ts';
 
 const AT_ONCE = 128;
 const LONGEST = 16 * SHORT;
@@ -16,7 +15,6 @@ export interface SweepOptions extends CallOptions {
 export async function sweep(
   subject: Subject,
   points: Point[],
-  tally: Tally,
   options: SweepOptions = {},
 ): Promise<string[]> {
   const lies: string[] = [];
@@ -25,8 +23,7 @@ export async function sweep(
     const service = await startServiceFor(subject);
     for (const point of queue) {
       const { cut, connection, kind } = point;
-      const { ending, found } = await runPoint(subject, service, point, options);
-      tally.count(`${kind}, ${cut.manner}`, ending);
+      const found = await runPoint(subject, service, point, options);
       const where = `${kind}, ${connection}, ${cut.manner} after byte ${cut.bytes} of the ${cut.side}`;
       lies.push(...found.map((lie) => `${where}: ${lie}`));
     }
@@ -46,7 +43,7 @@ async function runPoint(
   point: Point,
   { resolves = false, ...options }: SweepOptions,
   short = SHORT,
-) {
+): Promise<string[]> {
   const { cut, connection, response } = point;
   await service.renew();
   if (connection === 'reused') await warmUp(service);
@@ -63,7 +60,7 @@ async function runPoint(
   if (lies.length === 0 && misses.length > 0 && short < LONGEST) {
     return runPoint(subject, service, point, { resolves, ...options }, 4 * short);
   }
-  return { ending: endingOf(observed), found: [...lies, ...misses] };
+  return [...lies, ...misses];
 }
 
 const isBeforeRequest = ({ cut: { side, bytes } }: Point) => side === 'request' && bytes === 0;

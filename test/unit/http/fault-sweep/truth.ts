@@ -10,9 +10,6 @@ import {
 import type { Cut, RawResponse } from '../../../helpers/tcp-service.ts';
 import type { Subject } from './points.ts';
 
-/** How a call ended, as the merchant sees it. */
-export type Ending = 'resolved' | 'not_sent' | 'rejected' | 'unknown' | 'read failure' | 'untyped';
-
 /** How a call ended, and what really happened in the service. */
 export interface ObservedCall {
   end: { value: unknown } | { error: unknown };
@@ -20,11 +17,6 @@ export interface ObservedCall {
   elapsed: number;
   /** The longest duration of a call that keeps its timeout, in milliseconds. */
   allowed: number;
-}
-
-export function endingOf({ end }: ObservedCall): Ending {
-  if ('value' in end) return 'resolved';
-  return end.error instanceof PaymentsError ? (end.error.outcome ?? 'read failure') : 'untyped';
 }
 
 export type Finding = string | false;

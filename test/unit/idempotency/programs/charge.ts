@@ -3,8 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from '../../../../src/index.ts';
 import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
 
-const [, , baseUrl = '', path = '', idempotencyKey = '', lease = '10000'] = process.argv;
-const journal = sqliteJournal(new DatabaseSync(path), { lease: Number(lease) });
+const [, , baseUrl = '', path = '', idempotencyKey = ''] = process.argv;
+const journal = sqliteJournal(new DatabaseSync(path));
 const payments = new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', baseUrl, journal });
 const input = {
   amount: '25.50',

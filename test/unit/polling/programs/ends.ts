@@ -1,12 +1,19 @@
-// Run by process-exit.test.ts. It ends waits between polls, in flight and in the queue in one way. Then the process must
+// Run by processes.test.ts. It ends waits between polls, in flight and in the queue in one way. Then the process must
 // exit by itself.
 import { PaymentsClient } from '../../../../src/index.ts';
+
+const responded = Promise.withResolvers<void>();
+let requests = 0;
 
 const [, , baseUrl, ending] = process.argv;
 const payments = new PaymentsClient({
   apiKey: 'sk_test_4vK9qLm2Xw7RtZ',
   ...(baseUrl === undefined ? {} : { baseUrl }),
   polling: { maxConcurrency: 15 },
+  onEvent({ type }) {
+    if (type === 'request') requests++;
+    if (type === 'response') responded.resolve();
+  },
 });
 const abort = new AbortController();
 const timeout = ending === 'deadline' ? 400 : 600_000;
@@ -22,7 +29,7 @@ const reading = (async () => {
   }
 })();
 const ended = Promise.allSettled([...waits, reading]);
-await new Promise((resolve) => setTimeout(resolve, 200));
+await responded.promise;
 if (ending === 'abort') abort.abort();
 if (ending === 'close') payments.close();
 if (ending === 'break') {
@@ -30,4 +37,8 @@ if (ending === 'break') {
   abort.abort();
 }
 const results = await ended;
-console.log(JSON.stringify(results.map(({ status }) => status)));
+const requestsBefore = requests;
+process.once('exit', () => {
+  const statuses = results.map(({ status }) => status);
+  console.log(JSON.stringify({ statuses, requestsAfter: requests - requestsBefore }));
+});

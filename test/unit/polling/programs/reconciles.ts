@@ -1,4 +1,4 @@
-// Run by reconcile-memory.test.ts with --expose-gc. It prints which sources of a finished reconcile are still in memory
+// Run by processes.test.ts with --expose-gc. It prints which sources of a finished reconcile are still in memory
 // while their client is in use.
 import { setTimeout as passed } from 'node:timers/promises';
 import { PaymentsClient } from '../../../../src/index.ts';

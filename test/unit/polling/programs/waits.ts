@@ -1,11 +1,12 @@
-// Run by resume.test.ts. It waits for one transaction, given its reference and the time of its charge, and prints the end.
+// Run by processes.test.ts. It waits for one transaction, given its reference and the time of its charge, and prints the end.
 import { PaymentsClient } from '../../../../src/index.ts';
 
 const [, , baseUrl = '', reference = '', startedAt, timeout] = process.argv;
 const payments = new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', baseUrl });
-const schedule = { initialDelay: 300, minDelay: 300, maxDelay: 900, timeout: Number(timeout) };
+// No other poll comes between the first and the last.
+const schedule = { initialDelay: 300, minDelay: 60_000, maxDelay: 60_000, timeout: Number(timeout) };
 const end = await payments.waitForFinalStatus(reference, { startedAt: Number(startedAt), ...schedule }).then(
   ({ status }) => ({ status }),
-  (error) => ({ ...error.toJSON(), at: Date.now() }),
+  (error) => error.toJSON(),
 );
 console.log(JSON.stringify(end));

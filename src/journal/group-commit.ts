@@ -1,0 +1,115 @@
+/**
+ * Group commit: while a write of a store is under way, those that come meanwhile travel together in the next one. A write
+ * that comes alone waits for nothing.
+ */
+
+import { nextTurn } from '../timing.ts';
+import type { JournalStore, RecordChange, RecordWrite } from './store.ts';
+
+/** The most writes that travel together. SQLite blocks the event loop meanwhile. */
+const MAX_GROUP = 100;
+
+/** How long others wait for a group, in milliseconds: it might wait for a lock, or its connection might be dead. */
+const MAX_HOLD = 100;
+
+const queues = new WeakMap<JournalStore, WriteQueue>();
+
+/** Writes as {@link JournalStore.write} does, through {@link JournalStore.writeAll} if the store has it and others write too. */
+export async function writeGrouped(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
+  if (typeof store.writeAll !== 'function') return await store.write(key, change);
+  const queue = queues.get(store) ?? new WriteQueue(store);
+  queues.set(store, queue);
+  return await queue.write({ key, change });
+}
+
+interface QueuedWrite extends RecordWrite {
+  readonly resolve: (written: boolean | Promise<boolean>) => void;
+}
+
+class WriteQueue {
+  readonly #store: JournalStore;
+  #queued: QueuedWrite[] = [];
+  /** The group that the queued writes wait for. */
+  #current: readonly QueuedWrite[] | undefined;
+  #hold: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: JournalStore) {
+    this.#store = store;
+  }
+
+  write(write: RecordWrite): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#queued.push({ ...write, resolve });
+      if (this.#current) this.#limitHold();
+      else this.#writeNext();
+    });
+  }
+
+  #limitHold(): void {
+    this.#hold ??= setTimeout(() => this.#writeNext(), MAX_HOLD);
+  }
+
+  #writeNext(): void {
+    clearTimeout(this.#hold);
+    this.#hold = undefined;
+    const group = this.#takeGroup();
+    this.#current = group;
+    if (this.#queued.length > 0) this.#limitHold();
+    // SQLite is done at once: a group of it ends with the turn of the event loop, so that others can come meanwhile.
+    void Promise.all([this.#writeGroup(group), nextTurn()]).then(() => {
+      if (this.#current !== group) return;
+      this.#current = undefined;
+      if (this.#queued.length > 0) this.#writeNext();
+    });
+  }
+
+  /** Takes the writes that can travel with the first one: each of another key, and all as a part of one transaction. */
+  #takeGroup(): QueuedWrite[] {
+    const group = new Map<string, QueuedWrite>();
+    const left: QueuedWrite[] = [];
+    for (const write of this.#queued) {
+      const isLike = write.change.mustCommit === this.#queued[0]?.change.mustCommit;
+      if (isLike && group.size < MAX_GROUP && !group.has(write.key)) group.set(write.key, write);
+      else left.push(write);
+    }
+    this.#queued = left;
+    return [...group.values()];
+  }
+
+  /** Never rejects: each write has an error of its own. */
+  async #writeGroup(group: readonly QueuedWrite[]): Promise<void> {
+    const [first, second] = group;
+    if (first && !second) {
+      const written = this.#writeAlone(first);
+      first.resolve(written);
+      await written.catch(() => {});
+      return;
+    }
+    const results = await this.#writeTogether(group);
+    for (const [index, write] of group.entries()) {
+      const written = results?.[index];
+      if (typeof written === 'boolean') write.resolve(written);
+      else write.resolve(results ? this.#writeAlone(write) : this.#writeAfterError(write));
+    }
+  }
+
+  /** Returns `undefined` if it is not known what was written. */
+  async #writeTogether(group: readonly QueuedWrite[]): Promise<readonly (boolean | undefined)[] | undefined> {
+    const writes = group.map(({ key, change }) => ({ key, change }));
+    try {
+      return await this.#store.writeAll?.(writes);
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #writeAlone({ key, change }: RecordWrite): Promise<boolean> {
+    return (await this.#store.write(key, change)) === true;
+  }
+
+  /** Writes alone what a group might have written: the record then has the version of this write, which no other has. */
+  async #writeAfterError(write: RecordWrite): Promise<boolean> {
+    if (await this.#writeAlone(write)) return true;
+    return (await this.#store.read(write.key))?.version === write.change.version;
+  }
+}

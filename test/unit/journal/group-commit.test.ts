@@ -1,0 +1,171 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import { createJournal, type JournalStore, type RecordWrite } from '../../../src/journal/index.ts';
+import { writeText } from '../../../src/journal/record.ts';
+import { sqliteJournal } from '../../../src/journal/sqlite.ts';
+import { nextTurn } from '../../../src/timing.ts';
+import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { createFaultyStore } from '../../helpers/faulty-store.ts';
+import { catchError } from '../../helpers/service.ts';
+
+/** A store whose statements end when the test says so. */
+function createHeldStore(groupResults: (writes: readonly RecordWrite[]) => (boolean | undefined)[]) {
+  const statements: { keys: string[]; end: () => void }[] = [];
+  const hold = (keys: string[]) => new Promise<void>((end) => statements.push({ keys, end }));
+  const store: JournalStore = {
+    read: async () => null,
+    write: async (key) => {
+      await hold([key]);
+      return true;
+    },
+    writeAll: async (writes) => {
+      await hold(writes.map(({ key }) => key));
+      return groupResults(writes);
+    },
+  };
+  const keys = () => statements.map((statement) => statement.keys);
+  const endNext = async () => {
+    statements.at(-1)?.end();
+    await nextTurn();
+  };
+  return { store, keys, endNext };
+}
+
+let versions = 0;
+const newChange = (mustCommit = true) => {
+  const version = `version.${++versions}`;
+  return { expected: null, version, text: '{}', mustCommit, index: null, dueIn: null };
+};
+
+function fakeEveryTimer(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'setImmediate', 'queueMicrotask', 'performance', 'Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+test('sends a write at once, and those that come meanwhile together', async () => {
+  fakeEveryTimer();
+  const { store, keys, endNext } = createHeldStore((writes) => writes.map(({ key }) => key !== 'c'));
+  const written = ['a', 'b', 'c', 'd'].map((key) => writeText(store, key, newChange()));
+  expect(keys()).toEqual([['a']]);
+  await nextTurn();
+  await endNext();
+  expect(keys()).toEqual([['a'], ['b', 'c', 'd']]);
+  await endNext();
+  expect(await Promise.all(written)).toEqual([true, true, false, true]);
+  const lone = writeText(store, 'e', newChange());
+  expect(keys().at(-1)).toEqual(['e']);
+  await endNext();
+  expect(await lone).toBe(true);
+});
+
+test('writes a key once in each group, and no transaction holds both kinds', async () => {
+  fakeEveryTimer();
+  const { store, keys, endNext } = createHeldStore((writes) => writes.map(() => true));
+  const written = ['first', 'a', 'a', 'b'].map((key) => writeText(store, key, newChange()));
+  written.push(writeText(store, 'c', newChange(false)), writeText(store, 'd', newChange(false)));
+  for (let group = 0; group < 4; group++) {
+    await nextTurn();
+    await endNext();
+  }
+  expect(keys()).toEqual([['first'], ['a', 'b'], ['a'], ['c', 'd']]);
+  expect(await Promise.all(written)).toEqual(Array(6).fill(true));
+});
+
+test('writes the next group after 100 ms, if one hangs', async () => {
+  fakeEveryTimer();
+  const { store, keys, endNext } = createHeldStore((writes) => writes.map(() => true));
+  void writeText(store, 'hangs', newChange());
+  const written = ['a', 'a', 'b'].map((key) => writeText(store, key, newChange()));
+  await vi.advanceTimersByTimeAsync(99);
+  expect(keys()).toEqual([['hangs']]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(keys()).toEqual([['hangs'], ['a', 'b']]);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(keys()).toEqual([['hangs'], ['a', 'b'], ['a']]);
+  await endNext();
+  expect(await written[1]).toBe(true);
+});
+
+test('writes alone what a group did not try, and what a store groups wrongly', async () => {
+  for (const results of [[undefined, true], [], ['yes', 1], null]) {
+    const records = new Map();
+    const { write, read } = createFaultyStore(records);
+    const alone: string[] = [];
+    const store = {
+      read,
+      write: (key: string, change: RecordWrite['change']) => {
+        alone.push(key);
+        return write(key, change);
+      },
+      writeAll: async (writes: readonly RecordWrite[]) => {
+        for (const [place, { key, change }] of writes.entries())
+          if (results?.[place] === true) await write(key, change);
+        return results;
+      },
+    };
+    const given: object = store;
+    const keys = ['first', 'a', 'b'];
+    const written = keys.map((key) => Reflect.apply(writeText, undefined, [given, key, newChange()]));
+    expect(await Promise.all(written)).toEqual([true, true, true]);
+    expect([...records.keys()].sort()).toEqual(['a', 'b', 'first']);
+    expect(alone).toContain('a');
+  }
+});
+
+test('gives each write its own error', async () => {
+  const { write, read } = createFaultyStore(new Map());
+  const store: JournalStore = {
+    read,
+    write: (key, change) => (key === 'bad' ? Promise.reject(new Error('too long')) : write(key, change)),
+    writeAll: () => Promise.reject(new Error('one of them is too long')),
+  };
+  const first = writeText(store, 'first', newChange());
+  const good = writeText(store, 'good', newChange());
+  const bad = catchError(writeText(store, 'bad', newChange()));
+  expect(await Promise.all([first, good])).toEqual([true, true]);
+  expect(await bad).toMatchObject({ name: 'JournalError', message: expect.stringContaining('(too long)') });
+});
+
+test('keeps charges apart on a store with writeAll', async () => {
+  const { write, ...store } = createFaultyStore(new Map());
+  const journal = createJournal({
+    ...store,
+    write,
+    writeAll: (writes) => Promise.all(writes.map(({ key, change }) => write(key, change))),
+  });
+  await claimKey(journal, 'order-0');
+  const keys = Array.from({ length: 10 }, (_, index) => `order-${index % 5}`);
+  const results = await Promise.all(keys.map((key) => getJournalCore(journal).claim(key, chargeIntent)));
+  expect(results.map(({ state }) => state).sort()).toEqual([
+    ...Array(4).fill('claimed'),
+    ...Array(6).fill('in_progress'),
+  ]);
+});
+
+test('writes to SQLite in one transaction what comes in one turn', async () => {
+  const database = new DatabaseSync(':memory:');
+  onTestFinished(() => database.close());
+  const statements: string[] = [];
+  const counting = {
+    exec: (sql: string) => {
+      statements.push(sql);
+      return database.exec(sql);
+    },
+    prepare: (sql: string) => database.prepare(sql),
+  };
+  const journal = sqliteJournal(counting);
+  await claimKey(journal, 'order-0');
+  await nextTurn();
+  await nextTurn();
+  statements.length = 0;
+  const keys = Array.from({ length: 11 }, (_, index) => `order-${index}`);
+  // Each callback is a task of its own, as the responses of several sockets are. All run in one turn.
+  const claimInTask = (key: string) =>
+    new Promise((resolve) => setImmediate(resolve)).then(() =>
+      getJournalCore(journal).claim(key, chargeIntent),
+    );
+  const results = await Promise.all(keys.map(claimInTask));
+  expect(results.map(({ state }) => state)).toEqual(['in_progress', ...Array(10).fill('claimed')]);
+  expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'BEGIN IMMEDIATE', 'COMMIT']);
+});
