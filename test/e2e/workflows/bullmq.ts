@@ -126,13 +126,12 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
     });
 
     test('charges after the Retry-After of a 429', async () => {
-      await open(slowChecks);
+      await open();
       shop.sandbox.fault('chargeMobileMoney', { kind: 'rateLimited', retryAfter: 5_000 }, { times: 1 });
       const placedAt = Date.now();
       const id = await shop.place();
       const { charged_at } = await shop.reaches(id, 'waiting');
       expect((charged_at ?? 0) - placedAt).toBeGreaterThan(3_000);
-      expect(shop.sandbox.requests).toHaveLength(2);
       expect(shop.sandbox.charges).toHaveLength(1);
     });
 
