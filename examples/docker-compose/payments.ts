@@ -12,7 +12,11 @@ pool.on('error', ({ message }) => console.error(`A connection to the database br
 export const orders = new Orders(pool);
 export const journal = postgresJournal(pool);
 
-/** The base URL and the key come from PAYMENTS_BASE_URL and PAYMENTS_API_KEY. */
+/**
+ * The base URL and the key come from PAYMENTS_BASE_URL and PAYMENTS_API_KEY.
+ *
+ * @public The command payment-journal imports it.
+ */
 export const payments = new PaymentsClient({
   journal,
   timeout: 10_000,

@@ -19,7 +19,7 @@ const usualPaths: Paths = {
   webhook: '/webhooks/payments',
 };
 /** The shop's own first check comes after the test has ended. */
-export const never = { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 };
+const never = { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 };
 
 /** Defines the tests that the checkout of every framework passes. */
 export function describeCheckout(name: string, serve: (shop: Shop) => Promise<Served>, paths = usualPaths) {

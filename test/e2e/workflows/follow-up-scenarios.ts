@@ -204,7 +204,6 @@ export function describeFollowUps(example: FollowUpExample): void {
 
     test('ends an order after a kill right after the charge is recorded', async () => {
       await open();
-      sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 5 });
       const id = await shop.place();
       const payment = shop.pay(id).catch(() => undefined);
       const isRecorded = async () => (await journal.read(`${id}/1`))?.state === 'completed';

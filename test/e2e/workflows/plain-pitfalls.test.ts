@@ -32,7 +32,6 @@ describe('one Node process with SQLite, killed at a bad time', () => {
 
   test('continues after a kill right after the charge is recorded', async () => {
     const { journal } = await open();
-    shop.sandbox.fault('chargeMobileMoney', { kind: 'slowBody', interval: 5 });
     const id = await shop.place();
     await until(async () => (await journal.read(`${id}/1`))?.state === 'completed', 'the recorded charge');
     await shop.loseCustomers();

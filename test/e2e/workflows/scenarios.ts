@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkflowExample } from './example.ts';
 import { recordMeasurement } from './measurements.ts';
-import { fastChecksWithoutDeadline, Shop, slowChecks, until } from './shop.ts';
+import { fastDeadline, Shop, slowChecks, until } from './shop.ts';
 
 /** Defines the tests that every order workflow passes, on every engine. */
 export function describeWorkflow(example: WorkflowExample): void {
@@ -20,7 +20,7 @@ export function describeWorkflow(example: WorkflowExample): void {
     };
 
     test('charges an order once and fulfils it once it is paid', async () => {
-      await open(fastChecksWithoutDeadline);
+      await open();
       const before = await shop.rows();
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'waiting');
@@ -194,7 +194,7 @@ export function describeWorkflow(example: WorkflowExample): void {
     });
 
     test('holds a payment for review that comes after the release', async () => {
-      await open();
+      await open(fastDeadline);
       const id = await shop.place();
       const { reference } = await shop.reaches(id, 'released');
       shop.sandbox.approve(reference);
