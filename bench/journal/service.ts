@@ -11,5 +11,7 @@ const service = createServer((request, response) => {
   });
 });
 
+// On a busy machine, a connection can be idle for longer than the 5 s after which Node would close it.
+service.keepAliveTimeout = 600_000;
 process.on('disconnect', () => process.exit());
 service.listen(0, '127.0.0.1', () => process.send?.(service.address()));
