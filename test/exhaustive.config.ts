@@ -31,7 +31,7 @@ export default defineConfig({
         test: {
           name: 'msw 2',
           include: ['test/unit/testing/*.test.ts'],
-          exclude: ['test/unit/testing/optional-peer.test.ts'],
+          exclude: ['test/unit/testing/{optional-peer,printing}.test.ts'],
         },
       },
     ],

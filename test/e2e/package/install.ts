@@ -7,8 +7,6 @@ import { run } from './run.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The packed tarball. */
-    tarball: string;
     /** A project that has the package, and nothing else. */
     bare: string;
     /** The same, with MSW, undici, libphonenumber-js and the types of Node. */
@@ -54,7 +52,6 @@ async function fill(folder: string, { provide }: TestProject): Promise<void> {
   const olderShop = join(folder, 'older-shop');
   await furnish(bare, shop, { msw: 'msw' });
   await furnish(bare, olderShop, { msw: 'msw-2' });
-  provide('tarball', tarball);
   provide('bare', bare);
   provide('shop', shop);
   provide('olderShop', olderShop);
