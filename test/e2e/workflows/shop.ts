@@ -5,13 +5,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type NewOrder,
   type Order,
   type OrderState,
   Orders,
 } from '../../../examples/workflows/shop/orders.ts';
-import { PaymentsClient } from '../../../src/index.ts';
+import { JournalError, PaymentsClient } from '../../../src/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { isNoJournalError } from '../../../src/journal/store.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
@@ -194,7 +195,16 @@ export class Shop {
       journal,
     });
     try {
-      return await createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} }).read(id);
+      const { read } = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
+      for (;;) {
+        const status = await read(id).catch((error: unknown) => {
+          // Another process creates the file, or recovers it after a kill.
+          const isBusy = error instanceof JournalError && error.retryable && !isNoJournalError(error);
+          if (!isBusy) throw error;
+        });
+        if (status) return status;
+        await sleep(100);
+      }
     } finally {
       payments.close();
       database.close();
