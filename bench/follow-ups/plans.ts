@@ -29,7 +29,9 @@ export async function explainPostgres({ url, name }: StoreAddress, limit: number
     const scans = nodes.filter((node) => node['Relation Name'] && /Scan$/.test(node['Node Type']));
     return {
       statement: `PostgreSQL: ${statement}`,
-      scans: listOnce(scans.map((node) => node['Index Name'] ?? `${node['Node Type']} of ${node['Relation Name']}`)),
+      scans: listOnce(
+        scans.map((node) => node['Index Name'] ?? `${node['Node Type']} of ${node['Relation Name']}`),
+      ),
       pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'],
       rows: scans.map(countRows).reduce((sum, count) => sum + count, 0),
     };

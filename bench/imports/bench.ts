@@ -76,7 +76,12 @@ async function loaded(
   { kind, specifier }: Pick<Row, 'kind' | 'specifier'> = { kind: 'import', specifier: undefined },
 ): Promise<Load> {
   const type = kind === 'import' ? 'module' : 'commonjs';
-  const args = [`--input-type=${type}`, '-e', `${start} ${codes[kind]} ${say}`, ...(specifier ? [specifier] : [])];
+  const args = [
+    `--input-type=${type}`,
+    '-e',
+    `${start} ${codes[kind]} ${say}`,
+    ...(specifier ? [specifier] : []),
+  ];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: here });
   return JSON.parse(stdout);
 }
