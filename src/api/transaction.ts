@@ -29,7 +29,8 @@ const amountText = /* @__PURE__ */ (() =>
 const currencyCode = /* @__PURE__ */ (() => z.string().check(z.regex(/^[A-Za-z]{3}$/)))();
 
 /** A date, a time and an offset: without one of them it is no moment. */
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+const ISO_TIME =
+  /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
 
 /** A time of another form is `null`: it must not hide that a payment was made. */
 const timeOrNull = /* @__PURE__ */ (() =>
@@ -38,13 +39,10 @@ const timeOrNull = /* @__PURE__ */ (() =>
     z.transform((value): string | null => (isTime(value) ? value : null)),
   ))();
 
-/** `Date.parse` refuses a 30th of February, and takes the offset in one form only. */
 function isTime(value: unknown): value is string {
-  if (typeof value !== 'string' || !ISO_TIME.test(value)) return false;
-  const [year = 0, month = 0, day = 0] = value.slice(0, 10).split('-').map(Number);
-  const isDate =
-    month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
-  return isDate && !Number.isNaN(Date.parse(`1970-01-01${value.slice(10, 16)}Z`));
+  const [, year, month, day] = typeof value === 'string' ? (ISO_TIME.exec(value) ?? []) : [];
+  if (day === undefined) return false;
+  return Number(day) <= 28 || Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
 }
 
 /** Absent, null and empty mean the same. A field that does not say whether it is paid must not lose a payment. */
