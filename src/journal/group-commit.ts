@@ -52,28 +52,36 @@ class WriteQueue {
   #writeNext(): void {
     clearTimeout(this.#hold);
     this.#hold = undefined;
-    const group = this.#takeGroup();
+    const { group, repeated } = this.#takeGroup();
     this.#current = group;
     if (this.#queued.length > 0) this.#limitHold();
+    const writing = this.#writeGroup(group);
+    // One that waited for the write of its key before would only find that it is too late.
+    for (const write of repeated) write.resolve(this.#writeAlone(write));
     // SQLite is done at once: a group of it ends with the turn of the event loop, so that others can come meanwhile.
-    void Promise.all([this.#writeGroup(group), nextTurn()]).then(() => {
+    void Promise.all([writing, nextTurn()]).then(() => {
       if (this.#current !== group) return;
       this.#current = undefined;
       if (this.#queued.length > 0) this.#writeNext();
     });
   }
 
-  /** Takes the writes that can travel with the first one: each of another key, and all as a part of one transaction. */
-  #takeGroup(): QueuedWrite[] {
+  /**
+   * Takes the writes that can travel with the first one: each of another key, and all as a part of one transaction.
+   * `repeated` are those of a key that the group has.
+   */
+  #takeGroup(): { group: readonly QueuedWrite[]; repeated: readonly QueuedWrite[] } {
     const group = new Map<string, QueuedWrite>();
+    const repeated: QueuedWrite[] = [];
     const left: QueuedWrite[] = [];
     for (const write of this.#queued) {
       const isLike = write.change.mustCommit === this.#queued[0]?.change.mustCommit;
-      if (isLike && group.size < MAX_GROUP && !group.has(write.key)) group.set(write.key, write);
-      else left.push(write);
+      if (!isLike || group.size === MAX_GROUP) left.push(write);
+      else if (group.has(write.key)) repeated.push(write);
+      else group.set(write.key, write);
     }
     this.#queued = left;
-    return [...group.values()];
+    return { group: [...group.values()], repeated };
   }
 
   /** Never rejects: each write has an error of its own. */
