@@ -30,7 +30,10 @@ import {
 
 /** A correct store, but for the methods that `change` replaces. */
 const replacing = (
-  change: (store: Required<JournalStore>, records: Map<string, StoredEntry>) => Partial<JournalStore>,
+  change: (
+    store: ReturnType<typeof createFaultyStore>,
+    records: Map<string, StoredEntry>,
+  ) => Partial<JournalStore>,
 ): OpenJournal =>
   shared((records) => {
     const store = createFaultyStore(records);
