@@ -22,6 +22,12 @@ export async function writeGrouped(store: JournalStore, key: string, change: Rec
   return await queue.write({ key, change });
 }
 
+/** Costs a write that is alone less than a message channel. */
+const endOfTurn = () =>
+  typeof setImmediate === 'undefined'
+    ? nextTurn()
+    : new Promise<void>((resolve) => void setImmediate(resolve));
+
 interface QueuedWrite extends RecordWrite {
   readonly resolve: (written: boolean | Promise<boolean>) => void;
 }
@@ -29,8 +35,8 @@ interface QueuedWrite extends RecordWrite {
 class WriteQueue {
   readonly #store: JournalStore;
   #queued: QueuedWrite[] = [];
-  /** The group that the queued writes wait for. */
-  #current: readonly QueuedWrite[] | undefined;
+  /** The group that the queued writes wait for, and when it was written. */
+  #current: { readonly written: Promise<void> } | undefined;
   #hold: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: JournalStore) {
@@ -40,27 +46,32 @@ class WriteQueue {
   write(write: RecordWrite): Promise<boolean> {
     return new Promise((resolve) => {
       this.#queued.push({ ...write, resolve });
-      if (this.#current) this.#limitHold();
+      if (this.#current) this.#scheduleNext(this.#current);
       else this.#writeNext();
     });
   }
 
-  #limitHold(): void {
-    this.#hold ??= setTimeout(() => this.#writeNext(), MAX_HOLD);
+  /** The next group is written after the current one, also if a test has replaced the timers, or if that one hangs. */
+  #scheduleNext(current: { readonly written: Promise<void> }): void {
+    if (this.#hold !== undefined) return;
+    this.#hold = setTimeout(() => this.#writeNext(), MAX_HOLD);
+    void Promise.all([current.written, nextTurn()]).then(() => this.#end(current));
   }
 
   #writeNext(): void {
     clearTimeout(this.#hold);
     this.#hold = undefined;
-    const group = this.#takeGroup();
-    this.#current = group;
-    if (this.#queued.length > 0) this.#limitHold();
+    const current = { written: this.#writeGroup(this.#takeGroup()) };
+    this.#current = current;
+    if (this.#queued.length > 0) this.#scheduleNext(current);
     // SQLite is done at once: a group of it ends with the turn of the event loop, so that others can come meanwhile.
-    void Promise.all([this.#writeGroup(group), nextTurn()]).then(() => {
-      if (this.#current !== group) return;
-      this.#current = undefined;
-      if (this.#queued.length > 0) this.#writeNext();
-    });
+    void Promise.all([current.written, endOfTurn()]).then(() => this.#end(current));
+  }
+
+  #end(current: { readonly written: Promise<void> }): void {
+    if (this.#current !== current) return;
+    this.#current = undefined;
+    if (this.#queued.length > 0) this.#writeNext();
   }
 
   /** Takes the writes that can travel with the first one: each of another key, and all as a part of one transaction. */
