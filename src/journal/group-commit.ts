@@ -96,21 +96,14 @@ class WriteQueue {
       await written.catch(() => {});
       return;
     }
-    const results = await this.#writeTogether(group);
-    for (const [index, write] of group.entries()) {
-      const written = results?.[index];
-      if (typeof written === 'boolean') write.resolve(written);
-      else write.resolve(results ? this.#writeAlone(write) : this.#writeAfterError(write));
-    }
-  }
-
-  /** Returns `undefined` if it is not known what was written. */
-  async #writeTogether(group: readonly QueuedWrite[]): Promise<readonly (boolean | undefined)[] | undefined> {
-    const writes = group.map(({ key, change }) => ({ key, change }));
     try {
-      return await this.#store.writeAll?.(writes);
-    } catch {
-      return undefined;
+      const results = await this.#store.writeAll?.(group.map(({ key, change }) => ({ key, change })));
+      for (const [index, write] of group.entries()) {
+        const written = results?.[index];
+        write.resolve(typeof written === 'boolean' ? written : this.#writeAgain(write));
+      }
+    } catch (error) {
+      for (const write of group) write.resolve(this.#writeAgain(write, error));
     }
   }
 
@@ -119,8 +112,11 @@ class WriteQueue {
   }
 
   /** Writes alone what a group might have written: the record then has the version of this write, which no other has. */
-  async #writeAfterError(write: RecordWrite): Promise<boolean> {
-    if (await this.#writeAlone(write)) return true;
-    return (await this.#store.read(write.key))?.version === write.change.version;
+  async #writeAgain(write: RecordWrite, groupError?: unknown): Promise<boolean> {
+    const written = await this.#writeAlone(write).catch((error: unknown) => {
+      // A transaction of the merchant failed as a whole with the group, and the merchant needs the error that it failed with.
+      throw write.change.mustCommit ? error : (groupError ?? error);
+    });
+    return written || (await this.#store.read(write.key))?.version === write.change.version;
   }
 }

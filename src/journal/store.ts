@@ -129,7 +129,7 @@ export interface JournalStore {
    * that does not have its `expected` version leaves the others as they are. Resolves with the result of each, in order:
    * `undefined` for one that was not tried, for example because its record is locked. That one is then written with `write`, and
    * so are all of them if this rejects. No two writes have one key, and all have the same `mustCommit`. Without it, each
-   * record is written alone.
+   * record is written alone: leave it out on Cloudflare Workers, where a request that ends would hold up the writes of others.
    */
   writeAll?(writes: readonly RecordWrite[]): Promise<readonly (boolean | undefined)[]>;
   /**

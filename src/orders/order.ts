@@ -107,6 +107,6 @@ export async function writeOrderRecord(
   record: OrderRecord,
 ): Promise<boolean> {
   const version = newVersion(crypto.randomUUID());
-  const change = { expected, version, text: JSON.stringify(record), ttl: null, mustCommit: true };
+  const change = { expected, version, text: JSON.stringify(record), mustCommit: true };
   return await writeText(store, orderRecordKey(id), { ...change, index: null, dueIn: null });
 }

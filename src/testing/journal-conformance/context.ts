@@ -160,8 +160,9 @@ export async function expectUnknownAfterLease(
 ): Promise<void> {
   const since = performance.now();
   let result = await journal.claim(key, charge);
-  while (result.state === 'in_progress' && performance.now() - since < LEASE_EXPIRY_TIMEOUT) {
+  for (let elapsed = 0; result.state === 'in_progress' && elapsed < LEASE_EXPIRY_TIMEOUT; ) {
     await sleep(50);
+    elapsed = performance.now() - since;
     result = await journal.claim(key, charge);
   }
   const { state } = result;

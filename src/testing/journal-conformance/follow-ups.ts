@@ -61,13 +61,18 @@ export const followUpCases: readonly ConformanceTest[] = [
     name: 'claims what is due, the earliest first',
     async test(context) {
       const journal = await context.openHandle();
-      const [later, earlier] = [
+      let [later, earlier] = [
         await createDueRecord(context, journal),
         await createDueRecord(context, journal),
       ];
-      await update(journal, later, 1, 1_100);
-      await update(journal, earlier, 1, 0);
-      await sleep(1_200);
+      // A slow store needs a longer delay: the second write must be made before the first record is due.
+      for (let dueIn = 1_100, isSlow = true; isSlow; dueIn *= 2) {
+        const startedAt = performance.now();
+        later = await update(journal, later, 1, dueIn);
+        earlier = await update(journal, earlier, 1, 0);
+        isSlow = performance.now() - startedAt > 0.7 * dueIn;
+        await sleep(isSlow ? 0 : dueIn + 100);
+      }
       const keys = (await claimPage(journal, 2)).map(({ key }) => key);
       assert(
         keys.join() === [earlier.key, later.key].join(),
@@ -308,9 +313,9 @@ async function claimAll(journal: Handle, lease = DUE_LEASE): Promise<string[]> {
 async function waitForClaim(journal: Handle, key: string, situation: string): Promise<FollowUpRecord> {
   const since = performance.now();
   for (;;) {
+    const elapsed = performance.now() - since;
     const found = (await claimPage(journal, 100)).find((record) => record.key === key);
     if (found) return found;
-    const elapsed = performance.now() - since;
     assert(elapsed < DUE_TIMEOUT, `claimDue never returned a record that is due: ${situation}`);
     await sleep(20);
   }

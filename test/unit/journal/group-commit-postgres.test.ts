@@ -217,3 +217,21 @@ test('refuses a group inside a transaction of its Client, and resolves as a part
   await client.query('ROLLBACK');
   expect(await store.read('order-3')).toBeNull();
 });
+
+test('leaves the error of a strict transaction to each write of a group', async () => {
+  const table = await createTable();
+  const [client, other] = [await openClient(), await openClient()];
+  const { store } = getJournalCore(postgresJournal(client, { table }));
+  const change = { text: '{}', mustCommit: false, index: null, dueIn: null };
+  for (const key of nameKeys(3)) await store.write(key, { ...change, expected: null, version: 'first' });
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+  await store.read('order-1');
+  await other.query(`UPDATE ${table} SET written_at = written_at WHERE key = 'order-1'`);
+  const [first, ...grouped] = nameKeys(3).map((key) =>
+    writeText(store, key, { ...change, expected: 'first', version: `second of ${key}` }),
+  );
+  expect(await first).toBe(true);
+  for (const failure of await Promise.all(grouped.map(catchError)))
+    expect(failure).toMatchObject({ name: 'JournalError', cause: { code: '40001' } });
+  await client.query('ROLLBACK');
+});
