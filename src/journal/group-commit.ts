@@ -22,6 +22,12 @@ export async function writeGrouped(store: JournalStore, key: string, change: Rec
   return await queue.write({ key, change });
 }
 
+/** Costs a write that is alone less than a message channel. */
+const endOfTurn = () =>
+  typeof setImmediate === 'undefined'
+    ? nextTurn()
+    : new Promise<void>((resolve) => void setImmediate(resolve));
+
 interface QueuedWrite extends RecordWrite {
   readonly resolve: (written: boolean | Promise<boolean>) => void;
 }
@@ -29,8 +35,8 @@ interface QueuedWrite extends RecordWrite {
 class WriteQueue {
   readonly #store: JournalStore;
   #queued: QueuedWrite[] = [];
-  /** The group that the queued writes wait for. */
-  #current: readonly QueuedWrite[] | undefined;
+  /** The group that the queued writes wait for, and when it was written. */
+  #current: { readonly written: Promise<void> } | undefined;
   #hold: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: JournalStore) {
@@ -40,30 +46,35 @@ class WriteQueue {
   write(write: RecordWrite): Promise<boolean> {
     return new Promise((resolve) => {
       this.#queued.push({ ...write, resolve });
-      if (this.#current) this.#limitHold();
+      if (this.#current) this.#scheduleNext(this.#current);
       else this.#writeNext();
     });
   }
 
-  #limitHold(): void {
-    this.#hold ??= setTimeout(() => this.#writeNext(), MAX_HOLD);
+  /** The next group is written after the current one, also if a test has replaced the timers, or if that one hangs. */
+  #scheduleNext(current: { readonly written: Promise<void> }): void {
+    if (this.#hold !== undefined) return;
+    this.#hold = setTimeout(() => this.#writeNext(), MAX_HOLD);
+    void Promise.all([current.written, nextTurn()]).then(() => this.#end(current));
   }
 
   #writeNext(): void {
     clearTimeout(this.#hold);
     this.#hold = undefined;
     const { group, repeated } = this.#takeGroup();
-    this.#current = group;
-    if (this.#queued.length > 0) this.#limitHold();
-    const writing = this.#writeGroup(group);
+    const current = { written: this.#writeGroup(group) };
+    this.#current = current;
     // One that waited for the write of its key before would only find that it is too late.
     for (const write of repeated) write.resolve(this.#writeAlone(write));
+    if (this.#queued.length > 0) this.#scheduleNext(current);
     // SQLite is done at once: a group of it ends with the turn of the event loop, so that others can come meanwhile.
-    void Promise.all([writing, nextTurn()]).then(() => {
-      if (this.#current !== group) return;
-      this.#current = undefined;
-      if (this.#queued.length > 0) this.#writeNext();
-    });
+    void Promise.all([current.written, endOfTurn()]).then(() => this.#end(current));
+  }
+
+  #end(current: { readonly written: Promise<void> }): void {
+    if (this.#current !== current) return;
+    this.#current = undefined;
+    if (this.#queued.length > 0) this.#writeNext();
   }
 
   /**

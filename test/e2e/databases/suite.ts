@@ -327,7 +327,7 @@ function describeCrashes(kind: string, database: TestDatabase, { without = [] }:
 
   // Orders know nothing of the database. Those of the root stand for all.
   if (!ownKinds.includes(kind)) return;
-  test('pays each order at most once while processes of the shop are killed', 300_000, async () => {
+  test('pays each order at most once while processes of the shop are killed', async () => {
     const { kills, paid, violations } = await runOnNewDatabase((url, signal) =>
       runOrderProof({ ...orderSize, kind, url, signal }),
     );
