@@ -156,6 +156,33 @@ test('does not say that nothing was sent if the journal fails after the request'
   expect(await finish(readOrder('17'))).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
 });
 
+test('sends nothing under a key that another press has gone on from', async () => {
+  const records = memoryStore();
+  let hasGoneOn = false;
+  const write: JournalStore['write'] = async (key, change) => {
+    const isWritten = await records.write(key, change);
+    if (key === '17/1' && !hasGoneOn) {
+      hasGoneOn = true;
+      const record = { format: 1 as const, latest: 2, superseded: [], priceChanged: [] };
+      await writeOrderRecord(createRecords(records, 10_000), { id: '17', version: null }, record);
+    }
+    return isWritten;
+  };
+  const shop = openOrderShop({ store: { ...records, write } });
+  const { charge, journal } = shop.start();
+  expect(await finish(charge('17', momo))).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+  expect(await finish(journal.read('17/1'))).toMatchObject({ state: 'not_sent' });
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test('records too short a digest of the number to reveal it', async () => {
+  const shop = openOrderShop();
+  await finish(shop.start().charge('17', momo));
+  const stored = await shop.store.read('17/1');
+  const phone = expect.stringMatching(/^[\da-f]{5}$/);
+  expect(JSON.parse(stored?.text ?? '{}').order).toEqual({ id: '17', number: 1, phone });
+});
+
 test('says that an order has no other payment after 200', async () => {
   const shop = openOrderShop();
   const { charge, journal } = shop.start();
