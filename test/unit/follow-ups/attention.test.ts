@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FollowUps } from '../../../src/follow-ups/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
+import type { Journal } from '../../../src/journal/index.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import {
@@ -337,6 +338,14 @@ describe('onAttention', () => {
 });
 
 describe('a reference that two keys name', () => {
+  async function completeKey(journal: Journal, key: string, reference: string) {
+    const { claim, complete } = getJournalCore(journal);
+    const claimed = await claim(key, await createIntent());
+    if (claimed.state !== 'claimed') throw new Error(claimed.state);
+    const result = { reference, status: 'processing', amount: '25.50', currency: 'GHS', message: '' };
+    await complete(claimed.claim, { state: 'completed', result, firstCheckIn: 8_000 });
+  }
+
   /** A person resolves a key with the transaction of another one, which has no record yet. */
   async function shareReference(
     followUps: FollowUps & ReturnType<FollowedShop['start']>,
@@ -344,14 +353,7 @@ describe('a reference that two keys name', () => {
   ) {
     const reference = await loseCharge(shop, 'order-1');
     await finish(followUps.journal.resolve('order-1', { reference }, note));
-    const text = { reference, status: 'processing', amount: '25.50', currency: 'GHS', message: '' };
-    const claim = await getJournalCore(followUps.journal).claim('order-2', await createIntent());
-    if (claim.state !== 'claimed') throw new Error(claim.state);
-    await getJournalCore(followUps.journal).complete(claim.claim, {
-      state: 'completed',
-      result: text,
-      firstCheckIn: 8_000,
-    });
+    await completeKey(followUps.journal, 'order-2', reference);
     return reference;
   }
 
@@ -364,6 +366,20 @@ describe('a reference that two keys name', () => {
     expect(shop.finals).toMatchObject([{ key: 'order-2', reference, status: 'success' }]);
     expect(shop.attentions).toMatchObject([{ key: 'order-1', reference, reason: 'mismatch' }]);
     expect(shop.gets).toHaveLength(2);
+  });
+
+  test('is delivered to one of them if both were charged in the same millisecond', async () => {
+    const shop = openShop();
+    const followUps = shop.start();
+    const reference = await loseCharge(shop, 'order-0');
+    for (const key of ['order-1', 'order-2']) await completeKey(followUps.journal, key, reference);
+    shop.service.approve(reference);
+    await sweepFor(DAY, followUps);
+    expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
+    expect(shop.attentions).toMatchObject([
+      { key: 'order-0', reason: 'unresolved' },
+      { key: 'order-2', reference, reason: 'mismatch' },
+    ]);
   });
 
   test('is delivered once a person has corrected the other key', async () => {

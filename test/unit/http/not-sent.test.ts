@@ -204,15 +204,9 @@ test('proves that nothing was sent by a reset while connecting', async () => {
   await expectNotSent(createClientFor('https://payments.example/api/v1')(), 'ECONNRESET');
 });
 
-test.each<[string, unknown]>([
-  ['an error without a code', new TypeError('fetch failed')],
+test.each<[string, Error]>([
   ['an empty AggregateError', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })],
   ['an empty AggregateError of connecting', Object.assign(new AggregateError([]), { syscall: 'connect' })],
-  ['nothing', undefined],
-  ['text', 'ECONNREFUSED'],
-  ['an object that cannot be made text', Object.create(null)],
-  ['an error with a code of another kind', coded('UND_ERR_SOCKET')],
-  ['an error of the TLS family', coded('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA')],
   [
     'two errors of which one proves nothing',
     Object.assign(
@@ -223,6 +217,18 @@ test.each<[string, unknown]>([
       { code: 'ECONNREFUSED' },
     ),
   ],
+])('proves nothing by connections of Node that fail with %s', async (_what, error) => {
+  connectionsFailWith(error);
+  await expectUnknownOutcome(createClientFor('https://payments.example/api/v1')(), 'ConnectionError');
+});
+
+test.each<[string, unknown]>([
+  ['an error without a code', new TypeError('fetch failed')],
+  ['nothing', undefined],
+  ['text', 'ECONNREFUSED'],
+  ['an object that cannot be made text', Object.create(null)],
+  ['an error with a code of another kind', coded('UND_ERR_SOCKET')],
+  ['an error of the TLS family', coded('ERR_SSL_TLSV1_ALERT_UNKNOWN_CA')],
 ])('proves nothing by a fetch that rejects with %s', async (_what, thrown) => {
   const fetch = () => Promise.reject(thrown);
   await expectUnknownOutcome(

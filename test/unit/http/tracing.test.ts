@@ -84,6 +84,9 @@ test('hides the transaction of a mismatch and the reason of an abort', async () 
     { outcome: null, error: { message: 'of [REDACTED]' } },
   ]);
   expect(inspect(failed, { depth: 9, showHidden: true })).not.toContain('@example.com');
+  // An APM can read what an error does not print.
+  for (const { error } of failed)
+    for (const name of ['transaction', 'cause', 'customer']) expect(error).not.toHaveProperty(name);
 });
 
 test('is the parent of what the request publishes, and of nothing beside it', async () => {

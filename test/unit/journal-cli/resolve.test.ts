@@ -156,7 +156,7 @@ describe('changes nothing', () => {
       async read(key: string) {
         const entry = await read(key);
         if (++reads === 1)
-          await other.resolve(key, { reference: 'TXN-8f2c61d0' }, { by: 'ama', reason: 'found' });
+          await other.resolve(key, { reference: 'TXN-of-ama' }, { by: 'ama', reason: 'found' });
         return entry;
       },
     });
@@ -165,7 +165,7 @@ describe('changes nothing', () => {
       isTTY: true,
       typed: '25.50',
     });
-    expect([code, err]).toEqual([1, expect.stringContaining('resolved')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('This key was resolved meanwhile by ama.')]);
     expect(await other.read('order-17/1')).toMatchObject({
       state: 'completed',
       resolutions: [{ by: 'ama' }],

@@ -67,12 +67,15 @@ test('tells of a second success as paid_twice, and names the first one as the pa
   expect(await finish(orders.read('17'))).toMatchObject({ state: 'paid', payment: { key: '17/2' } });
 });
 
-test('asks for a person if an earlier payment of another amount is paid', async () => {
+test.each([
+  ['amount', { ...momo, amount: '30.00' }],
+  ['currency', { ...momo, currency: 'USD' }],
+])('asks for a person if an earlier payment of another %s is paid', async (_, input) => {
   const shop = openOrderShop();
   const orders = shop.start();
   const first = getReference(await finish(orders.checkout('17', page)));
   await pass(2 * SECOND);
-  await finish(orders.charge('17', { ...momo, amount: '30.00' }, { startAnother: true }));
+  await finish(orders.charge('17', input, { startAnother: true }));
   shop.service.approve(first);
   await pass(10 * SECOND);
   await finish(orders.sweep());

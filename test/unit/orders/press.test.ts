@@ -4,6 +4,7 @@ import {
   InvalidInputError,
   InvalidRequestError,
   ServerError,
+  TransactionMismatchError,
 } from '../../../src/index.ts';
 import { createRecords } from '../../../src/journal/compare-and-swap.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
@@ -135,6 +136,71 @@ test.each([
   expect(postsOf(shop)).toHaveLength(2);
 });
 
+test('begins no payment if an earlier one was paid with another amount', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const first = await finish(orders.checkout('17', page));
+  const reference = first.payments[0]?.reference ?? '';
+  shop.service.abandon(reference);
+  await pass(2 * SECOND);
+  await finish(orders.wait('17'));
+  shop.service.approve(reference);
+  shop.service.fault('verify', { kind: 'wrongAmount', amount: '20.00' });
+  await pass(2 * SECOND);
+  expect(await finish(orders.charge('17', momo))).toMatchObject({
+    state: 'unpaid',
+    error: expect.any(TransactionMismatchError),
+  });
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test('sees that a superseded payment, which was gone, is paid', async () => {
+  let gone = '';
+  const intercept = async ({ url }: Request) =>
+    gone !== '' && url.endsWith(gone) ? new Response('not found', { status: 404 }) : undefined;
+  const shop = openOrderShop({ intercept });
+  const orders = shop.start();
+  const first = await finish(orders.checkout('17', page));
+  const reference = first.payments[0]?.reference ?? '';
+  gone = reference;
+  await pass(2 * SECOND);
+  const second = await finish(orders.charge('17', momo, { startAnother: true }));
+  for (let sweeps = 0; sweeps < 3; sweeps++) {
+    await pass(20 * SECOND);
+    await finish(orders.sweep());
+  }
+  expect(shop.attentions).toMatchObject([{ key: '17/1', reason: 'gone' }]);
+  gone = '';
+  shop.service.approve(reference);
+  shop.service.decline(second.payments[1]?.reference ?? '');
+  await pass(2 * SECOND);
+  expect(await finish(orders.charge('17', otherNumber))).toMatchObject({
+    state: 'paid',
+    payment: { key: '17/1' },
+  });
+  expect(postsOf(shop)).toHaveLength(2);
+});
+
+test('checks the ten latest payments before the next one', async () => {
+  const shop = openOrderShop();
+  const orders = shop.start();
+  const references: string[] = [];
+  for (let number = 1; number <= 11; number++) {
+    const { payments } = await finish(orders.checkout('17', page));
+    const reference = payments.at(-1)?.reference ?? '';
+    references.push(reference);
+    shop.service.abandon(reference);
+    await pass(2 * SECOND);
+    await finish(orders.wait('17'));
+    await pass(2 * SECOND);
+  }
+  shop.service.approve(references.at(-1) ?? '');
+  shop.requests.length = 0;
+  expect(await finish(orders.charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/11' } });
+  const checks = references.slice(1).map((reference) => `GET ${reference}`);
+  expect(shop.requests.toSorted()).toEqual(checks);
+});
+
 test('does not say that nothing was sent if the journal fails after the request', async () => {
   const records = memoryStore();
   let isDown = false;
@@ -154,6 +220,33 @@ test('does not say that nothing was sent if the journal fails after the request'
   });
   isDown = false;
   expect(await finish(readOrder('17'))).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+});
+
+test('sends nothing under a key that another press has gone on from', async () => {
+  const records = memoryStore();
+  let hasGoneOn = false;
+  const write: JournalStore['write'] = async (key, change) => {
+    const isWritten = await records.write(key, change);
+    if (key === '17/1' && !hasGoneOn) {
+      hasGoneOn = true;
+      const record = { format: 1 as const, latest: 2, superseded: [], priceChanged: [] };
+      await writeOrderRecord(createRecords(records, 10_000), { id: '17', version: null }, record);
+    }
+    return isWritten;
+  };
+  const shop = openOrderShop({ store: { ...records, write } });
+  const { charge, journal } = shop.start();
+  expect(await finish(charge('17', momo))).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+  expect(await finish(journal.read('17/1'))).toMatchObject({ state: 'not_sent' });
+  expect(postsOf(shop)).toHaveLength(1);
+});
+
+test('records too short a digest of the number to reveal it', async () => {
+  const shop = openOrderShop();
+  await finish(shop.start().charge('17', momo));
+  const stored = await shop.store.read('17/1');
+  const phone = expect.stringMatching(/^[\da-f]{5}$/);
+  expect(JSON.parse(stored?.text ?? '{}').order).toEqual({ id: '17', number: 1, phone });
 });
 
 test('says that an order has no other payment after 200', async () => {
