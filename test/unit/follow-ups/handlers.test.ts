@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { PaymentsEvent } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { findFollowUpEvents, finish, openShop, sweepFor } from '../../helpers/follow-ups.ts';
-import { EMAIL, PHONE } from '../../helpers/service.ts';
+import { catchError, EMAIL, PHONE } from '../../helpers/service.ts';
 
 beforeEach(() => {
   fakeClocks();
@@ -42,6 +43,21 @@ describe('onFinal', () => {
     const month = 30 * 24 * 60 * MINUTE;
     await sweepFor(month, shop.start({ onFinal }));
     expect(calls).toBeGreaterThan(700);
+  });
+
+  test('is not called once the sweep is aborted, but by the next one', async () => {
+    const { shop } = await openPaidShop();
+    const stop = new AbortController();
+    const onEvent = (event: PaymentsEvent) => {
+      if (event.type === 'follow_up' && event.result === 'final') stop.abort('stop');
+    };
+    const followUps = shop.start({}, { onEvent });
+    await pass(MINUTE);
+    expect(await finish(catchError(followUps.sweep({ signal: stop.signal })))).toBe('stop');
+    expect(shop.finals).toEqual([]);
+    await sweepFor(MINUTE, followUps);
+    expect(shop.finals).toMatchObject([{ key: 'order-1', status: 'success' }]);
+    expect(shop.gets).toHaveLength(1);
   });
 
   test('is called again without a GET, from what is recorded', async () => {

@@ -222,31 +222,51 @@ test('does not say that nothing was sent if the journal fails after the request'
   expect(await finish(readOrder('17'))).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
 });
 
-test('sends nothing under a key that another press has gone on from', async () => {
+test.each([
+  ['began the next payment', { latest: 2 }, { state: 'processing', payment: { key: '17/2' } }, 1],
+  ['saw the order paid', { paidBy: 1 }, { state: 'paid' }, 0],
+  ['saw another price paid', { priceChanged: [1] }, { state: 'in_review', reason: 'price_changed' }, 0],
+])('sends nothing under its key if another press %s', async (_, recorded, expected, posts) => {
   const records = memoryStore();
   let hasGoneOn = false;
   const write: JournalStore['write'] = async (key, change) => {
     const isWritten = await records.write(key, change);
     if (key === '17/1' && !hasGoneOn) {
       hasGoneOn = true;
-      const record = { format: 1 as const, latest: 2, superseded: [], priceChanged: [] };
+      const record = { format: 1 as const, latest: 1, superseded: [], priceChanged: [], ...recorded };
       await writeOrderRecord(createRecords(records, 10_000), { id: '17', version: null }, record);
     }
     return isWritten;
   };
   const shop = openOrderShop({ store: { ...records, write } });
   const { charge, journal } = shop.start();
-  expect(await finish(charge('17', momo))).toMatchObject({ state: 'processing', payment: { key: '17/2' } });
+  expect(await finish(charge('17', momo))).toMatchObject(expected);
   expect(await finish(journal.read('17/1'))).toMatchObject({ state: 'not_sent' });
+  expect(postsOf(shop)).toHaveLength(posts);
+});
+
+test('sends a refused payment once for two presses at once', async () => {
+  const shop = openOrderShop();
+  const [one, other] = [shop.start(), shop.start()];
+  shop.service.fault('chargeMobileMoney', { kind: 'status', status: 400 });
+  const statuses = await finish(Promise.all([one.charge('17', momo), other.charge('17', momo)]));
+  expect(statuses).toMatchObject([{ state: 'unpaid' }, { state: 'unpaid' }]);
   expect(postsOf(shop)).toHaveLength(1);
 });
 
 test('records too short a digest of the number to reveal it', async () => {
   const shop = openOrderShop();
-  await finish(shop.start().charge('17', momo));
-  const stored = await shop.store.read('17/1');
-  const phone = expect.stringMatching(/^[\da-f]{5}$/);
-  expect(JSON.parse(stored?.text ?? '{}').order).toEqual({ id: '17', number: 1, phone });
+  const { charge } = shop.start();
+  const digests: unknown[] = [];
+  for (const id of ['17', '18']) {
+    await finish(charge(id, momo));
+    const stored = await shop.store.read(`${id}/1`);
+    const { order } = JSON.parse(stored?.text ?? '{}');
+    expect(order).toEqual({ id, number: 1, phone: expect.stringMatching(/^[\da-f]{5}$/) });
+    digests.push(order.phone);
+  }
+  // The order is the salt.
+  expect(digests[0]).not.toBe(digests[1]);
 });
 
 test('says that an order has no other payment after 200', async () => {
