@@ -9,7 +9,6 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
     const redis = new Redis(server.url);
     return {
       env: { QUEUE_URL: server.url },
-      rows: async () => (await redis.dbsize()) + (await redis.xlen('bull:orders:events')),
       async job(id) {
         const attemptsMade = Number(await redis.hget(`bull:orders:order-${id}`, 'atm'));
         const sets = ['completed', 'failed', 'delayed'];

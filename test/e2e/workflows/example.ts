@@ -1,3 +1,5 @@
+import type { Journal } from '../../../src/journal/index.ts';
+
 /** One order workflow of examples/workflows, for the scenarios. */
 export interface WorkflowExample {
   /** The title, such as `BullMQ on Redis`. */
@@ -18,7 +20,7 @@ export interface RunningEngine {
   readonly env: Readonly<Record<string, string>>;
   /** Called once a worker is up: an engine that calls its workers needs their address. */
   workerStarted?(): Promise<void>;
-  /** Counts the rows or keys of the engine, for the table. */
-  rows(): Promise<number>;
+  /** Opens the journal of the shop's payments. */
+  openJournal?(): { journal: Journal; close(): void };
   stop(): Promise<void>;
 }

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type NewOrder,
@@ -13,7 +12,6 @@ import {
   Orders,
 } from '../../../examples/workflows/shop/orders.ts';
 import { JournalError, PaymentsClient } from '../../../src/index.ts';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { isNoJournalError } from '../../../src/journal/store.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
@@ -153,7 +151,11 @@ export class Shop {
 
   /** The customer's page waits for the response, and presses the button again if none comes: the test does not wait. */
   async #placeInRequest(order: NewOrder): Promise<void> {
-    const customer = spawn(process.execPath, ['place-order.ts', JSON.stringify(order)], this.#spawning());
+    const customer = spawn(
+      process.execPath,
+      ['../shop/place-order.ts', JSON.stringify(order)],
+      this.#spawning(),
+    );
     this.#customers.add(customer);
     customer.once('exit', () => this.#customers.delete(customer));
     customer.stdout.resume();
@@ -166,7 +168,8 @@ export class Shop {
   }
 
   notify(reference: string): Promise<void> {
-    return this.#run('payment-webhook.ts', reference);
+    const folder = this.#example.hasFollowUps ? '../shop/' : '';
+    return this.#run(`${folder}payment-webhook.ts`, reference);
   }
 
   /** Reads an order. With follow-ups, how far its payment is stands in the journal, until the shop has shipped or released it. */
@@ -187,13 +190,10 @@ export class Shop {
   }
 
   async #readStatus(id: string) {
-    const database = new DatabaseSync(this.journalFile, { timeout: 5_000 });
-    const journal = sqliteJournal(database);
-    const payments = new PaymentsClient({
-      baseUrl: this.sandbox.baseUrl,
-      apiKey: this.sandbox.liveKey,
-      journal,
-    });
+    const { baseUrl, liveKey: apiKey } = this.sandbox;
+    if (!this.#engine.openJournal) return undefined;
+    const { journal, close } = this.#engine.openJournal();
+    const payments = new PaymentsClient({ baseUrl, apiKey, journal });
     try {
       const { read } = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
       for (;;) {
@@ -207,7 +207,7 @@ export class Shop {
       }
     } finally {
       payments.close();
-      database.close();
+      close();
     }
   }
 
@@ -227,10 +227,6 @@ export class Shop {
   /** Counts the requests for a transaction. */
   verifies(): number {
     return this.sandbox.requests.filter(({ operation }) => operation === 'verify').length;
-  }
-
-  rows(): Promise<number> {
-    return this.#engine.rows();
   }
 
   async close(): Promise<void> {
