@@ -14,7 +14,6 @@ const DUMP = `
 export class PgBossExample implements WorkflowExample {
   readonly name = 'pg-boss on PostgreSQL';
   readonly folder = 'pg-boss';
-  readonly hasFollowUps = true;
   #server: DatabaseServer | undefined;
   #databases = 0;
   #pool: Pool | undefined;

@@ -7,7 +7,6 @@ import type { WorkflowExample } from './example.ts';
 export const plain: WorkflowExample = {
   name: 'One Node process with SQLite',
   folder: 'plain',
-  hasFollowUps: true,
   async start(folder) {
     const file = join(folder, 'journal.db');
     return {
