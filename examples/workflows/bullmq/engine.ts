@@ -1,9 +1,6 @@
 import { onPostgres } from './on-postgres.ts';
 import { onRedis } from './on-redis.ts';
-
-const url = process.env.QUEUE_URL ?? 'redis://127.0.0.1:6379';
+import { queueUrl } from './settings.ts';
 
 /** BullMQ and the journal in one database. Keep the file for yours and delete the other. */
-export const engine = url.startsWith('postgres') ? onPostgres(url) : onRedis(url);
-
-export type OrderQueue = ReturnType<typeof engine.queue>;
+export const engine = queueUrl.startsWith('postgres') ? await onPostgres(queueUrl) : onRedis(queueUrl);

@@ -2,9 +2,9 @@ import { PaymentsClient } from 'payment-collection-client';
 import { postgresJournal } from 'payment-collection-client/journal/postgres';
 import { createOrderPayments } from 'payment-collection-client/orders';
 import { Pool } from 'pg';
-import { checkSchedule, timeout } from '../shop/settings.ts';
+import { checkSchedule, lease, timeout } from '../shop/settings.ts';
 import { Orders } from './orders.ts';
-import { databaseUrl, lease } from './settings.ts';
+import { databaseUrl } from './settings.ts';
 
 /** Both the web process and the cron job load this file. */
 export const pool = new Pool({ connectionString: databaseUrl });

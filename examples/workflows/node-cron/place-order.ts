@@ -1,7 +1,7 @@
 import type { NewOrder } from '../shop/orders.ts';
 import { pressPay } from '../shop/press-pay.ts';
+import { shopUrl } from '../shop/settings.ts';
 import { orders, payments, pool } from './payments.ts';
-import { shopUrl } from './settings.ts';
 
 /** Stands for the shop's basket: the price comes from the shop, never from the browser. */
 const order: NewOrder = JSON.parse(process.argv[2] ?? '{}');

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createOrderServer } from '../shop/order-server.ts';
+import { shopUrl } from '../shop/settings.ts';
 import { orderPayments, orders, payments, pool } from './payments.ts';
-import { shopUrl } from './settings.ts';
 
 /** Charges within the request. Its work ends with the response: the cron job follows the payment. */
 const server = createOrderServer({ orderPayments, orders });

@@ -3,10 +3,9 @@ import { PaymentsClient } from 'payment-collection-client';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { createOrderPayments } from 'payment-collection-client/orders';
 import { Orders } from '../shop/orders.ts';
-import { checkSchedule, ordersFile, timeout } from '../shop/settings.ts';
-import { journalFile, lease } from './settings.ts';
+import { checkSchedule, lease, ordersFile, timeout } from '../shop/settings.ts';
 
-export const journal = sqliteJournal(new DatabaseSync(journalFile), { lease });
+export const journal = sqliteJournal(new DatabaseSync(process.env.JOURNAL_FILE ?? 'journal.db'), { lease });
 export const payments = new PaymentsClient({
   journal,
   timeout,

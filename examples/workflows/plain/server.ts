@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createOrderServer } from '../shop/order-server.ts';
+import { shopUrl } from '../shop/settings.ts';
 import { orderPayments, orders, payments } from './payments.ts';
-import { shopUrl } from './settings.ts';
 
 const server = createOrderServer({ orderPayments, orders });
 const stop = new AbortController();

@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll } from 'vitest';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { describeBullMQ } from './bullmq.ts';
 
@@ -21,18 +22,13 @@ describeBullMQ('BullMQ on PostgreSQL', async () => {
   await query(server.url, `CREATE DATABASE ${database}`);
   const url = new URL(database, server.url).href;
   const pool = new Pool({ connectionString: url });
+  const journal = postgresJournal(pool);
   const dump = async () => String((await pool.query(DUMP)).rows[0]?.all);
   return {
     env: { QUEUE_URL: url },
-    rows: async () => (await dump()).split('<row>').length - 1,
-    async job(id) {
-      const { rows } = await pool.query('SELECT state, attempts_made FROM bullmq.job WHERE id = $1', [
-        `order-${id}`,
-      ]);
-      return { attemptsMade: Number(rows[0]?.attempts_made), state: String(rows[0]?.state) };
-    },
-    async removeJob(id) {
-      await pool.query('DELETE FROM bullmq.job WHERE id = $1', [`order-${id}`]);
+    openJournal: () => ({ journal, close() {} }),
+    async removeJobs() {
+      await pool.query('TRUNCATE bullmq.job, bullmq.scheduler CASCADE');
     },
     dump,
     stop: () => pool.end(),

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
+import { redisJournal } from '../../../src/journal/redis.ts';
 import { hasRedis, startRedis } from '../../helpers/databases.ts';
 import { describeBullMQ } from './bullmq.ts';
 
@@ -7,20 +8,13 @@ describe.skipIf(!hasRedis)('with redis-server on the PATH', () => {
   describeBullMQ('BullMQ on Redis', async () => {
     const server = await startRedis();
     const redis = new Redis(server.url);
+    const journal = redisJournal(redis);
     return {
       env: { QUEUE_URL: server.url },
-      rows: async () => (await redis.dbsize()) + (await redis.xlen('bull:orders:events')),
-      async job(id) {
-        const attemptsMade = Number(await redis.hget(`bull:orders:order-${id}`, 'atm'));
-        const sets = ['completed', 'failed', 'delayed'];
-        const scores = await Promise.all(
-          sets.map((set) => redis.zscore(`bull:orders:${set}`, `order-${id}`)),
-        );
-        return { attemptsMade, state: sets.find((_, at) => scores[at] !== null) ?? 'elsewhere' };
-      },
-      async removeJob(id) {
-        await redis.del(`bull:orders:order-${id}`);
-        for (const set of ['completed', 'delayed']) await redis.zrem(`bull:orders:${set}`, `order-${id}`);
+      openJournal: () => ({ journal, close() {} }),
+      async removeJobs() {
+        const keys = await redis.keys('bull:*');
+        if (keys.length > 0) await redis.del(...keys);
       },
       async dump() {
         const keys = await redis.keys('*');
@@ -51,6 +45,9 @@ async function readContents(redis: Redis, key: string): Promise<unknown> {
       return redis.xrange(key, '-', '+');
     case 'string':
       return redis.get(key);
+    // It was removed meanwhile.
+    case 'none':
+      return undefined;
     default:
       throw new Error(`${key} is a ${type}.`);
   }

@@ -1,22 +1,17 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
+import { findFreePort } from '../../helpers/free-port.ts';
 import type { RunningEngine, WorkflowExample } from './example.ts';
 import { describeInterruptions } from './interruptions.ts';
 import { describeWorkflow } from './scenarios.ts';
-import { fastChecks, fastDeadline, patient, Shop, slowChecks, until } from './shop.ts';
+import { newOrder, Shop, until } from './shop.ts';
 
 /** BullMQ's database, read without BullMQ. */
 export interface RunningBullMQ extends RunningEngine {
-  job(id: string): Promise<{ state: string; attemptsMade: number }>;
-  /** Removes a job, as `removeOnComplete` does later. */
-  removeJob(id: string): Promise<void>;
+  /** Removes every job and the scheduler. */
+  removeJobs(): Promise<void>;
   /** Returns every key and value, or every row. */
   dump(): Promise<string>;
 }
-
-const lockDuration = 2_000;
-const stalledInterval = 1_000;
 
 /** Defines the scenarios of every engine, and those of BullMQ alone. */
 export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>): void {
@@ -26,8 +21,7 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
     folder: 'bullmq',
     async start() {
       engine = await start();
-      // Shorter than in a shop, so that the job of a killed worker continues soon.
-      const env = { LOCK_DURATION: String(lockDuration), STALLED_INTERVAL: String(stalledInterval) };
+      const env = { SHOP_URL: `http://127.0.0.1:${await findFreePort()}`, SWEEP_INTERVAL: '200' };
       return { ...engine, env: { ...engine.env, ...env } };
     },
   };
@@ -36,135 +30,58 @@ export function describeBullMQ(name: string, start: () => Promise<RunningBullMQ>
 
   describe(`${name} alone`, () => {
     let shop: Shop;
-    const open = async (schedule: object = fastChecks, env?: NodeJS.ProcessEnv) => {
-      shop = await Shop.open(example, schedule, env);
+    const open = async () => {
+      shop = await Shop.open(example);
       await shop.startWorker();
     };
     afterEach(() => shop.close());
 
-    const jobReaches = (id: string, state: string) =>
-      until(async () => (await engine.job(id)).state === state, `the job of ${id} to be ${state}`);
-
-    test('uses no attempt while it waits', async () => {
-      await open();
-      const id = await shop.place();
-      await until(() => shop.verifies() >= 3, 'three checks');
-      expect((await engine.job(id)).attemptsMade).toBe(0);
-    });
-
-    test('shows an order in review as a failed job', async () => {
-      await open();
-      shop.sandbox.fault('verify', { kind: 'status', status: 401 });
-      const id = await shop.place();
-      await shop.reaches(id, 'in_review');
-      await jobReaches(id, 'failed');
-      expect(shop.verifies()).toBe(1);
-    });
-
-    test('never charges an order again after its job was removed', async () => {
-      await open();
-      const id = await shop.place({ id: 'order-again' });
+    const fulfil = async (id: string) => {
       const { reference } = await shop.reaches(id, 'waiting');
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
-      await jobReaches(id, 'completed');
-      await engine.removeJob(id);
-      await shop.place({ id: 'order-again' });
-      // Jobs run in order: once the next order is charged, this one has run again.
-      await shop.reaches(await shop.place(), 'waiting');
-      expect(shop.sandbox.charges).toHaveLength(2);
       expect(shop.orders.countParcels(id)).toBe(1);
-    });
-
-    test('continues an order whose job was lost', async () => {
-      await open(slowChecks);
-      const id = await shop.place();
-      const { reference } = await shop.reaches(id, 'waiting');
-      await shop.killWorker();
-      await engine.removeJob(id);
-      shop.sandbox.approve(reference);
-      await shop.startWorker();
-      await shop.reaches(id, 'fulfilled');
       expect(shop.sandbox.charges).toHaveLength(1);
-    });
+    };
 
-    test('checks a released order whose job was lost', async () => {
-      await open(fastDeadline);
-      const id = await shop.place();
-      const { reference } = await shop.reaches(id, 'released');
-      await shop.killWorker();
-      await engine.removeJob(id);
-      shop.sandbox.approve(reference);
-      await shop.startWorker();
-      await shop.reaches(id, 'paid_late');
-    });
-
-    test('checks again after a notification during a check', async () => {
-      await open(slowChecks, patient);
-      // The response is `pending`, and comes slowly.
-      shop.sandbox.fault('verify', { kind: 'slowBody', interval: 7 });
-      const id = await shop.place();
-      const { reference } = await shop.reaches(id, 'waiting');
-      // It counts even if it comes before the worker waits.
-      await shop.notify(reference);
-      await until(() => shop.verifies() === 1, 'a check');
-      shop.sandbox.approve(reference);
-      await shop.notify(reference);
-      await shop.reaches(id, 'fulfilled');
-      expect(shop.verifies()).toBe(2);
-    });
-
-    test('checks at most once a second, however often it is notified', async () => {
-      await open(slowChecks);
-      const id = await shop.place();
-      const { reference } = await shop.reaches(id, 'waiting');
-      await shop.notify(reference);
-      await until(() => shop.verifies() >= 1, 'a check');
-      const startedAt = Date.now();
-      await sendManyNotifications(engine.env, id);
-      expect(shop.verifies()).toBeLessThanOrEqual(3 + (Date.now() - startedAt) / 1_000);
-    });
-
-    test('charges after the Retry-After of a 429', async () => {
+    test('continues at another process after one is killed', async () => {
       await open();
-      shop.sandbox.fault('chargeMobileMoney', { kind: 'rateLimited', retryAfter: 5_000 }, { times: 1 });
-      const placedAt = Date.now();
+      await shop.startAnotherWorker({ SHOP_URL: `http://127.0.0.1:${await findFreePort()}` });
       const id = await shop.place();
-      const { charged_at } = await shop.reaches(id, 'waiting');
-      expect((charged_at ?? 0) - placedAt).toBeGreaterThan(3_000);
-      expect(shop.sandbox.charges).toHaveLength(1);
+      await shop.reaches(id, 'waiting');
+      await shop.killWorker();
+      await fulfil(id);
+    });
+
+    test('goes on after a sweep that failed, which its job shows', async () => {
+      await open();
+      shop.sandbox.fault('verify', { kind: 'status', status: 401 }, { times: 1 });
+      const id = await shop.place();
+      await until(async () => (await engine.dump()).includes('AuthenticationError'), 'the error');
+      await fulfil(id);
+    });
+
+    test('continues an order whose jobs were lost', async () => {
+      await open();
+      const id = await shop.place();
+      await shop.reaches(id, 'waiting');
+      await shop.killWorker();
+      await engine.removeJobs();
+      await shop.startWorker();
+      await fulfil(id);
     });
 
     test('keeps phone, email and API key out of the database', async () => {
       await open();
-      shop.sandbox.fault('verify', { kind: 'status', status: 403 });
-      const id = await shop.place();
-      const { phone, customer_email } = await shop.reaches(id, 'in_review');
-      await jobReaches(id, 'failed');
+      const order = newOrder();
+      shop.sandbox.fault('verify', { kind: 'status', status: 503 }, { times: 1 });
+      shop.sandbox.fault('verify', { kind: 'status', status: 401 }, { times: 1 });
+      await shop.place(order);
+      await until(() => shop.verifies() >= 3, 'a check after two that fail');
       const dump = await engine.dump();
-      expect(dump).toContain(id);
-      for (const secret of [phone, phone.slice(1), customer_email, shop.sandbox.liveKey])
+      expect(dump).toContain(order.id);
+      for (const secret of [order.phone, order.phone.slice(1), order.customer_email, shop.sandbox.liveKey])
         expect(dump).not.toContain(secret);
     });
   });
-}
-
-/** Sends 30 notifications from one process. A process for each would take too long for the test. */
-async function sendManyNotifications(env: NodeJS.ProcessEnv, id: string): Promise<void> {
-  const program = `
-    import { engine } from './engine.ts';
-    import { notify } from './notifications.ts';
-    const queue = engine.queue();
-    for (let notifications = 0; notifications < 30; notifications++) {
-      await notify(queue, ${JSON.stringify(id)});
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    await queue.close();`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-    cwd: 'examples/workflows/bullmq',
-    env: { ...process.env, ...env },
-    stdio: 'inherit',
-  });
-  const [code] = await once(child, 'exit');
-  expect(code).toBe(0);
 }

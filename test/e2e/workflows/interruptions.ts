@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkflowExample } from './example.ts';
-import { fastChecks, fastDeadline, newOrder, patient, Shop, until } from './shop.ts';
+import { fastChecks, fastDeadline, patient, Shop, until } from './shop.ts';
 
 /** Defines the tests of an order workflow without a worker, a submitted job or the service for some time. */
 export function describeInterruptions(example: WorkflowExample): void {
@@ -11,18 +11,6 @@ export function describeInterruptions(example: WorkflowExample): void {
       await shop.startWorker();
     };
     afterEach(() => shop.close());
-
-    // Without a request of the customer, nothing is charged: see plain-pitfalls.test.ts.
-    if (!example.hasFollowUps) {
-      test('continues an order that was stored and never submitted', async () => {
-        shop = await Shop.open(example);
-        const { id } = newOrder();
-        shop.orders.place(newOrder({ id }));
-        await shop.startWorker();
-        await shop.reaches(id, 'waiting');
-        expect(shop.sandbox.charges).toHaveLength(1);
-      });
-    }
 
     test('retries a charge under the same key after 429', async () => {
       await open();

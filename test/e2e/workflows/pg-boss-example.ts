@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import { Pool } from 'pg';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { ExampleProcess } from './child-process.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
 import type { RunningEngine, WorkflowExample } from './example.ts';
 
 /** Selects every row of pg-boss and of the journal, as XML. */
@@ -17,7 +17,6 @@ export class PgBossExample implements WorkflowExample {
   #server: DatabaseServer | undefined;
   #databases = 0;
   #pool: Pool | undefined;
-  #env: Record<string, string> = {};
 
   async startServer(): Promise<void> {
     this.#server = await startPostgres();
@@ -27,7 +26,7 @@ export class PgBossExample implements WorkflowExample {
     await this.#server?.stop();
   }
 
-  async start(folder: string): Promise<RunningEngine> {
+  async start(): Promise<RunningEngine> {
     const { url = '' } = this.#server ?? {};
     const admin = new Pool({ connectionString: url, max: 1 });
     await admin.query(`CREATE DATABASE shop_${++this.#databases}`);
@@ -35,10 +34,13 @@ export class PgBossExample implements WorkflowExample {
     const connectionString = url.replace(/postgres$/, `shop_${this.#databases}`);
     const pool = new Pool({ connectionString });
     this.#pool = pool;
-    // Shorter than in a shop, so that the job of a killed worker continues soon.
-    const settings = { JOB_EXPIRY: '4', SUPERVISE_INTERVAL: '1', MAX_RETRY_DELAY: '1' };
-    this.#env = { DATABASE_URL: connectionString, ORDERS_FILE: join(folder, 'orders.db'), ...settings };
-    return { env: this.#env, rows: () => this.rows(), stop: () => closePool(pool) };
+    const env = {
+      SHOP_URL: `http://127.0.0.1:${await findFreePort()}`,
+      DATABASE_URL: connectionString,
+      SWEEP_INTERVAL: '200',
+    };
+    const journal = postgresJournal(pool);
+    return { env, openJournal: () => ({ journal, close() {} }), stop: () => closePool(pool) };
   }
 
   /** Queries the database of the current test. */
@@ -46,21 +48,9 @@ export class PgBossExample implements WorkflowExample {
     return (await this.#pool?.query(sql))?.rows ?? [];
   }
 
-  async rows(): Promise<number> {
-    return (await this.dump()).split('<row>').length - 1;
-  }
-
   /** Returns everything that pg-boss and the journal store, as text. */
   async dump(): Promise<string> {
     const [row] = await this.query(DUMP);
     return String(row?.all);
-  }
-
-  /** Runs code in the example's folder, with the variables of its commands. */
-  run(code: string, env: Readonly<Record<string, string>> = {}): ExampleProcess {
-    return new ExampleProcess(process.execPath, ['--input-type=module', '--eval', code], {
-      cwd: `examples/workflows/${this.folder}`,
-      env: { ...process.env, ...this.#env, ...env },
-    });
   }
 }

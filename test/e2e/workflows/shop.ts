@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type NewOrder,
@@ -13,7 +12,6 @@ import {
   Orders,
 } from '../../../examples/workflows/shop/orders.ts';
 import { JournalError, PaymentsClient } from '../../../src/index.ts';
-import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { isNoJournalError } from '../../../src/journal/store.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
@@ -121,7 +119,6 @@ export class Shop {
   async startWorker(folder = this.#example.folder): Promise<void> {
     this.#worker = this.#spawnWorker(this.#spawning(folder));
     await waitUntilReady(this.#worker);
-    await this.#engine.workerStarted?.();
   }
 
   /** Starts one more worker, which runs until the test ends. Returns its process, for a test that freezes it. */
@@ -143,21 +140,16 @@ export class Shop {
     return this.#endWorker('SIGTERM');
   }
 
-  /** Places an order by a command, as a shop's web server does: the worker has no part in it. */
+  /** Places an order. Its customer presses the button again if no response comes: the test does not wait for it. */
   async place(changes: Partial<NewOrder> = {}): Promise<string> {
     const order = newOrder(changes);
-    if (this.#example.hasFollowUps) await this.#placeInRequest(order);
-    else await this.#run('place-order.ts', JSON.stringify(order));
-    return order.id;
-  }
-
-  /** The customer's page waits for the response, and presses the button again if none comes: the test does not wait. */
-  async #placeInRequest(order: NewOrder): Promise<void> {
-    const customer = spawn(process.execPath, ['place-order.ts', JSON.stringify(order)], this.#spawning());
+    const script = ['../shop/place-order.ts', JSON.stringify(order)];
+    const customer = spawn(process.execPath, script, this.#spawning());
     this.#customers.add(customer);
     customer.once('exit', () => this.#customers.delete(customer));
     customer.stdout.resume();
     await until(() => this.orders.find(order.id) !== undefined, `${order.id} to be stored`);
+    return order.id;
   }
 
   /** Every customer closes the page: nobody presses the button again. */
@@ -165,14 +157,16 @@ export class Shop {
     await Promise.all([...this.#customers].map((customer) => kill(customer, 'SIGKILL')));
   }
 
-  notify(reference: string): Promise<void> {
-    return this.#run('payment-webhook.ts', reference);
+  async notify(reference: string): Promise<void> {
+    const child = spawn(process.execPath, ['../shop/payment-webhook.ts', reference], this.#spawning());
+    child.stdout.resume();
+    const [code] = await once(child, 'exit');
+    if (code !== 0) throw new Error(`The webhook exited with ${code}.`);
   }
 
-  /** Reads an order. With follow-ups, how far its payment is stands in the journal, until the shop has shipped or released it. */
+  /** Reads an order. How far its payment is stands in the journal, until the shop has shipped or released it. */
   async order(id: string): Promise<Order> {
     const order = this.orders.get(id);
-    if (!this.#example.hasFollowUps) return order;
     const status = await this.#readStatus(id).catch((error: unknown) => {
       // The first charge creates the table.
       if (isNoJournalError(error)) return undefined;
@@ -187,13 +181,9 @@ export class Shop {
   }
 
   async #readStatus(id: string) {
-    const database = new DatabaseSync(this.journalFile, { timeout: 5_000 });
-    const journal = sqliteJournal(database);
-    const payments = new PaymentsClient({
-      baseUrl: this.sandbox.baseUrl,
-      apiKey: this.sandbox.liveKey,
-      journal,
-    });
+    const { baseUrl, liveKey: apiKey } = this.sandbox;
+    const { journal, close } = this.#engine.openJournal();
+    const payments = new PaymentsClient({ baseUrl, apiKey, journal });
     try {
       const { read } = createOrderPayments({ payments, journal, onPaid() {}, onAttention() {} });
       for (;;) {
@@ -207,7 +197,7 @@ export class Shop {
       }
     } finally {
       payments.close();
-      database.close();
+      close();
     }
   }
 
@@ -229,10 +219,6 @@ export class Shop {
     return this.sandbox.requests.filter(({ operation }) => operation === 'verify').length;
   }
 
-  rows(): Promise<number> {
-    return this.#engine.rows();
-  }
-
   async close(): Promise<void> {
     await this.loseCustomers();
     await Promise.all(this.#otherWorkers.map((worker) => kill(worker, 'SIGKILL')));
@@ -250,19 +236,12 @@ export class Shop {
   }
 
   #spawnWorker(options: Spawning): ChildProcess {
-    return spawn(process.execPath, [this.#example.hasFollowUps ? 'server.ts' : 'worker.ts'], options);
+    return spawn(process.execPath, ['server.ts'], options);
   }
 
   #spawning(folder = this.#example.folder): Spawning {
     const cwd = resolve('examples/workflows', folder);
     return { cwd, env: this.#env, stdio: ['ignore', 'pipe', 'inherit'] };
-  }
-
-  async #run(script: string, argument: string): Promise<void> {
-    const child = spawn(process.execPath, [script, argument], this.#spawning());
-    child.stdout.resume();
-    const [code] = await once(child, 'exit');
-    if (code !== 0) throw new Error(`${script} exited with ${code}.`);
   }
 }
 

@@ -1,7 +1,6 @@
-import { type NewOrder, Orders } from '../shop/orders.ts';
-import { pressPay } from '../shop/press-pay.ts';
-import { ordersFile } from '../shop/settings.ts';
-import { shopUrl } from './settings.ts';
+import { type NewOrder, Orders } from './orders.ts';
+import { pressPay } from './press-pay.ts';
+import { ordersFile, shopUrl } from './settings.ts';
 
 /** Stands for the shop's basket: the price comes from the shop, never from the browser. */
 const order: NewOrder = JSON.parse(process.argv[2] ?? '{}');
