@@ -17,7 +17,7 @@ export const exhaustiveOnly = [
   'test/e2e/browser/*.test.ts',
   'test/e2e/crash/{follow-ups,orders}.test.ts',
   'test/e2e/docs/{api-site,api,errors,events,examples,options}.test.ts',
-  'test/e2e/docs/{checkout-server,first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
+  'test/e2e/docs/{first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
 ];
