@@ -5,12 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type NewOrder,
-  type Order,
-  type OrderState,
-  Orders,
-} from '../../../examples/workflows/shop/orders.ts';
+import type { NewOrder, Order, OrderState } from '../../../examples/workflows/shop/order.ts';
+import { Orders } from '../../../examples/workflows/shop/orders.ts';
 import { JournalError, PaymentsClient } from '../../../src/index.ts';
 import { isNoJournalError } from '../../../src/journal/store.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
