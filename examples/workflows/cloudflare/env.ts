@@ -1,7 +1,6 @@
 /** The bindings of wrangler.jsonc, and its variables and secrets. */
 export interface Env {
   readonly DB: D1Database;
-  readonly ORDER_WORKFLOW: Workflow;
   readonly PAYMENTS_BASE_URL: string;
   /** A secret: `wrangler secret put PAYMENTS_API_KEY`. */
   readonly PAYMENTS_API_KEY: string;

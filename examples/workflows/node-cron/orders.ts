@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { ChargeableOrder } from '../shop/charge-order.ts';
-import type { NewOrder } from '../shop/orders.ts';
+import type { NewOrder } from '../shop/order.ts';
 
 /** The shop's table of orders in PostgreSQL. It stands for the table that you have. */
 export class Orders {

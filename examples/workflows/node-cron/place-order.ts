@@ -1,4 +1,4 @@
-import type { NewOrder } from '../shop/orders.ts';
+import type { NewOrder } from '../shop/order.ts';
 import { pressPay } from '../shop/press-pay.ts';
 import { shopUrl } from '../shop/settings.ts';
 import { orders, payments, pool } from './payments.ts';

@@ -6,7 +6,7 @@ import {
   PermissionError,
 } from 'payment-collection-client';
 import type { OrderPayments, OrderStatus } from 'payment-collection-client/orders';
-import type { NewOrder, Order } from './orders.ts';
+import type { NewOrder, Order } from './order.ts';
 
 /** An order, as a charge needs it. */
 export type ChargeableOrder = NewOrder & Pick<Order, 'state'>;

@@ -1,4 +1,5 @@
-import { type NewOrder, Orders } from './orders.ts';
+import type { NewOrder } from './order.ts';
+import { Orders } from './orders.ts';
 import { pressPay } from './press-pay.ts';
 import { ordersFile, shopUrl } from './settings.ts';
 

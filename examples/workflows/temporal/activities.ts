@@ -1,6 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { PaymentsClient } from 'payment-collection-client';
-import type { OrderState, Orders } from '../shop/orders.ts';
+import type { OrderState } from '../shop/order.ts';
+import type { Orders } from '../shop/orders.ts';
 import { throwForTemporal } from './engine-errors.ts';
 
 export interface Charged {

@@ -10,7 +10,7 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow';
 import { type CheckSchedule, nextCheck } from '../shop/check-schedule.ts';
-import type { OrderState } from '../shop/orders.ts';
+import type { OrderState } from '../shop/order.ts';
 import type { Activities, Charged } from './activities.ts';
 
 // Only `startToCloseTimeout` detects a killed worker. It is longer than a request and the journal's lease together.

@@ -1,5 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
-import { type NewOrder, Orders } from '../shop/orders.ts';
+import type { NewOrder } from '../shop/order.ts';
+import { Orders } from '../shop/orders.ts';
 import { ordersFile } from '../shop/settings.ts';
 import { address, submitOrder } from './temporal.ts';
 

@@ -13,7 +13,7 @@ export const settingsSchema = z.object({
 /** A message to the program. */
 export const commandSchema = z.object({
   number: z.number(),
-  command: z.enum(['query', 'status', 'create', 'pause', 'resume', 'cron']),
+  command: z.enum(['query', 'cron']),
   argument: z.string(),
 });
 

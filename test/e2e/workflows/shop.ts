@@ -5,12 +5,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type NewOrder,
-  type Order,
-  type OrderState,
-  Orders,
-} from '../../../examples/workflows/shop/orders.ts';
+import type { NewOrder, Order, OrderState } from '../../../examples/workflows/shop/order.ts';
+import { Orders } from '../../../examples/workflows/shop/orders.ts';
 import { JournalError, PaymentsClient } from '../../../src/index.ts';
 import { isNoJournalError } from '../../../src/journal/store.ts';
 import { createOrderPayments } from '../../../src/orders/index.ts';
@@ -35,8 +31,8 @@ export const slowChecks = {
   afterDeadline: fastChecks.afterDeadline,
 };
 
-/** For a response that comes slowly, and on a machine that is very busy more so: neither request nor job ends before. */
-export const patient = { PAYMENTS_TIMEOUT: '60000', JOB_EXPIRY: '60' };
+/** For a response that comes slowly, and on a machine that is very busy more so: the request does not end before. */
+export const patient = { PAYMENTS_TIMEOUT: '60000' };
 
 /** What the tests call the states of an order's payment. A paid order is placed until `onPaid` has shipped it. */
 const STATES = { unpaid: 'placed', processing: 'waiting', in_review: 'in_review', paid: 'placed' } as const;

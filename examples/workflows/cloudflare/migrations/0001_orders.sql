@@ -5,15 +5,8 @@ CREATE TABLE orders (
   customer_email TEXT NOT NULL,
   phone TEXT NOT NULL,
   network TEXT NOT NULL,
-  state TEXT NOT NULL DEFAULT 'placed',
-  reference TEXT UNIQUE,
-  charged_at INTEGER,
-  notifications INTEGER NOT NULL DEFAULT 0,
-  notified_at INTEGER NOT NULL DEFAULT 0,
-  note TEXT
+  state TEXT NOT NULL DEFAULT 'placed'
 ) STRICT;
-
-CREATE INDEX orders_by_state ON orders (state);
 
 CREATE TABLE parcels (number INTEGER PRIMARY KEY, order_id TEXT NOT NULL) STRICT;
 

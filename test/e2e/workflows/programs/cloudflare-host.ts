@@ -12,21 +12,12 @@ import { commandSchema, settingsSchema } from '../cloudflare-messages.ts';
 /** What is used of Miniflare, which is installed in the example's folder only. */
 interface Miniflare {
   readonly ready: Promise<URL>;
-  getBindings(): Promise<{ DB: D1; ORDER_WORKFLOW: Workflow }>;
+  getBindings(): Promise<{ DB: D1 }>;
   getWorker(): Promise<{ scheduled(options: { cron: string }): Promise<unknown> }>;
 }
 
 interface D1 {
   prepare(sql: string): { all(): Promise<{ results: unknown[] }> };
-}
-
-interface Workflow {
-  create(options: { id: string }): Promise<unknown>;
-  get(id: string): Promise<{
-    status(): Promise<{ status: string }>;
-    pause(): Promise<void>;
-    resume(): Promise<void>;
-  }>;
 }
 
 const example = resolve('examples/workflows/cloudflare');
@@ -37,15 +28,11 @@ const wrangler = z
   .object({
     compatibility_date: z.string(),
     compatibility_flags: z.array(z.string()).default([]),
-    workflows: z.tuple([
-      z.object({ binding: z.literal('ORDER_WORKFLOW'), name: z.string(), class_name: z.string() }),
-    ]),
     d1_databases: z.tuple([z.object({ binding: z.literal('DB'), database_name: z.string() })]),
     triggers: z.object({ crons: z.tuple([z.string()]) }),
     vars: z.record(z.string(), z.string()),
   })
   .parse(ts.parseConfigFileTextToJson('', readFileSync(join(example, 'wrangler.jsonc'), 'utf8')).config);
-const [workflow] = wrangler.workflows;
 const [database] = wrangler.d1_databases;
 
 const load = createRequire(join(example, 'package.json'));
@@ -58,21 +45,14 @@ const miniflare = new Miniflare({
   port: 0,
   d1Databases: { DB: database.database_name },
   d1Persist: join(folder, 'd1'),
-  workflows: { ORDER_WORKFLOW: { name: workflow.name, className: workflow.class_name } },
-  workflowsPersist: join(folder, 'workflows'),
   bindings: { ...wrangler.vars, ...vars },
 });
 
 const url = await miniflare.ready;
-const { DB, ORDER_WORKFLOW } = await miniflare.getBindings();
+const { DB } = await miniflare.getBindings();
 
 const commands = {
   query: async (sql: string) => (await DB.prepare(sql).all()).results,
-  status: async (id: string) => (await (await ORDER_WORKFLOW.get(id)).status()).status,
-  /** Submits an order again, as a second request does. */
-  create: async (id: string) => void (await ORDER_WORKFLOW.create({ id })),
-  pause: async (id: string) => (await ORDER_WORKFLOW.get(id)).pause(),
-  resume: async (id: string) => (await ORDER_WORKFLOW.get(id)).resume(),
   cron: async () => {
     const worker = await miniflare.getWorker();
     await worker.scheduled({ cron: wrangler.triggers.crons[0] });
