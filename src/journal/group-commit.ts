@@ -35,8 +35,8 @@ interface QueuedWrite extends RecordWrite {
 class WriteQueue {
   readonly #store: JournalStore;
   #queued: QueuedWrite[] = [];
-  /** The group that the queued writes wait for, and when it was written. */
-  #current: { readonly written: Promise<void> } | undefined;
+  /** The write of the group that the queued writes wait for. */
+  #current: Promise<void> | undefined;
   #hold: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: JournalStore) {
@@ -52,26 +52,26 @@ class WriteQueue {
   }
 
   /** The next group is written after the current one, also if a test has replaced the timers, or if that one hangs. */
-  #scheduleNext(current: { readonly written: Promise<void> }): void {
+  #scheduleNext(current: Promise<void>): void {
     if (this.#hold !== undefined) return;
     this.#hold = setTimeout(() => this.#writeNext(), MAX_HOLD);
-    void Promise.all([current.written, nextTurn()]).then(() => this.#end(current));
+    void Promise.all([current, nextTurn()]).then(() => this.#end(current));
   }
 
   #writeNext(): void {
     clearTimeout(this.#hold);
     this.#hold = undefined;
     const { group, repeated } = this.#takeGroup();
-    const current = { written: this.#writeGroup(group) };
+    const current = this.#writeGroup(group);
     this.#current = current;
     // One that waited for the write of its key before would only find that it is too late.
     for (const write of repeated) write.resolve(this.#writeAlone(write));
     if (this.#queued.length > 0) this.#scheduleNext(current);
     // SQLite is done at once: a group of it ends with the turn of the event loop, so that others can come meanwhile.
-    void Promise.all([current.written, endOfTurn()]).then(() => this.#end(current));
+    void Promise.all([current, endOfTurn()]).then(() => this.#end(current));
   }
 
-  #end(current: { readonly written: Promise<void> }): void {
+  #end(current: Promise<void>): void {
     if (this.#current !== current) return;
     this.#current = undefined;
     if (this.#queued.length > 0) this.#writeNext();
