@@ -14,7 +14,6 @@ import { orders } from './stories/orders.ts';
 import { preventDoubleCharges } from './stories/prevent-double-charges.ts';
 import { readme } from './stories/readme.ts';
 import { sandbox } from './stories/sandbox.ts';
-import { service } from './stories/service.ts';
 import { statuses } from './stories/statuses.ts';
 import { testing } from './stories/testing.ts';
 import { troubleshooting } from './stories/troubleshooting.ts';
@@ -40,7 +39,6 @@ export const stories: Stories = {
   ...preventDoubleCharges,
   ...readme,
   ...sandbox,
-  ...service,
   ...statuses,
   ...testing,
   ...troubleshooting,
