@@ -13,10 +13,8 @@ import { operations } from './stories/operations.ts';
 import { orders } from './stories/orders.ts';
 import { preventDoubleCharges } from './stories/prevent-double-charges.ts';
 import { readme } from './stories/readme.ts';
-import { sandbox } from './stories/sandbox.ts';
 import { service } from './stories/service.ts';
 import { statuses } from './stories/statuses.ts';
-import { testing } from './stories/testing.ts';
 import { troubleshooting } from './stories/troubleshooting.ts';
 import { wait } from './stories/wait.ts';
 import { webhooks } from './stories/webhooks.ts';
@@ -39,10 +37,8 @@ export const stories: Stories = {
   ...orders,
   ...preventDoubleCharges,
   ...readme,
-  ...sandbox,
   ...service,
   ...statuses,
-  ...testing,
   ...troubleshooting,
   ...wait,
   ...webhooks,
