@@ -97,8 +97,6 @@ const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(
 const printsElsewhere: Record<string, string> = {
   'docs/guides/follow-ups.md, Follow payments up from your database (2)':
     'follow-ups-from-cron.test.ts runs it',
-  'docs/guides/follow-ups.md, Follow payments up from your database (3)':
-    'follow-ups-from-cron.test.ts runs it',
   'docs/reference/errors.md, Errors': 'its new journal has no earlier charge with other input',
   'docs/reference/options.md, Log with your own logger': 'the client has nothing to warn of',
   'docs/runbook.md, Get an alert': 'no payment is due',
