@@ -1,5 +1,3 @@
-import { connectNeon } from './neon-proxy.ts';
-
 /** How a block of the pages on databases is run. */
 export interface RunStory {
   /** The file of `kinds/` that starts its database. Without it, the block needs none. */
@@ -15,12 +13,8 @@ export const stories: Readonly<Record<string, Story>> = {
   'Use PostgreSQL': { kind: 'postgres', env: (place) => ({ DATABASE_URL: place }) },
   'postgres.js': { kind: 'postgres-js', env: (place) => ({ DATABASE_URL: place }) },
   Prisma: { kind: 'prisma', env: (place) => ({ DATABASE_URL: place }) },
-  'Drizzle, Kysely, Neon, PGlite and others': {
-    kind: 'neon',
-    env: (place) => ({ DATABASE_URL: connectNeon(place) }),
-  },
-  'Drizzle, Kysely, Neon, PGlite and others (2)': {},
-  'Drizzle, Kysely, Neon, PGlite and others (3)': {
+  'Drizzle, Kysely, Neon, PGlite and others': {},
+  'Drizzle, Kysely, Neon, PGlite and others (2)': {
     kind: 'postgres',
     env: (place) => ({ DATABASE_URL: place }),
   },

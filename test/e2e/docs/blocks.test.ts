@@ -97,8 +97,6 @@ const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(
 const printsElsewhere: Record<string, string> = {
   'docs/guides/follow-ups.md, Follow payments up from your database (2)':
     'follow-ups-from-cron.test.ts runs it',
-  'docs/guides/follow-ups.md, Follow payments up from your database (3)':
-    'follow-ups-from-cron.test.ts runs it',
 };
 
 test.each([...new Set(run.map(({ page }) => page))].map((page) => [page] as const))(

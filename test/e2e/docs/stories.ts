@@ -13,9 +13,7 @@ import { operations } from './stories/operations.ts';
 import { orders } from './stories/orders.ts';
 import { preventDoubleCharges } from './stories/prevent-double-charges.ts';
 import { readme } from './stories/readme.ts';
-import { sandbox } from './stories/sandbox.ts';
 import { statuses } from './stories/statuses.ts';
-import { testing } from './stories/testing.ts';
 import { troubleshooting } from './stories/troubleshooting.ts';
 import { wait } from './stories/wait.ts';
 import { webhooks } from './stories/webhooks.ts';
@@ -38,9 +36,7 @@ export const stories: Stories = {
   ...orders,
   ...preventDoubleCharges,
   ...readme,
-  ...sandbox,
   ...statuses,
-  ...testing,
   ...troubleshooting,
   ...wait,
   ...webhooks,

@@ -18,15 +18,7 @@ declare module 'vitest' {
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const tools = fileURLToPath(new URL('node_modules/', import.meta.url));
-const beside = [
-  'undici',
-  'libphonenumber-js',
-  '@types/node',
-  'vitest',
-  'reflect-metadata',
-  'supertest',
-  'express',
-];
+const beside = ['undici', 'libphonenumber-js', '@types/node', 'vitest', 'reflect-metadata'];
 
 /** Packs the package once and installs it, as npm does for a merchant. */
 export default async function install(project: TestProject): Promise<() => Promise<void>> {

@@ -26,24 +26,6 @@ function presses(where: string, bodies: object[], actions: string[], more: Parti
 /** Next.js keeps the shop of the page in `globalThis`. */
 const forgetShop = () => void Reflect.deleteProperty(globalThis, 'shop');
 
-/** Asks the server of the page to end. */
-function endServer(): Partial<Story> {
-  const own = new Set<unknown>();
-  return {
-    arrange() {
-      for (const listener of process.listeners('SIGTERM')) own.add(listener);
-    },
-    afterwards() {
-      const added = process.listeners('SIGTERM').filter((listener) => !own.has(listener));
-      expect(added).toHaveLength(1);
-      for (const listener of added) {
-        process.off('SIGTERM', listener);
-        listener('SIGTERM');
-      }
-    },
-  };
-}
-
 const lose = ({ mock }: Scene) => void mock.fault('chargeMobileMoney', lost);
 const refuse = ({ mock }: Scene) => void mock.fault('chargeMobileMoney', refused);
 
@@ -89,5 +71,4 @@ export const frameworks: Stories = {
   [`${PATH}, Use Hono or another fetch-style framework`]: [
     { where: 'the route is called', arrange: forgetShop, afterwards: forgetShop, charges: 1 },
   ],
-  [`${PATH}, Close the client at shutdown`]: [{ where: 'the server is asked to end', ...endServer() }],
 };

@@ -1,19 +1,15 @@
 import { expect } from 'vitest';
-import type { Stories } from '../story.ts';
-
-const PATH = 'docs/guides/going-live.md';
+import { accepted, losesResponse, type Stories } from '../story.ts';
 
 export const goingLive: Stories = {
-  [`${PATH}, Make the first charge`]: [
+  'docs/guides/going-live.md, Make the first charge': [
     {
-      where: 'you have not approved it yet',
-      printed: expect.arrayContaining([expect.stringMatching(/^TXN-\w+ pending 1\.00 null$/)]),
-      charges: 1,
+      ...accepted,
+      printed: expect.arrayContaining([expect.stringMatching(/^processing 1\/1 TXN-\w+ processing$/)]),
     },
     {
-      where: 'you have approved it',
-      arrange: ({ mock }) => mock.settleAfter('next', 0, 'success'),
-      printed: expect.arrayContaining([expect.stringMatching(/^TXN-\w+ success 1\.00 \d{4}-/)]),
+      ...losesResponse,
+      printed: expect.arrayContaining([expect.stringMatching(/^in_review 1\/1 undefined /)]),
       charges: 1,
     },
   ],

@@ -1,4 +1,3 @@
-import { expect } from 'vitest';
 import { endsAfterStep, lost, refused, type Stories } from '../story.ts';
 
 const SENT = "'Approve the payment on your phone.'";
@@ -49,14 +48,6 @@ export const orders: Stories = {
       where: 'the customer approves',
       arrange: ({ mock }) => mock.settleAfter('next', 20_000, 'success'),
       printed: ["'paid'"],
-      charges: 1,
-    },
-  ],
-  'docs/guides/orders.md, Resolve an order in review': [
-    {
-      where: 'the response to the charge is lost',
-      arrange: ({ mock }) => mock.fault('chargeMobileMoney', { kind: 'reset' }),
-      printed: [expect.stringContaining('in_review'), expect.stringContaining('unpaid'), "'processing'"],
       charges: 1,
     },
   ],

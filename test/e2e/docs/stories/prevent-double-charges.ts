@@ -1,16 +1,8 @@
-import { accepted, declines, losesResponse, type Stories } from '../story.ts';
+import { accepted, losesResponse, type Stories } from '../story.ts';
 
 export const preventDoubleCharges: Stories = {
   'docs/guides/prevent-double-charges.md, Charge at most once': [
     { ...accepted, where: 'the key is used twice' },
-  ],
-  'docs/guides/prevent-double-charges.md, Prevent double charges': [
-    { ...accepted, where: 'the customer presses twice' },
-  ],
-  'docs/guides/prevent-double-charges.md, Let the customer pay again': [{ ...declines, charges: 2 }],
-  'docs/guides/prevent-double-charges.md, Handle an unknown result': [
-    { ...accepted, printed: ["'Order 17 waits for TXN-000002.'"] },
-    { ...losesResponse, printed: ["'Hold order 17: the customer might have been charged.'"], charges: 1 },
   ],
   'docs/guides/prevent-double-charges.md, Resolve an unresolved idempotency key': [
     { ...losesResponse, charges: 1 },

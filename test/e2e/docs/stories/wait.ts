@@ -58,7 +58,4 @@ export const wait: Stories = {
       printed: ["'a person compares TXN-000001'"],
     },
   ],
-  'docs/guides/wait.md, Watch, check and notify': [
-    { ...approved, printed: ["'show the customer: pending'", "'show the customer: success'"] },
-  ],
 };
