@@ -10,20 +10,16 @@ import {
   deciding,
   EARLIEST,
   FIRST_CHECK,
-  FOUND_DUE,
-  KEPT,
   KIND,
   LISTED,
   LISTED_EXPIRED,
   MOVED,
   NEXT_STEP,
   NOTHING_DUE,
-  ONE_STEP,
   PAGES,
   pause,
   SHARED,
   shared,
-  TAKEN_BY_SERVICE,
   UNCHANGED,
   type Wrong,
 } from './conformance-cases.ts';
@@ -174,25 +170,6 @@ export const brokenLists: Wrong[] = [
     says: 'count returned 6 keys in state not_charged, and 3 are',
   },
   {
-    what: 'lists no reference',
-    open: replacing(({ list }) => ({
-      list: async (query) => (query.by === 'reference' ? [] : list(query)),
-    })),
-    found: TAKEN_BY_SERVICE,
-    says: 'resolve succeeded, although its reference is recorded under a key that is completed',
-  },
-  {
-    what: 'drops what a person resolved',
-    open: deciding({
-      kept: ({ version, text }) => {
-        const now = performance.now();
-        return { version, text, writtenAt: now, droppedAt: now + 300 };
-      },
-    }),
-    found: KEPT,
-    says: 'a record with resolutions was dropped',
-  },
-  {
     what: 'makes all due at once',
     open: deciding({ dueAtOf: ({ dueIn }) => inFuture(dueIn && 0) }),
     found: FIRST_CHECK,
@@ -319,12 +296,6 @@ export const brokenLists: Wrong[] = [
     says: 'claimDue returned a record that is never due',
   },
   {
-    what: 'records each of many steps',
-    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
-    found: ONE_STEP,
-    says: '4 steps of one record were recorded at once',
-  },
-  {
     what: 'leaves a begun key due as it was at the first heartbeat',
     open: deciding({
       dueAtOf: (change, before) =>
@@ -340,15 +311,6 @@ export const brokenLists: Wrong[] = [
     }),
     found: NOTHING_DUE,
     says: 'claimDue returned a key in state not_sent: nothing has to be done about it',
-  },
-  {
-    what: 'makes nothing due that was resolved',
-    open: deciding({
-      dueAtOf: ({ dueIn, mustCommit, index }) =>
-        !mustCommit && index?.state === 'completed' ? null : inFuture(dueIn),
-    }),
-    found: FOUND_DUE,
-    says: 'claimDue never returned a record that is due: a person found its charge',
   },
   {
     what: 'counts nothing as due',
