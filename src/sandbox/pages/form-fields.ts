@@ -3,7 +3,7 @@ import type { Queued } from '../../testing/fault-queue.ts';
 import {
   type FaultOrder,
   type FieldInput,
-  faultNames,
+  faultLabels,
   faultSchema,
   fieldInputs,
   type forgedFieldsSchema,
@@ -33,14 +33,18 @@ ${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
 }
 
 function describeKind(kind: KindSchema): string {
-  const { name = '', detail } = faultNames.get(kind) ?? {};
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${detail ? `: ${detail}` : ''}`;
+  const { label = '' } = faultLabels.get(kind) ?? {};
+  return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
-/** Returns the name of a fault, as marks and lists show it. */
-export function nameFault(schema: FaultSchema, kind: string): string {
+/** Returns the name of a fault, as marks and lists show it, and what it does where the name does not say it. */
+function splitLabel(schema: FaultSchema, kind: string): string[] {
   const fields = listKinds(schema).get(kind);
-  return (fields && faultNames.get(fields)?.name) ?? kind;
+  return (fields && faultLabels.get(fields)?.label.split(': ')) ?? [kind];
+}
+
+export function nameFault(schema: FaultSchema, kind: string): string {
+  return splitLabel(schema, kind)[0] ?? kind;
 }
 
 /** The rule of the style sheet that shows the fields of the selected fault. */
@@ -133,11 +137,12 @@ export function renderQueue<Order extends object>(
 /** Describes a fault: its name, and its values or what it does. */
 export function describeFault(schema: FaultSchema, fault: { readonly kind: string }): string {
   const fields = listKinds(schema).get(fault.kind);
-  if (!fields) return fault.kind;
-  const { name = '', detail = '' } = faultNames.get(fields) ?? {};
   const given: Readonly<Record<string, unknown>> = { ...fault };
-  const values = listInputs(fields).flatMap(([field, input]) => describeValue(field, input, given[field]));
-  return [name, values.join(', ') || detail].filter(Boolean).join(': ');
+  const values = fields
+    ? listInputs(fields).flatMap(([field, input]) => describeValue(field, input, given[field]))
+    : [];
+  const [name, ...detail] = splitLabel(schema, fault.kind);
+  return [name, ...(values.length > 0 ? [values.join(', ')] : detail)].join(': ');
 }
 
 function describeValue(name: string, { label, type, initial }: FieldInput, value: unknown): string[] {

@@ -173,17 +173,6 @@ describe('a receiver that does not respond', () => {
     expect(listStates(mock)).toEqual(['sending', 'delivered']);
     expect((await payments.verify('TXN-000001')).status).toBe('success');
   });
-
-  test('gets at most 20 requests at the same time', async () => {
-    const { mock, received, createPayment } = startReceiver(() => sleep(1_000));
-    for (let count = 0; count < 30; count++) mock.approve(await createPayment());
-    await settle();
-    expect(received).toHaveLength(20);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(received).toHaveLength(30);
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(listStates(mock)).toEqual(new Array(30).fill('delivered'));
-  });
 });
 
 describe('a handler', () => {
