@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../../errors.ts';
-import { assert, type ConformanceCases, complete, createWithoutCase, expectClaim } from './context.ts';
+import { assert, type ConformanceCases, complete, expectClaim } from './context.ts';
 
 /** What `journal.prune` needs of a store. */
 export const deletionCases: ConformanceCases = {
@@ -30,5 +30,3 @@ export const deletionCases: ConformanceCases = {
     assert(due === 2, `countDue returned ${due}, and 2 of the keys that are left are due`);
   },
 };
-
-export const withoutDeleteCase = createWithoutCase(['delete'], () => []);

@@ -5,7 +5,6 @@ import {
   type ConformanceContext,
   charge,
   complete,
-  createWithoutCase,
   expectClaim,
   expectHeartbeat,
   expectUnknownAfterLease,
@@ -203,11 +202,6 @@ export const followUpCases: ConformanceCases = {
     assert(after.due === 0, 'countDue counts records that are claimed');
   },
 };
-
-export const withoutFollowUpsCase = createWithoutCase(['claimDue', 'countDue'], (journal) => [
-  ['claimDue', () => claimPage(journal, 1)],
-  ['countDue', () => journal.followUps.countDue({ kind: 'key' })],
-]);
 
 /** Claims `limit` records at most. */
 async function claimPage(

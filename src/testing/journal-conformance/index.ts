@@ -2,10 +2,10 @@ import * as z from 'zod/mini';
 import { ConfigurationError } from '../../errors.ts';
 import { type OptionsShape, optionalValue, parseOptions } from '../../parse-options.ts';
 import { claimCases } from './claims.ts';
-import { type ConformanceCases, ConformanceContext, type OpenJournal } from './context.ts';
-import { deletionCases, withoutDeleteCase } from './deletions.ts';
-import { followUpCases, withoutFollowUpsCase } from './follow-ups.ts';
-import { listCases, withoutListCase } from './lists.ts';
+import { type ConformanceCases, ConformanceContext, createWithoutCase, type OpenJournal } from './context.ts';
+import { deletionCases } from './deletions.ts';
+import { followUpCases } from './follow-ups.ts';
+import { listCases } from './lists.ts';
 import { recordCases } from './records.ts';
 
 export type { OpenedJournal, OpenJournal } from './context.ts';
@@ -25,7 +25,7 @@ type OptionalPart = NonNullable<JournalConformanceOptions['without']>[number];
 export interface JournalConformanceOptions {
   /**
    * What the store does not have on purpose: `list`, `claimDue` and `countDue` (`followUps`), or `delete` (`prune`). One case
-   * then takes the place of those: the journal says which method is missing, and charges all the same.
+   * then takes the place of those: the journal charges all the same.
    *
    * @default [] every case is run, and fails if the store has not the method that it needs
    */
@@ -83,9 +83,9 @@ export function journalConformance(
 
 /** Each with its cases, and with the one that takes their place for a store without it. */
 const optionalParts: readonly (readonly [OptionalPart, ConformanceCases, ConformanceCases])[] = [
-  ['list', listCases, withoutListCase],
-  ['followUps', followUpCases, withoutFollowUpsCase],
-  ['prune', deletionCases, withoutDeleteCase],
+  ['list', listCases, createWithoutCase('list')],
+  ['followUps', followUpCases, createWithoutCase('claimDue', 'countDue')],
+  ['prune', deletionCases, createWithoutCase('delete')],
 ];
 
 const optionsSchema = z.strictObject({

@@ -4,7 +4,6 @@ import {
   assert,
   type ConformanceCases,
   complete,
-  createWithoutCase,
   expectClaim,
   type Handle,
   LONG_LEASE,
@@ -143,13 +142,6 @@ export const listCases: ConformanceCases = {
     assert(unknown === 1 && completed === 0, 'count returned keys in another state than they are');
   },
 };
-
-export const withoutListCase = createWithoutCase(['list'], (journal, context) => [
-  ['list', () => list(journal, { state: 'unknown' })],
-  ['list', () => list(journal, { reference: context.newReference() })],
-  ['list', () => journal.count()],
-  ['list', () => journal.followUps.find(context.newReference())],
-]);
 
 /** Lists the entries of a query. */
 async function list(journal: Handle, query: JournalQuery): Promise<JournalEntry[]> {

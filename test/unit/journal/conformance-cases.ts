@@ -52,7 +52,7 @@ export const PAGES = 'lists all pages, also of keys that began at the same time'
 export const BY_REFERENCE = 'lists the keys of a reference, and no others';
 export const LISTED_EXPIRED = 'lists an expired claim as unknown, and a live one as begun';
 export const COUNTED = 'counts the keys in each state';
-export const WITHOUT_LIST = 'charges without list, and says what is missing';
+export const WITHOUT_LIST = 'charges without list';
 export const FIRST_CHECK = 'makes a completed key due when its first check is due';
 export const EARLIEST = 'claims what is due, the earliest first';
 export const SHARED = 'gives a due record to one of many callers, until its lease ends';
@@ -63,8 +63,8 @@ export const BEGUN_DUE = 'makes a begun key due once its lease has expired, not 
 export const NOTHING_DUE = 'makes nothing due after not_sent, rejected or not_charged';
 export const COUNTED_DUE = 'counts what is due, and tells when the next is';
 export const DELETED = 'deletes the records that still have their version, and no others';
-export const WITHOUT_DELETE = 'charges without delete, and says what is missing';
-export const WITHOUT_FOLLOW_UPS = 'charges without claimDue and countDue, and says what is missing';
+export const WITHOUT_DELETE = 'charges without delete';
+export const WITHOUT_FOLLOW_UPS = 'charges without claimDue and countDue';
 
 /** A store that breaks a promise, and the case that finds it. */
 export interface Wrong {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
-import { createJournal, type Journal } from '../../../src/journal/index.ts';
-import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
+import { createJournal } from '../../../src/journal/index.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
 import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
-import { changed } from '../../helpers/journals.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import {
@@ -43,8 +42,6 @@ const withoutCount = shared((records) => {
   const { count: _, ...store } = createFaultyStore(records);
   return store;
 });
-
-const NO_KEYS = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0, closed: 0 };
 
 const names = (...parts: ('list' | 'followUps' | 'prune')[]) =>
   journalConformance(chargesOnly, { without: parts }).map(({ name }) => name);
@@ -125,29 +122,6 @@ describe('without', () => {
     await expect(caseNamed(WITHOUT_DELETE, deciding({}), { without: ['prune'] })).rejects.toThrow(
       'the journal has delete: remove it from "without"',
     );
-  });
-
-  const silent: [string, () => Partial<Journal>][] = [
-    ['lists nothing', () => ({ async *list() {} })],
-    [
-      'does not say why',
-      () => ({
-        // biome-ignore lint/correctness/useYield: it fails first.
-        async *list() {
-          throw new Error('not implemented');
-        },
-      }),
-    ],
-    ['counts nothing', () => ({ count: async () => NO_KEYS })],
-  ];
-  test.each(silent)('fails if a journal without lists %s', async (_how, change) => {
-    const records = new Map<string, StoredEntry>();
-    const open: OpenJournal = (options) => {
-      const { read, write } = createFaultyStore(records);
-      const journal = createJournal({ read, write }, options);
-      return changed(journal, change());
-    };
-    await expect(caseNamed(WITHOUT_LIST, open, { without: ['list'] })).rejects.toThrow(/list/);
   });
 
   test.each([
