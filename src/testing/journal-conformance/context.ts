@@ -1,6 +1,7 @@
 import { type Claim, type ClaimResult, getJournalCore, type JournalCore } from '../../journal/core.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Journal } from '../../journal/journal.ts';
+import { missingMethodError } from '../../journal/list.ts';
 import type { ChargeIntent, Completion } from '../../journal/record.ts';
 import type { ResolutionNote } from '../../journal/resolution.ts';
 import type { JournalStore } from '../../journal/store.ts';
@@ -201,6 +202,23 @@ export async function recordUnknown(
   key: string,
 ): Promise<void> {
   await complete(context, journal, key, { state: 'unknown', reference: context.newReference() });
+}
+
+/** Opens the store of another handle. A store without one of these methods cannot pass. */
+export async function openStore<Method extends keyof JournalStore>(
+  context: ConformanceContext,
+  ...methods: Method[]
+): Promise<JournalStore & Required<Pick<JournalStore, Method>>> {
+  const { store } = await context.openHandle();
+  requireMethods(store, methods);
+  return store;
+}
+
+function requireMethods<Method extends keyof JournalStore>(
+  store: JournalStore,
+  methods: readonly Method[],
+): asserts store is JournalStore & Required<Pick<JournalStore, Method>> {
+  for (const method of methods) if (typeof store[method] !== 'function') throw missingMethodError(method);
 }
 
 /** Of a journal whose store has not these methods. It charges all the same. */

@@ -1,13 +1,10 @@
-import { ConfigurationError } from '../../errors.ts';
-import { assert, type ConformanceCases, complete, expectClaim } from './context.ts';
+import { assert, type ConformanceCases, complete, expectClaim, openStore } from './context.ts';
 
 /** What `journal.prune` needs of a store. */
 export const deletionCases: ConformanceCases = {
   async 'deletes the records that still have their version, and no others'(context) {
     const journal = await context.openHandle();
-    const { store } = await context.openHandle();
-    if (typeof store.delete !== 'function')
-      throw new ConfigurationError('The store of this journal has no delete, so it cannot do this.');
+    const store = await openStore(context, 'delete');
     const [deleted, changed, kept] = [context.newKey(), context.newKey(), context.newKey()];
     for (const key of [deleted, changed, kept]) await complete(context, journal, key);
     const unneeded: { key: string; version: string }[] = [];

@@ -14,7 +14,7 @@ import {
   deciding,
   EARLIEST,
   LISTED,
-  NOTHING_DUE,
+  NEXT_STEP,
   SHARED,
   shared,
   WITHOUT_DELETE,
@@ -74,7 +74,7 @@ describe('a store without the optional methods', () => {
     await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['list'] }");
   });
 
-  test.concurrent.each([EARLIEST, SHARED, NOTHING_DUE])('fails, with what to do: %s', async (name) => {
+  test.concurrent.each([EARLIEST, SHARED, NEXT_STEP])('fails, with what to do: %s', async (name) => {
     const failing = caseNamed(name, withoutFollowUps);
     await expect(failing).rejects.toThrow('has no claimDue, so it cannot do this');
     await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['followUps'] }");
@@ -101,7 +101,7 @@ describe('without', () => {
     const without = new Set(names('list', 'followUps', 'prune'));
     expect(all).not.toContain(WITHOUT_LIST);
     expect(all).not.toContain(WITHOUT_FOLLOW_UPS);
-    expect(all.filter((name) => !without.has(name))).toHaveLength(6 + 9 + 1);
+    expect(all.filter((name) => !without.has(name))).toHaveLength(6 + 7 + 1);
     expect([...without].filter((name) => !all.includes(name))).toEqual([
       WITHOUT_LIST,
       WITHOUT_FOLLOW_UPS,

@@ -3,7 +3,7 @@ import { journalConformance } from '../../../src/testing/index.ts';
 import { createFaultyStore } from '../../helpers/faulty-store.ts';
 import { brokenLists } from './broken-lists.ts';
 import { wrongStores } from './broken-stores.ts';
-import { COUNTS, caseNamed, DIES, deciding, FIRST_CHECK, pause, RACE, shared } from './conformance-cases.ts';
+import { COUNTS, caseNamed, DIES, deciding, pause, RACE, shared } from './conformance-cases.ts';
 import { storesThatChangeText } from './stores-that-change-text.ts';
 
 describe('a correct store', () => {
@@ -31,14 +31,6 @@ describe('a slow store', () => {
       };
     });
     return caseNamed(RACE, open);
-  });
-
-  test('counts the first check from the claim', () => {
-    const open = shared((records) => {
-      const store = createFaultyStore(records);
-      return { ...store, write: (key, change) => store.write(key, change).finally(() => pause(500)) };
-    });
-    return caseNamed(FIRST_CHECK, open);
   });
 });
 
