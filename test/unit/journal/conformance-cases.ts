@@ -8,7 +8,7 @@ import {
 import { createFaultyStore, type StoreDecisions, type StoredEntry } from '../../helpers/faulty-store.ts';
 
 /** Returns the records of each storage. */
-export function createStorages(): (storage: string) => Map<string, StoredEntry> {
+function createStorages(): (storage: string) => Map<string, StoredEntry> {
   const storages = new Map<string, Map<string, StoredEntry>>();
   return (storage) => {
     const records = storages.get(storage) ?? new Map<string, StoredEntry>();
