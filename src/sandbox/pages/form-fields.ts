@@ -24,14 +24,6 @@ export function renderOptions(names: Readonly<Record<string, string>>, selected:
   );
 }
 
-/** Renders the choice of a fault and the fields of each. The style sheet shows those of the selected one only. */
-export function renderFaultFields(schema: FaultSchema): Html {
-  const kinds = [...listKinds(schema)];
-  const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
-  return html`<label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>
-${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}`;
-}
-
 function describeKind(kind: KindSchema): string {
   const { label = '' } = faultLabels.get(kind) ?? {};
   return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
@@ -98,19 +90,13 @@ export function readFields(
   return Object.fromEntries(given);
 }
 
-/** Reads what {@link renderFaultFields} sends. The service checks it. */
+/** Reads what {@link renderFaultForm} sends. The service checks it. */
 export function readFault(schema: FaultSchema, form: Readonly<Record<string, unknown>>): unknown {
   const fields = listKinds(schema).get(String(form.kind));
   return { kind: form.kind, ...(fields && readFields(fields, form, `${form.kind}.`)) };
 }
 
-/** Renders how often a fault is to happen. */
-export function renderRepeat(): Html {
-  const names = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
-  return html`<label>Repeat <select name="times">${renderOptions(names, '1')}</select></label>`;
-}
-
-/** Reads what {@link renderRepeat} sends. The service checks it. */
+/** Reads how often a fault is to happen. The service checks it. */
 export function readTimes({ times }: Readonly<Record<string, unknown>>): number {
   return times === 'always' ? Number.POSITIVE_INFINITY : Number(times);
 }
@@ -154,13 +140,17 @@ function describeValue(name: string, { label, type, initial }: FieldInput, value
 }
 
 const operations = Object.fromEntries(operationNames.map((name) => [name, name]));
+const repeats = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
 
-/** Renders the form that orders a fault for the next requests. */
-export function renderFaultForm(): Html {
-  return html`<form method="post" action="/faults" class="fields" data-stay>
-<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>
-${renderFaultFields(faultSchema)}
-${renderRepeat()}
+/** Renders the form that orders a fault for the next requests or webhooks. The style sheet shows the fields of the selected one. */
+export function renderFaultForm(path: '/faults' | '/webhooks/faults', schema: FaultSchema): Html {
+  const kinds = [...listKinds(schema)];
+  const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
+  return html`<form method="post" action="${path}" class="fields" data-stay>
+${path === '/faults' ? html`<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>` : ''}
+<label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>
+${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
+<label>Repeat <select name="times">${renderOptions(repeats, '1')}</select></label>
 <button class="primary">Inject</button>
 </form>`;
 }
