@@ -6,13 +6,6 @@ import { isRecord } from '../untrusted.ts';
 import { flag, milliseconds, oneOf, parseOrThrow, strict, text, wholeNumber } from './fields.ts';
 import { MAX_DELAY_MS } from './ledger.ts';
 
-/** What the pages of the sandbox call a fault. */
-interface FaultName {
-  readonly name: string;
-  /** What happens, where the name does not say it. */
-  readonly detail?: string;
-}
-
 /** How a form asks for a field of a fault. Fields without it are for tests and scripts. */
 export interface FieldInput {
   readonly label: string;
@@ -24,16 +17,17 @@ export interface FieldInput {
   readonly choices?: Readonly<Record<string, string>>;
 }
 
-export const faultNames = z.registry<FaultName>();
+/** What the pages of the sandbox call a fault: its name, and what happens where the name does not say it. */
+export const faultLabels = z.registry<{ readonly label: string }>();
 export const fieldInputs = z.registry<FieldInput>();
 
-/** Describes one kind of fault: its name on the pages, and its fields. */
+/** Describes one kind of fault: its label on the pages, and its fields. */
 function describe<const Kind extends string, Shape extends z.core.$ZodLooseShape>(
   kind: Kind,
-  name: FaultName,
+  label: string,
   fields: Shape,
 ) {
-  return strict({ kind: z.literal(kind), ...fields }).register(faultNames, name);
+  return strict({ kind: z.literal(kind), ...fields }).register(faultLabels, { label });
 }
 
 const oneOfTheKinds: z.core.$ZodDiscriminatedUnionParams = {
@@ -79,114 +73,80 @@ export const faultSchema = z.discriminatedUnion(
      * Responds with a status code: an error, a redirect, or a bare 2xx. The client throws the class for that code
      * (`ServerError`, `NotFoundError`, …). For a POST, a 5xx, a 408 or a 3xx is an `OutcomeUnknownError`.
      */
-    describe(
-      'status',
-      { name: 'status code' },
-      {
-        /** 200 to 599. */
-        status: statusCode,
-        /**
-         * `json`: an error in this mock's own shape, because the service documents none. `html`: the page of a gateway.
-         * `empty`: no body. An object is sent as JSON, unchanged.
-         *
-         * @default 'json'
-         */
-        body: statusBody,
-        headers: z.optional(z.record(z.string(), text, { error: 'must be an object of strings' })),
-        /**
-         * Whether the service acts before this response: a gateway can send a 502 after the charge was accepted. Do not
-         * set it for a 4xx other than 408, because such a response says that nothing was charged.
-         *
-         * @default false
-         */
-        accepted: accepted(),
-      },
-    ),
+    describe('status', 'status code', {
+      /** 200 to 599. */
+      status: statusCode,
+      /**
+       * `json`: an error in this mock's own shape, because the service documents none. `html`: the page of a gateway.
+       * `empty`: no body. An object is sent as JSON, unchanged.
+       *
+       * @default 'json'
+       */
+      body: statusBody,
+      headers: z.optional(z.record(z.string(), text, { error: 'must be an object of strings' })),
+      /**
+       * Whether the service acts before this response: a gateway can send a 502 after the charge was accepted. Do not
+       * set it for a 4xx other than 408, because such a response says that nothing was charged.
+       *
+       * @default false
+       */
+      accepted: accepted(),
+    }),
     /** Responds with 429 and Retry-After: a `RateLimitError` with `retryAfter`. The service does not act. */
-    describe(
-      'rateLimited',
-      { name: 'rate limit', detail: '429 with Retry-After' },
-      {
-        /** In milliseconds. The header has whole seconds, rounded up. @default 1_000 */
-        retryAfter: z
-          .optional(milliseconds(MAX_DELAY_MS))
-          .register(fieldInputs, { label: 'Retry-After, seconds', type: 'seconds', initial: '5' }),
-      },
-    ),
+    describe('rateLimited', 'rate limit: 429 with Retry-After', {
+      /** In milliseconds. The header has whole seconds, rounded up. @default 1_000 */
+      retryAfter: z
+        .optional(milliseconds(MAX_DELAY_MS))
+        .register(fieldInputs, { label: 'Retry-After, seconds', type: 'seconds', initial: '5' }),
+    }),
     /**
      * Breaks the connection before the service acts: `ConnectionError` on a verify. On a POST it is an
      * `OutcomeUnknownError`, because the client cannot distinguish it from `responseLost`.
      */
-    describe('reset', { name: 'connection reset', detail: 'before the service acts' }, {}),
+    describe('reset', 'connection reset: before the service acts', {}),
     /** Breaks the connection after the service acted, so that a charge exists: `OutcomeUnknownError`. */
-    describe('responseLost', { name: 'response lost', detail: 'after the service acted' }, {}),
+    describe('responseLost', 'response lost: after the service acted', {}),
     /**
      * Never responds: `RequestTimeoutError` after the client's `timeout`. On a POST that is the `cause` of an
      * `OutcomeUnknownError`.
      */
-    describe(
-      'hang',
-      { name: 'no response' },
-      {
-        /** Whether the service acts anyway. @default false */
-        accepted: accepted(),
-      },
-    ),
+    describe('hang', 'no response', {
+      /** Whether the service acts anyway. @default false */
+      accepted: accepted(),
+    }),
     /** The service acts and sends its response one byte at a time. After the client's `timeout` the error is that of `hang`. */
-    describe(
-      'slowBody',
-      { name: 'slow body', detail: 'one byte at a time' },
-      {
-        /** Between two bytes, in milliseconds on the test's clock. @default 100 */
-        interval: z.optional(milliseconds(MAX_TIMEOUT_MS)),
-      },
-    ),
+    describe('slowBody', 'slow body: one byte at a time', {
+      /** Between two bytes, in milliseconds on the test's clock. @default 100 */
+      interval: z.optional(milliseconds(MAX_TIMEOUT_MS)),
+    }),
     /**
      * The service acts, and the JSON of its response ends in the middle: `UnexpectedResponseError`. On a POST that is the
      * `cause` of an `OutcomeUnknownError`.
      */
-    describe('truncated', { name: 'truncated JSON' }, {}),
+    describe('truncated', 'truncated JSON', {}),
     /** The service acts and responds with another amount: `TransactionMismatchError`, on a verify only with `expect`. */
-    describe(
-      'wrongAmount',
-      { name: 'wrong amount' },
-      {
-        /** Decimal text, such as `'2.55'`. */
-        amount: replaced('Amount', '2.55'),
-      },
-    ),
+    describe('wrongAmount', 'wrong amount', {
+      /** Decimal text, such as `'2.55'`. */
+      amount: replaced('Amount', '2.55'),
+    }),
     /** The service acts and responds with another currency: the same errors as `wrongAmount`. */
-    describe('wrongCurrency', { name: 'wrong currency' }, { currency: replaced('Currency', 'USD') }),
+    describe('wrongCurrency', 'wrong currency', { currency: replaced('Currency', 'USD') }),
     /**
      * The service acts and responds with another reference, and with the `checkout_url` of that: `TransactionMismatchError`
      * on a verify. On a charge and an initialize the client cannot notice it, unless the text is not a reference. A verify of
      * that reference then finds nothing.
      */
-    describe(
-      'wrongReference',
-      { name: 'wrong reference' },
-      { reference: replaced('Reference', 'TXN-another') },
-    ),
+    describe('wrongReference', 'wrong reference', { reference: replaced('Reference', 'TXN-another') }),
     /** The service acts and responds with an undocumented status. The client reads it as `unrecognised`, never final. */
-    describe(
-      'unrecognisedStatus',
-      { name: 'unrecognised status' },
-      {
-        /** @default 'reversed' */
-        status: z
-          .optional(text)
-          .register(fieldInputs, { label: 'Status', type: 'text', initial: 'reversed' }),
-      },
-    ),
+    describe('unrecognisedStatus', 'unrecognised status', {
+      /** @default 'reversed' */
+      status: z.optional(text).register(fieldInputs, { label: 'Status', type: 'text', initial: 'reversed' }),
+    }),
     /** The service works, but the customer approves late, perhaps after the merchant's wait has ended. */
-    describe(
-      'lateApproval',
-      { name: 'late approval' },
-      {
-        /** From creation to approval, in milliseconds on the test's clock. */
-        after: delay('60', 'Approved after, seconds'),
-      },
-    ),
+    describe('lateApproval', 'late approval', {
+      /** From creation to approval, in milliseconds on the test's clock. */
+      after: delay('60', 'Approved after, seconds'),
+    }),
   ],
   oneOfTheKinds,
 );
@@ -248,32 +208,24 @@ export const webhookFaultSchema = z.discriminatedUnion(
   'kind',
   [
     /** The webhook arrives late. */
-    describe(
-      'late',
-      { name: 'late', detail: 'sent after a delay' },
-      {
-        /** In milliseconds on the service's clock. @default 10_000 */
-        delay: webhookDelay(),
-      },
-    ),
+    describe('late', 'late: sent after a delay', {
+      /** In milliseconds on the service's clock. @default 10_000 */
+      delay: webhookDelay(),
+    }),
     /** The same webhook arrives twice. */
-    describe('twice', { name: 'twice' }, {}),
+    describe('twice', 'twice', {}),
     /** The webhook is never sent. */
-    describe('lost', { name: 'lost', detail: 'never sent' }, {}),
+    describe('lost', 'lost: never sent', {}),
     /**
      * Before the real webhook there is another that the service did not send: it claims a payment that does not exist,
      * another amount, or a success. Without a field it claims `success`.
      */
-    describe('forged', { name: 'forged', detail: 'a false one before it' }, forgedFields),
+    describe('forged', 'forged: a false one before it', forgedFields),
     /** The webhook arrives before verify reports the status that it names. */
-    describe(
-      'early',
-      { name: 'early', detail: 'before verify reports it' },
-      {
-        /** How long verify still reports the status of before, in milliseconds on the service's clock. @default 3_000 */
-        delay: webhookDelay(),
-      },
-    ),
+    describe('early', 'early: before verify reports it', {
+      /** How long verify still reports the status of before, in milliseconds on the service's clock. @default 3_000 */
+      delay: webhookDelay(),
+    }),
   ],
   oneOfTheKinds,
 );

@@ -30,9 +30,6 @@ interface Job {
   readonly end: PromiseWithResolvers<void>;
 }
 
-/** How many requests are sent at the same time. */
-const MAX_CONCURRENT = 20;
-
 /** Sends webhooks: each at its time, with retries. Nothing is sent in the call that adds it. */
 export class WebhookQueue {
   readonly #clock: Clock;
@@ -41,8 +38,6 @@ export class WebhookQueue {
   readonly #jobs = new Set<Job>();
   /** What the next webhook of a transaction waits for: the first attempt of the one before it. */
   readonly #latest = new Map<string, Promise<void>>();
-  readonly #waitingForPlace: (() => void)[] = [];
-  #inFlight = 0;
   #lifetime = new AbortController();
 
   constructor(clock: Clock, onChange: () => void) {
@@ -138,16 +133,7 @@ export class WebhookQueue {
   }
 
   async #attempt(job: Job): Promise<void> {
-    if (this.#inFlight >= MAX_CONCURRENT)
-      await new Promise<void>((resolve) => this.#waitingForPlace.push(resolve));
-    else this.#inFlight++;
-    if (this.#jobs.has(job)) await this.#send(job);
-    const next = this.#waitingForPlace.shift();
-    if (next) next();
-    else this.#inFlight--;
-  }
-
-  async #send(job: Job): Promise<void> {
+    if (!this.#jobs.has(job)) return;
     const { delivery, target } = job;
     const at = this.#clock.now();
     const attempt: Writable<WebhookAttempt> = { at, duration: null, status: null, body: null, error: null };

@@ -28,7 +28,7 @@ export function isAccepted({ status, error }: Reception): boolean {
   return error === null && (status === null || (status >= 200 && status <= 299));
 }
 
-/** Of the body of a response, no more than this is read. A receiver can send one without an end. */
+/** Of the body of a response, no more than this is kept. */
 const MAX_BODY_CHARS = 4_096;
 const MAX_ERROR_CHARS = 200;
 /** A `Request` needs an address. No request is sent to this one. */
@@ -99,9 +99,7 @@ async function receive(
       if (response.status === 0) throw new Error('The response is an error.');
       reception.status = response.status;
       reception.body = '';
-      await readStart(response.body, signal, (text) => {
-        reception.body = text;
-      });
+      reception.body = (await response.text()).slice(0, MAX_BODY_CHARS);
     });
   } catch (error) {
     // A status counts, also if the body after it breaks or has no end.
@@ -116,36 +114,11 @@ async function receive(
 /** What a `Response` has, also one of another realm or library. */
 interface ResponseLike {
   readonly status: number;
-  readonly body: unknown;
+  text(): Promise<string>;
 }
 
 function isResponse(value: unknown): value is ResponseLike {
-  return isObject(value) && 'status' in value && Number.isInteger(value.status) && 'body' in value;
-}
-
-function isStream(value: unknown): value is ReadableStream<Uint8Array> {
-  return isObject(value) && 'getReader' in value;
-}
-
-/** Reads the start of a body, and cancels the rest. */
-async function readStart(body: unknown, signal: AbortSignal, onText: (text: string) => void): Promise<void> {
-  if (!isStream(body)) return;
-  const reader = body.getReader();
-  const cancel = () => void reader.cancel().catch(() => {});
-  signal.addEventListener('abort', cancel, { once: true });
-  try {
-    const decoder = new TextDecoder();
-    let text = '';
-    while (text.length < MAX_BODY_CHARS) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      // One UTF-16 unit has at most three bytes. A chunk can be as large as the body.
-      text += decoder.decode(value.subarray(0, 3 * (MAX_BODY_CHARS - text.length)), { stream: true });
-      onText(text.slice(0, MAX_BODY_CHARS));
-    }
-  } finally {
-    cancel();
-  }
+  return isObject(value) && 'status' in value && Number.isInteger(value.status) && 'text' in value;
 }
 
 /** Describes what a handler threw. It is the merchant's own code, and can name a customer. */

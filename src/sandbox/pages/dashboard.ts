@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { faultSchema } from '../../testing/faults.ts';
 import type { PaymentService } from '../../testing/service.ts';
 import type { WebhookDelivery } from '../../testing/webhook-delivery.ts';
 import type { Webhooks } from '../../testing/webhooks.ts';
@@ -53,7 +54,7 @@ ${renderAccess(context.access)}
 <section class="card panel" id="faults" aria-labelledby="faults-title">
 <h2 id="faults-title">Inject a fault</h2>
 ${faults}
-${renderFaultForm()}
+${renderFaultForm('/faults', faultSchema)}
 </section>
 ${renderClockCard(clock, '/')}
 </div>

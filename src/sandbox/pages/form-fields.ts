@@ -3,7 +3,7 @@ import type { Queued } from '../../testing/fault-queue.ts';
 import {
   type FaultOrder,
   type FieldInput,
-  faultNames,
+  faultLabels,
   faultSchema,
   fieldInputs,
   type forgedFieldsSchema,
@@ -24,23 +24,19 @@ export function renderOptions(names: Readonly<Record<string, string>>, selected:
   );
 }
 
-/** Renders the choice of a fault and the fields of each. The style sheet shows those of the selected one only. */
-export function renderFaultFields(schema: FaultSchema): Html {
-  const kinds = [...listKinds(schema)];
-  const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
-  return html`<label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>
-${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}`;
-}
-
 function describeKind(kind: KindSchema): string {
-  const { name = '', detail } = faultNames.get(kind) ?? {};
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${detail ? `: ${detail}` : ''}`;
+  const { label = '' } = faultLabels.get(kind) ?? {};
+  return `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
 }
 
-/** Returns the name of a fault, as marks and lists show it. */
-export function nameFault(schema: FaultSchema, kind: string): string {
+/** Returns the name of a fault, as marks and lists show it, and what it does where the name does not say it. */
+function splitLabel(schema: FaultSchema, kind: string): string[] {
   const fields = listKinds(schema).get(kind);
-  return (fields && faultNames.get(fields)?.name) ?? kind;
+  return (fields && faultLabels.get(fields)?.label.split(': ')) ?? [kind];
+}
+
+export function nameFault(schema: FaultSchema, kind: string): string {
+  return splitLabel(schema, kind)[0] ?? kind;
 }
 
 /** The rule of the style sheet that shows the fields of the selected fault. */
@@ -94,19 +90,13 @@ export function readFields(
   return Object.fromEntries(given);
 }
 
-/** Reads what {@link renderFaultFields} sends. The service checks it. */
+/** Reads what {@link renderFaultForm} sends. The service checks it. */
 export function readFault(schema: FaultSchema, form: Readonly<Record<string, unknown>>): unknown {
   const fields = listKinds(schema).get(String(form.kind));
   return { kind: form.kind, ...(fields && readFields(fields, form, `${form.kind}.`)) };
 }
 
-/** Renders how often a fault is to happen. */
-export function renderRepeat(): Html {
-  const names = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
-  return html`<label>Repeat <select name="times">${renderOptions(names, '1')}</select></label>`;
-}
-
-/** Reads what {@link renderRepeat} sends. The service checks it. */
+/** Reads how often a fault is to happen. The service checks it. */
 export function readTimes({ times }: Readonly<Record<string, unknown>>): number {
   return times === 'always' ? Number.POSITIVE_INFINITY : Number(times);
 }
@@ -133,11 +123,12 @@ export function renderQueue<Order extends object>(
 /** Describes a fault: its name, and its values or what it does. */
 export function describeFault(schema: FaultSchema, fault: { readonly kind: string }): string {
   const fields = listKinds(schema).get(fault.kind);
-  if (!fields) return fault.kind;
-  const { name = '', detail = '' } = faultNames.get(fields) ?? {};
   const given: Readonly<Record<string, unknown>> = { ...fault };
-  const values = listInputs(fields).flatMap(([field, input]) => describeValue(field, input, given[field]));
-  return [name, values.join(', ') || detail].filter(Boolean).join(': ');
+  const values = fields
+    ? listInputs(fields).flatMap(([field, input]) => describeValue(field, input, given[field]))
+    : [];
+  const [name, ...detail] = splitLabel(schema, fault.kind);
+  return [name, ...(values.length > 0 ? [values.join(', ')] : detail)].join(': ');
 }
 
 function describeValue(name: string, { label, type, initial }: FieldInput, value: unknown): string[] {
@@ -149,13 +140,17 @@ function describeValue(name: string, { label, type, initial }: FieldInput, value
 }
 
 const operations = Object.fromEntries(operationNames.map((name) => [name, name]));
+const repeats = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
 
-/** Renders the form that orders a fault for the next requests. */
-export function renderFaultForm(): Html {
-  return html`<form method="post" action="/faults" class="fields" data-stay>
-<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>
-${renderFaultFields(faultSchema)}
-${renderRepeat()}
+/** Renders the form that orders a fault for the next requests or webhooks. The style sheet shows the fields of the selected one. */
+export function renderFaultForm(path: '/faults' | '/webhooks/faults', schema: FaultSchema): Html {
+  const kinds = [...listKinds(schema)];
+  const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
+  return html`<form method="post" action="${path}" class="fields" data-stay>
+${path === '/faults' ? html`<label>Operation <select name="operation">${renderOptions(operations, 'verify')}</select></label>` : ''}
+<label>Fault <select name="kind">${renderOptions(names, kinds[0]?.[0] ?? '')}</select></label>
+${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
+<label>Repeat <select name="times">${renderOptions(repeats, '1')}</select></label>
 <button class="primary">Inject</button>
 </form>`;
 }

@@ -2,24 +2,8 @@ import { html } from 'hono/html';
 import { type ForgedFields, forgedFieldsSchema, webhookFaultSchema } from '../../testing/faults.ts';
 import { parseOrThrow } from '../../testing/fields.ts';
 import type { Webhooks } from '../../testing/webhooks.ts';
-import {
-  describeFault,
-  readFields,
-  renderFaultFields,
-  renderFields,
-  renderQueue,
-  renderRepeat,
-} from './form-fields.ts';
+import { describeFault, readFields, renderFields, renderQueue } from './form-fields.ts';
 import type { Html } from './layout.ts';
-
-/** Renders the form that orders a fault for the next webhooks. */
-export function renderWebhookFaultForm(): Html {
-  return html`<form method="post" action="/webhooks/faults" class="fields" data-stay>
-${renderFaultFields(webhookFaultSchema)}
-${renderRepeat()}
-<button class="primary">Inject</button>
-</form>`;
-}
 
 /** Renders the form that sends a forged webhook now. `about` is the transaction that it claims to be about. */
 export function renderForgeForm(about: string): Html {

@@ -1,17 +1,13 @@
 import { html } from 'hono/html';
 import type { Clock } from '../../testing/clock.ts';
+import { webhookFaultSchema } from '../../testing/faults.ts';
 import type { Webhooks } from '../../testing/webhooks.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
+import { renderFaultForm } from './form-fields.ts';
 import { type Html, layout } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
-import {
-  renderForgeForm,
-  renderReceiver,
-  renderReceiverForm,
-  renderWebhookFaultForm,
-  renderWebhookFaults,
-} from './webhook-form.ts';
+import { renderForgeForm, renderReceiver, renderReceiverForm, renderWebhookFaults } from './webhook-form.ts';
 
 const MAX_SHOWN = 100;
 
@@ -40,7 +36,7 @@ ${renderReceiverForm(webhooks)}
 <section class="card panel" id="faults" aria-labelledby="faults-title">
 <h2 id="faults-title">Break the next webhooks</h2>
 ${faults}
-${renderWebhookFaultForm()}
+${renderFaultForm('/webhooks/faults', webhookFaultSchema)}
 </section>
 <section class="card panel" id="forge" aria-labelledby="forge-title">
 <h2 id="forge-title">Send a forged webhook</h2>

@@ -1,11 +1,10 @@
-import { ConfigurationError, JournalError } from '../../errors.ts';
 import { type Claim, type ClaimResult, getJournalCore, type JournalCore } from '../../journal/core.ts';
 import type { JournalOptions } from '../../journal/create-journal.ts';
 import type { Journal } from '../../journal/journal.ts';
+import { missingMethodError } from '../../journal/list.ts';
 import type { ChargeIntent, Completion } from '../../journal/record.ts';
 import type { ResolutionNote } from '../../journal/resolution.ts';
 import type { JournalStore } from '../../journal/store.ts';
-import { assert, sleep } from './assert.ts';
 
 /** A handle with what the package itself uses of a journal. */
 export type Handle = Journal & JournalCore;
@@ -22,11 +21,8 @@ export type OpenJournal = (
   storage: string,
 ) => OpenedJournal | Promise<OpenedJournal>;
 
-/** A case that still needs a storage. */
-export interface ConformanceTest {
-  readonly name: string;
-  test(context: ConformanceContext): Promise<void>;
-}
+/** Cases by name, each of which still needs a storage. */
+export type ConformanceCases = Readonly<Record<string, (context: ConformanceContext) => Promise<void>>>;
 
 /** A lease that outlives every case, in milliseconds: with it a handle never reads a claim as expired. */
 export const LONG_LEASE = 600_000;
@@ -89,11 +85,6 @@ export const charge: ChargeIntent = {
   currency: 'GHS',
   network: 'MTN',
 };
-export const otherInput: ChargeIntent = {
-  ...charge,
-  fingerprint: 'fingerprint-of-other-input',
-  amount: '40.00',
-};
 
 /** Who resolves a key, and why. */
 export const note: ResolutionNote = { by: 'kofi@shop.example', reason: 'found on the dashboard' };
@@ -131,14 +122,9 @@ function hasState<State extends ClaimResult['state']>(
 }
 
 /** Claims a key from many handles at once. Expects one claim, and `in_progress` for all others. */
-export async function expectSingleWinner(
-  handles: Handle[],
-  key: string,
-  situation: string,
-  intent = charge,
-): Promise<void> {
+export async function expectSingleWinner(handles: Handle[], key: string, situation: string): Promise<void> {
   const results = await Promise.all(
-    [...handles, ...handles, ...handles].map((handle) => handle.claim(key, intent)),
+    [...handles, ...handles, ...handles].map((handle) => handle.claim(key, charge)),
   );
   const claims = results.filter(({ state }) => state === 'claimed').length;
   assert(
@@ -176,17 +162,6 @@ export async function expectUnknownAfterLease(
     entry?.state === 'unknown' && !entry.inProgress,
     `${situation}, and read returned ${entry?.state} instead of unknown`,
   );
-}
-
-/** Expects a `resolve` to reject with a JournalError. */
-export async function expectRejection(resolving: Promise<void>, situation: string): Promise<JournalError> {
-  const error = await resolving.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  assert(error !== undefined, `resolve succeeded, although ${situation}`);
-  assert(error instanceof JournalError, `resolve rejected with an error that is no JournalError: ${error}`);
-  return error;
 }
 
 /** Claims a key, and waits until the lease of that claim has expired for another handle. */
@@ -229,33 +204,44 @@ export async function recordUnknown(
   await complete(context, journal, key, { state: 'unknown', reference: context.newReference() });
 }
 
-/** Of a journal whose store has not these methods. What needs one names it, and the journal charges all the same. */
-export function createWithoutCase(
-  methods: readonly (keyof JournalStore)[],
-  listUses: (
-    journal: Handle,
-    context: ConformanceContext,
-  ) => readonly (readonly [method: keyof JournalStore, use: () => Promise<unknown>])[],
-): ConformanceTest {
+/** Opens the store of another handle. A store without one of these methods cannot pass. */
+export async function openStore<Method extends keyof JournalStore>(
+  context: ConformanceContext,
+  ...methods: Method[]
+): Promise<JournalStore & Required<Pick<JournalStore, Method>>> {
+  const { store } = await context.openHandle();
+  requireMethods(store, methods);
+  return store;
+}
+
+function requireMethods<Method extends keyof JournalStore>(
+  store: JournalStore,
+  methods: readonly Method[],
+): asserts store is JournalStore & Required<Pick<JournalStore, Method>> {
+  for (const method of methods) if (typeof store[method] !== 'function') throw missingMethodError(method);
+}
+
+/** Of a journal whose store has not these methods. It charges all the same. */
+export function createWithoutCase(...methods: (keyof JournalStore)[]): ConformanceCases {
   return {
-    name: `charges without ${methods.join(' and ')}, and says what is missing`,
-    async test(context) {
+    async [`charges without ${methods.join(' and ')}`](context) {
       const journal = await context.openHandle();
       const key = context.newKey();
       await complete(context, journal, key);
       const present = methods.find((method) => journal.store[method] !== undefined);
       assert(!present, `the journal has ${present}: remove it from "without", so that it is tested`);
-      for (const [method, use] of listUses(journal, context)) await expectMissingMethod(method, use);
       assert((await journal.read(key))?.state === 'completed', 'a completed key does not read as completed');
     },
   };
 }
 
-async function expectMissingMethod(method: keyof JournalStore, use: () => Promise<unknown>): Promise<void> {
-  const error = await use().then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  const isNamed = error instanceof ConfigurationError && error.message.includes(method);
-  assert(isNamed, `a journal without ${method} rejected with an error that does not name it: ${error}`);
+/** @throws {Error} if a journal does not hold what it promises. */
+export function assert(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new Error(message);
+}
+
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds);
+  });
 }

@@ -2,15 +2,11 @@ import * as z from 'zod/mini';
 import { ConfigurationError } from '../../errors.ts';
 import { type OptionsShape, optionalValue, parseOptions } from '../../parse-options.ts';
 import { claimCases } from './claims.ts';
-import { completionCases } from './completions.ts';
-import { ConformanceContext, type ConformanceTest, type OpenJournal } from './context.ts';
-import { deletionCases, withoutDeleteCase } from './deletions.ts';
-import { followUpCases, withoutFollowUpsCase } from './follow-ups.ts';
-import { groupCases } from './groups.ts';
-import { historyCases } from './histories.ts';
-import { listCases, withoutListCase } from './lists.ts';
+import { type ConformanceCases, ConformanceContext, createWithoutCase, type OpenJournal } from './context.ts';
+import { deletionCases } from './deletions.ts';
+import { followUpCases } from './follow-ups.ts';
+import { listCases } from './lists.ts';
 import { recordCases } from './records.ts';
-import { resolutionCases } from './resolutions.ts';
 
 export type { OpenedJournal, OpenJournal } from './context.ts';
 
@@ -29,7 +25,7 @@ type OptionalPart = NonNullable<JournalConformanceOptions['without']>[number];
 export interface JournalConformanceOptions {
   /**
    * What the store does not have on purpose: `list`, `claimDue` and `countDue` (`followUps`), or `delete` (`prune`). One case
-   * then takes the place of those: the journal says which method is missing, and charges all the same.
+   * then takes the place of those: the journal charges all the same.
    *
    * @default [] every case is run, and fails if the store has not the method that it needs
    */
@@ -37,9 +33,9 @@ export interface JournalConformanceOptions {
 }
 
 /**
- * Returns what every journal must do, as cases for any test runner: one claim for each key, a crash between any two
- * steps, other input, resolutions, history, lists, what is due for a follow-up, what is deleted, unusual keys and results. Do
- * not charge with a journal on your own `JournalStore` before it passes.
+ * Returns what every journal needs of its store, as cases for any test runner: one claim for each key, a process that dies
+ * between two steps, unusual keys and results, lists, what is due for a follow-up, and what is deleted. Do not charge with a
+ * journal on your own `JournalStore` before it passes.
  *
  * Each case has an empty storage of its own: `open` gets its name, for a table, a file or a prefix. The cases can run at the
  * same time, and a case takes up to three seconds. The names begin with `conformance_`: drop the tables afterwards.
@@ -74,36 +70,22 @@ export function journalConformance(
   const { without = [] } = parseOptions(optionsSchema, options, {
     notAnObject: "journalConformance takes an object, such as { without: ['list'] }.",
   });
-  const optionalCases = optionalParts.flatMap(([part, cases, withoutCase]) =>
-    without.includes(part) ? [withoutCase] : cases.map((test) => hintAt(part, test)),
+  const parts = [
+    [undefined, { ...claimCases, ...recordCases }] as const,
+    ...optionalParts.map(
+      ([part, cases, withoutCase]) => [part, without.includes(part) ? withoutCase : cases] as const,
+    ),
+  ];
+  return parts.flatMap(([part, cases]) =>
+    Object.entries(cases).map(([name, test]) => ({ name, run: () => runCase(open, test, part) })),
   );
-  return [...requiredCases, ...optionalCases].map(({ name, test }) => ({
-    name,
-    async run() {
-      const context = new ConformanceContext(open);
-      try {
-        await test(context);
-      } finally {
-        await context.closeAll();
-      }
-    },
-  }));
 }
 
-const requiredCases = [
-  ...claimCases,
-  ...completionCases,
-  ...resolutionCases,
-  ...historyCases,
-  ...recordCases,
-  ...groupCases,
-];
-
 /** Each with its cases, and with the one that takes their place for a store without it. */
-const optionalParts: readonly (readonly [OptionalPart, readonly ConformanceTest[], ConformanceTest])[] = [
-  ['list', listCases, withoutListCase],
-  ['followUps', followUpCases, withoutFollowUpsCase],
-  ['prune', deletionCases, withoutDeleteCase],
+const optionalParts: readonly (readonly [OptionalPart, ConformanceCases, ConformanceCases])[] = [
+  ['list', listCases, createWithoutCase('list')],
+  ['followUps', followUpCases, createWithoutCase('claimDue', 'countDue')],
+  ['prune', deletionCases, createWithoutCase('delete')],
 ];
 
 const optionsSchema = z.strictObject({
@@ -113,18 +95,20 @@ const optionsSchema = z.strictObject({
   ),
 } satisfies OptionsShape<JournalConformanceOptions>);
 
-/** A store that has not all methods might be so on purpose: the error says what to do then. */
-function hintAt(part: OptionalPart, { name, test }: ConformanceTest): ConformanceTest {
-  return {
-    name,
-    async test(context) {
-      try {
-        await test(context);
-      } catch (error) {
-        if (!(error instanceof ConfigurationError)) throw error;
-        const hint = `If that is on purpose, pass { without: ['${part}'] } to journalConformance.`;
-        throw new Error(`${error.message} ${hint}`, { cause: error });
-      }
-    },
-  };
+async function runCase(
+  open: OpenJournal,
+  test: ConformanceCases[string],
+  part?: OptionalPart,
+): Promise<void> {
+  const context = new ConformanceContext(open);
+  try {
+    await test(context);
+  } catch (error) {
+    if (!(part && error instanceof ConfigurationError)) throw error;
+    // A store that has not all methods might be so on purpose.
+    const hint = `If that is on purpose, pass { without: ['${part}'] } to journalConformance.`;
+    throw new Error(`${error.message} ${hint}`, { cause: error });
+  } finally {
+    await context.closeAll();
+  }
 }

@@ -1,218 +1,147 @@
 import type { JournalEntry, JournalQuery } from '../../journal/journal.ts';
 import type { Completion } from '../../journal/record.ts';
-import { assert, sleep } from './assert.ts';
 import {
-  type ConformanceTest,
-  charge,
+  assert,
+  type ConformanceCases,
   complete,
-  createWithoutCase,
   expectClaim,
-  expectRejection,
   type Handle,
   LONG_LEASE,
   note,
   recordUnknown,
   SHORT_LEASE,
+  sleep,
 } from './context.ts';
 
 /** Finding keys without knowing them: by state, by reference, in order, and in pages. */
-export const listCases: readonly ConformanceTest[] = [
-  {
-    name: 'lists keys by state, the oldest first, and each key once',
-    async test(context) {
-      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
-      const states = ['unknown', 'completed', 'rejected', 'unknown', 'not_sent', 'begun', 'unknown'] as const;
-      const keys = new Map<string, (typeof states)[number]>();
-      for (const state of states) {
-        const key = context.newKey();
-        if (state === 'begun') await expectClaim(writer, key);
-        else await complete(context, writer, key, state === 'completed' ? undefined : { state });
-        keys.set(key, state);
-        await sleep(2);
-      }
-      const own = [...keys.keys()];
-      for (const state of new Set(states)) {
-        const entries = await list(reader, { state });
-        const expected = own.filter((key) => keys.get(key) === state);
-        assertKeys(entries, expected, `in state ${state}`);
-        assert(
-          entries.every((entry) => entry.state === state),
-          `list returned a key that is not ${state}`,
-        );
-      }
-      assertKeys(await list(reader, {}), own, 'in any state');
-    },
-  },
-  {
-    name: 'moves a key to its new state in the list',
-    async test(context) {
-      const [journal, reader] = [await context.openHandle(), await context.openHandle()];
+export const listCases: ConformanceCases = {
+  async 'lists keys by state, the oldest first, and each key once'(context) {
+    const [writer, reader] = [await context.openHandle(), await context.openHandle()];
+    const states = ['unknown', 'completed', 'rejected', 'unknown', 'not_sent', 'begun', 'unknown'] as const;
+    const keys = new Map<string, (typeof states)[number]>();
+    for (const state of states) {
       const key = context.newKey();
-      const expectOnlyIn = async (state: JournalEntry['state']) => {
-        const entries = await list(reader, {});
-        const found = entries.map((entry) => entry.state).join(', ');
-        assert(found === state, `list returned a key that is ${state} as ${found || 'nothing'}`);
-        assertKeys(await list(reader, { state }), [key], `in state ${state}`);
-      };
-      const claim = await expectClaim(journal, key);
-      await expectOnlyIn('begun');
-      await journal.complete(claim, { state: 'unknown', reference: context.newReference() });
-      await expectOnlyIn('unknown');
+      if (state === 'begun') await expectClaim(writer, key);
+      else await complete(context, writer, key, state === 'completed' ? undefined : { state });
+      keys.set(key, state);
+      await sleep(2);
+    }
+    const own = [...keys.keys()];
+    for (const state of new Set(states)) {
+      const entries = await list(reader, { state });
+      const expected = own.filter((key) => keys.get(key) === state);
+      assertKeys(entries, expected, `in state ${state}`);
+      assert(
+        entries.every((entry) => entry.state === state),
+        `list returned a key that is not ${state}`,
+      );
+    }
+    assertKeys(await list(reader, {}), own, 'in any state');
+  },
+  async 'moves a key to its new state in the list'(context) {
+    const [journal, reader] = [await context.openHandle(), await context.openHandle()];
+    const key = context.newKey();
+    const expectOnlyIn = async (state: JournalEntry['state']) => {
+      const entries = await list(reader, {});
+      const found = entries.map((entry) => entry.state).join(', ');
+      assert(found === state, `list returned a key that is ${state} as ${found || 'nothing'}`);
+      assertKeys(await list(reader, { state }), [key], `in state ${state}`);
+    };
+    const claim = await expectClaim(journal, key);
+    await expectOnlyIn('begun');
+    await journal.complete(claim, { state: 'unknown', reference: context.newReference() });
+    await expectOnlyIn('unknown');
+    await journal.resolve(key, 'not_charged', note);
+    await expectOnlyIn('not_charged');
+    await complete(context, journal, key, { state: 'rejected' });
+    await expectOnlyIn('rejected');
+    await complete(context, journal, key);
+    await expectOnlyIn('completed');
+  },
+  async 'lists all pages, also of keys that began at the same time'(context) {
+    const [writer, reader] = [await context.openHandle(), await context.openHandle()];
+    const reference = context.newReference();
+    const createdAt = Date.now() - 1_000;
+    // More than a page at one time, and some before and after.
+    const times = Array.from(
+      { length: 230 },
+      (_, index) => createdAt + (index < 60 ? 0 : index < 210 ? 1 : 2),
+    );
+    const keys = context.newKeys(times.length);
+    await Promise.all(
+      keys.map(async (key, index) => {
+        const claim = await expectClaim(writer, key);
+        const history = { ...claim.history, createdAt: times[index] ?? createdAt };
+        await writer.complete({ ...claim, history }, { state: 'unknown', reference });
+      }),
+    );
+    for (const query of [{ reference }, { state: 'unknown' }] as const) {
+      const entries = await list(reader, query);
+      assertKeys(entries, keys, `with ${Object.keys(query)}`, { isAnyOrder: true });
+      const isSorted = entries.every(
+        (entry, index) => entry.createdAt >= (entries[index - 1]?.createdAt ?? 0),
+      );
+      assert(isSorted, 'list returned a key before one that began earlier');
+    }
+    const limited = await list(reader, { reference, limit: 130 });
+    assert(limited.length === 130, `list returned ${limited.length} keys, and its limit was 130`);
+  },
+  async 'lists the keys of a reference, and no others'(context) {
+    const [writer, reader] = [await context.openHandle(), await context.openHandle()];
+    const [completed, unknown] = [context.newKey(), context.newKey()];
+    const [longer, upper] = [context.newKey(), context.newKey()];
+    const reference = context.newReference();
+    const end = (key: string, completion: Completion) => complete(context, writer, key, completion);
+    await end(completed, { state: 'completed', result: { reference } });
+    await end(unknown, { state: 'unknown', reference });
+    await end(longer, { state: 'unknown', reference: `${reference}1` });
+    await end(upper, { state: 'unknown', reference: reference.toUpperCase() });
+    assertKeys(await list(reader, { reference }), [completed, unknown], 'with a reference', {
+      isAnyOrder: true,
+    });
+    assertKeys(await list(reader, { reference, state: 'unknown' }), [unknown], 'with a reference');
+    const found = context.newReference();
+    await writer.resolve(unknown, { reference: found }, note);
+    assertKeys(await list(reader, { reference }), [completed], 'with a reference');
+    assertKeys(await list(reader, { reference: found }), [unknown], 'that was resolved');
+    assertKeys(await list(reader, { reference: context.newReference() }), [], 'with an unused reference');
+  },
+  async 'lists an expired claim as unknown, and a live one as begun'(context) {
+    const journal = await context.openHandle({ lease: LONG_LEASE });
+    const other = await context.openHandle({ lease: SHORT_LEASE });
+    const key = context.newKey();
+    await expectClaim(journal, key);
+    await sleep(2 * SHORT_LEASE);
+    assertKeys(await list(journal, { state: 'begun' }), [key], 'in state begun, within the lease');
+    assertKeys(await list(journal, { state: 'unknown' }), [], 'in state unknown, within the lease');
+    for (let attempt = 0; attempt < 60; attempt++) {
+      const [entry] = await list(other, { state: 'unknown' });
+      if (!entry) {
+        await sleep(50);
+        continue;
+      }
+      assert(
+        entry.state === 'unknown' && !entry.inProgress,
+        `list returned an expired claim as ${entry.state}`,
+      );
+      assertKeys(await list(other, { state: 'begun' }), [], 'in state begun, after the lease');
+      return;
+    }
+    throw new Error('list never returned an expired claim as unknown');
+  },
+  async 'counts the keys in each state'(context) {
+    const journal = await context.openHandle();
+    const reader = await context.openHandle();
+    for (const key of context.newKeys(3)) {
+      await recordUnknown(context, journal, key);
       await journal.resolve(key, 'not_charged', note);
-      await expectOnlyIn('not_charged');
-      await complete(context, journal, key, { state: 'rejected' });
-      await expectOnlyIn('rejected');
-      await complete(context, journal, key);
-      await expectOnlyIn('completed');
-    },
+    }
+    await recordUnknown(context, journal, context.newKey());
+    const { not_charged: resolved, unknown, completed } = await reader.count();
+    assert(resolved === 3, `count returned ${resolved} keys in state not_charged, and 3 are`);
+    assert(unknown === 1 && completed === 0, 'count returned keys in another state than they are');
   },
-  {
-    name: 'lists all pages, also of keys that began at the same time',
-    async test(context) {
-      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
-      const reference = context.newReference();
-      const createdAt = Date.now() - 1_000;
-      // More than a page at one time, and some before and after.
-      const times = Array.from(
-        { length: 230 },
-        (_, index) => createdAt + (index < 60 ? 0 : index < 210 ? 1 : 2),
-      );
-      const keys = context.newKeys(times.length);
-      await Promise.all(
-        keys.map(async (key, index) => {
-          const claim = await expectClaim(writer, key);
-          const history = { ...claim.history, createdAt: times[index] ?? createdAt };
-          await writer.complete({ ...claim, history }, { state: 'unknown', reference });
-        }),
-      );
-      for (const query of [{ reference }, { state: 'unknown' }] as const) {
-        const entries = await list(reader, query);
-        assertKeys(entries, keys, `with ${Object.keys(query)}`, { isAnyOrder: true });
-        const isSorted = entries.every(
-          (entry, index) => entry.createdAt >= (entries[index - 1]?.createdAt ?? 0),
-        );
-        assert(isSorted, 'list returned a key before one that began earlier');
-      }
-      const limited = await list(reader, { reference, limit: 130 });
-      assert(limited.length === 130, `list returned ${limited.length} keys, and its limit was 130`);
-    },
-  },
-  {
-    name: 'lists the keys of a reference, and no others',
-    async test(context) {
-      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
-      const [completed, unknown] = [context.newKey(), context.newKey()];
-      const [longer, upper] = [context.newKey(), context.newKey()];
-      const reference = context.newReference();
-      const end = (key: string, completion: Completion) => complete(context, writer, key, completion);
-      await end(completed, { state: 'completed', result: { reference } });
-      await end(unknown, { state: 'unknown', reference });
-      await end(longer, { state: 'unknown', reference: `${reference}1` });
-      await end(upper, { state: 'unknown', reference: reference.toUpperCase() });
-      assertKeys(await list(reader, { reference }), [completed, unknown], 'with a reference', {
-        isAnyOrder: true,
-      });
-      assertKeys(await list(reader, { reference, state: 'unknown' }), [unknown], 'with a reference');
-      const found = context.newReference();
-      await writer.resolve(unknown, { reference: found }, note);
-      assertKeys(await list(reader, { reference }), [completed], 'with a reference');
-      assertKeys(await list(reader, { reference: found }), [unknown], 'that was resolved');
-      assertKeys(await list(reader, { reference: context.newReference() }), [], 'with an unused reference');
-    },
-  },
-  {
-    name: 'lists an expired claim as unknown, and a live one as begun',
-    async test(context) {
-      const journal = await context.openHandle({ lease: LONG_LEASE });
-      const other = await context.openHandle({ lease: SHORT_LEASE });
-      const key = context.newKey();
-      await expectClaim(journal, key);
-      await sleep(2 * SHORT_LEASE);
-      assertKeys(await list(journal, { state: 'begun' }), [key], 'in state begun, within the lease');
-      assertKeys(await list(journal, { state: 'unknown' }), [], 'in state unknown, within the lease');
-      for (let attempt = 0; attempt < 60; attempt++) {
-        const [entry] = await list(other, { state: 'unknown' });
-        if (!entry) {
-          await sleep(50);
-          continue;
-        }
-        assert(
-          entry.state === 'unknown' && !entry.inProgress,
-          `list returned an expired claim as ${entry.state}`,
-        );
-        assertKeys(await list(other, { state: 'begun' }), [], 'in state begun, after the lease');
-        return;
-      }
-      throw new Error('list never returned an expired claim as unknown');
-    },
-  },
-  {
-    name: 'lists an entry as read returns it',
-    async test(context) {
-      const [writer, reader] = [await context.openHandle(), await context.openHandle()];
-      const key = context.newKey();
-      const claim = await expectClaim(writer, key, { ...charge, requestId: 'request-1' });
-      const error = { code: 'unexpected_response', status: 502 };
-      await writer.complete(claim, { state: 'unknown', reference: context.newReference(), error });
-      const read = await reader.read(key);
-      const [listed] = await list(reader, { state: 'unknown' });
-      assert(read !== null && listed !== undefined, 'a key that is read was not listed');
-      // When it was last written is computed from its age.
-      const { updatedAt: readAt, ...readFields } = read;
-      const { updatedAt: listedAt, ...listedFields } = listed;
-      const isSame = JSON.stringify(readFields) === JSON.stringify(listedFields);
-      assert(isSame, `list returned another entry than read: ${JSON.stringify(listedFields)}`);
-      assert(Math.abs(readAt - listedAt) < 5_000, 'list returned another age than read');
-    },
-  },
-  {
-    name: 'counts the keys in each state',
-    async test(context) {
-      const journal = await context.openHandle();
-      const reader = await context.openHandle();
-      for (const key of context.newKeys(3)) {
-        await recordUnknown(context, journal, key);
-        await journal.resolve(key, 'not_charged', note);
-      }
-      await recordUnknown(context, journal, context.newKey());
-      const { not_charged: resolved, unknown, completed } = await reader.count();
-      assert(resolved === 3, `count returned ${resolved} keys in state not_charged, and 3 are`);
-      assert(unknown === 1 && completed === 0, 'count returned keys in another state than they are');
-    },
-  },
-  {
-    name: 'refuses a reference that the service returned for another key',
-    async test(context) {
-      const journal = await context.openHandle();
-      const reference = context.newReference();
-      for (const completion of [
-        { state: 'completed', result: { reference } },
-        { state: 'unknown', reference: `${reference}-perhaps` },
-      ] as const) {
-        const [key, other] = [context.newKey(), context.newKey()];
-        await complete(context, journal, key, completion);
-        await recordUnknown(context, journal, other);
-        const recorded = (await journal.read(key))?.reference ?? '';
-        for (const spelled of [recorded, recorded.toUpperCase()]) {
-          const resolving = journal.resolve(other, { reference: spelled }, note);
-          await expectRejection(
-            resolving,
-            `its reference is recorded under a key that is ${completion.state}`,
-          );
-        }
-        const entry = await journal.read(other);
-        assert(entry?.state === 'unknown', `a refused resolution left the key ${entry?.state}`);
-      }
-    },
-  },
-];
-
-export const withoutListCase = createWithoutCase(['list'], (journal, context) => [
-  ['list', () => list(journal, { state: 'unknown' })],
-  ['list', () => list(journal, { reference: context.newReference() })],
-  ['list', () => journal.count()],
-  ['list', () => journal.followUps.find(context.newReference())],
-]);
+};
 
 /** Lists the entries of a query. */
 async function list(journal: Handle, query: JournalQuery): Promise<JournalEntry[]> {

@@ -1,29 +1,23 @@
-import { createJournal, type JournalStore, type RecordChange } from '../../../src/journal/index.ts';
+import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import type { OpenJournal } from '../../../src/testing/index.ts';
 import { compareAge, createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
 import {
-  BEGUN_DUE,
   BY_REFERENCE,
   COUNTED,
   COUNTED_DUE,
   DELETED,
+  DUE,
   deciding,
   EARLIEST,
-  FIRST_CHECK,
-  FOUND_DUE,
-  KEPT,
   KIND,
   LISTED,
   LISTED_EXPIRED,
   MOVED,
   NEXT_STEP,
-  NOTHING_DUE,
-  ONE_STEP,
   PAGES,
   pause,
   SHARED,
   shared,
-  TAKEN_BY_SERVICE,
   UNCHANGED,
   type Wrong,
 } from './conformance-cases.ts';
@@ -42,9 +36,6 @@ const replacing = (
 
 const inFuture = (milliseconds: number | null) =>
   milliseconds === null ? null : performance.now() + milliseconds;
-
-const isHeartbeat = ({ index }: RecordChange, before: StoredEntry | undefined) =>
-  index?.state === 'begun' && before?.index?.state === 'begun';
 
 /** Stores that list wrongly, or return what is due wrongly. */
 export const brokenLists: Wrong[] = [
@@ -174,35 +165,16 @@ export const brokenLists: Wrong[] = [
     says: 'count returned 6 keys in state not_charged, and 3 are',
   },
   {
-    what: 'lists no reference',
-    open: replacing(({ list }) => ({
-      list: async (query) => (query.by === 'reference' ? [] : list(query)),
-    })),
-    found: TAKEN_BY_SERVICE,
-    says: 'resolve succeeded, although its reference is recorded under a key that is completed',
-  },
-  {
-    what: 'drops what a person resolved',
-    open: deciding({
-      kept: ({ version, text }) => {
-        const now = performance.now();
-        return { version, text, writtenAt: now, droppedAt: now + 300 };
-      },
-    }),
-    found: KEPT,
-    says: 'a record with resolutions was dropped',
-  },
-  {
     what: 'makes all due at once',
     open: deciding({ dueAtOf: ({ dueIn }) => inFuture(dueIn && 0) }),
-    found: FIRST_CHECK,
+    found: DUE,
     says: 'ms, due in 1000',
   },
   {
     what: 'makes nothing due',
     open: deciding({ dueAtOf: () => null }),
-    found: FIRST_CHECK,
-    says: 'claimDue did not return a key that was just completed',
+    found: DUE,
+    says: 'claimDue did not return a record that is due',
   },
   {
     what: 'claims the latest first',
@@ -319,36 +291,12 @@ export const brokenLists: Wrong[] = [
     says: 'claimDue returned a record that is never due',
   },
   {
-    what: 'records each of many steps',
-    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
-    found: ONE_STEP,
-    says: '4 steps of one record were recorded at once',
-  },
-  {
-    what: 'leaves a begun key due as it was at the first heartbeat',
-    open: deciding({
-      dueAtOf: (change, before) =>
-        isHeartbeat(change, before) ? (before?.dueAt ?? null) : inFuture(change.dueIn),
-    }),
-    found: BEGUN_DUE,
-    says: 'ms after a heartbeat, within its lease',
-  },
-  {
-    what: 'leaves a key due whose charge was rejected',
+    what: 'keeps a record due that is never due again',
     open: deciding({
       dueAtOf: ({ dueIn }, before) => (dueIn === null ? (before?.dueAt ?? null) : inFuture(dueIn)),
     }),
-    found: NOTHING_DUE,
-    says: 'claimDue returned a key in state not_sent: nothing has to be done about it',
-  },
-  {
-    what: 'makes nothing due that was resolved',
-    open: deciding({
-      dueAtOf: ({ dueIn, mustCommit, index }) =>
-        !mustCommit && index?.state === 'completed' ? null : inFuture(dueIn),
-    }),
-    found: FOUND_DUE,
-    says: 'claimDue never returned a record that is due: a person found its charge',
+    found: NEXT_STEP,
+    says: 'claimDue returned a record that is never due',
   },
   {
     what: 'counts nothing as due',

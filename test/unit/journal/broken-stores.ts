@@ -8,17 +8,12 @@ import {
   DURING,
   deciding,
   GROUP,
-  LATE,
-  MANY,
   NEVER,
   ONE,
   OUTLIVES,
-  PASSED,
   pause,
   RACE,
   RENEWED,
-  RENEWED_AND_DIES,
-  RESOLVED,
   shared,
   type Wrong,
 } from './conformance-cases.ts';
@@ -78,24 +73,6 @@ export const wrongStores: Wrong[] = [
     says: 'of 12 callers got the claim of a key that was not_sent',
   },
   {
-    what: 'lets many resolve',
-    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
-    found: MANY,
-    says: '8 different resolutions were accepted, instead of one',
-  },
-  {
-    what: 'lets a lost claim change the record',
-    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
-    found: PASSED,
-    says: 'although another process claimed the key',
-  },
-  {
-    what: 'lets a resolved claim change the record',
-    open: deciding({ fits: (found, { expected }) => (found === undefined) === (expected === null) }),
-    found: RESOLVED,
-    says: 'although the key was resolved',
-  },
-  {
     what: 'frees a key while it is written',
     open: shared((records) => ({
       ...createFaultyStore(records),
@@ -130,7 +107,7 @@ export const wrongStores: Wrong[] = [
         },
       };
     }),
-    found: LATE,
+    found: DIES,
     says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {
@@ -166,7 +143,7 @@ export const wrongStores: Wrong[] = [
   {
     what: 'reports the age in seconds',
     open: deciding({ ageOf: ({ writtenAt }) => (performance.now() - writtenAt) / 1000 }),
-    found: RENEWED_AND_DIES,
+    found: DIES,
     says: 'the key is in_progress instead of unknown, long after its lease',
   },
   {

@@ -8,7 +8,7 @@ import {
 import { createFaultyStore, type StoreDecisions, type StoredEntry } from '../../helpers/faulty-store.ts';
 
 /** Returns the records of each storage. */
-export function createStorages(): (storage: string) => Map<string, StoredEntry> {
+function createStorages(): (storage: string) => Map<string, StoredEntry> {
   const storages = new Map<string, Map<string, StoredEntry>>();
   return (storage) => {
     const records = storages.get(storage) ?? new Map<string, StoredEntry>();
@@ -39,62 +39,32 @@ export const RENEWED = 'reports in_progress within the lease, with a version per
 export const GROUP = 'gives each of many writes at once its own result';
 export const COUNTS = 'counts the lease from the last heartbeat';
 export const DIES = 'keeps a key unknown for good when its process dies after the claim';
-export const RENEWED_AND_DIES = 'makes a key unknown when its process dies after a heartbeat';
 export const DURING = 'never gives a second claim during a heartbeat or a completion';
-export const CONFLICT = 'reports a conflict for other input while a charge might exist';
-export const SERVICE = 'refuses another service or mode, and records nothing for it';
-export const RECORDED = 'records a result, and every handle returns it';
 export const OUTLIVES = 'keeps every record after all handles are closed';
-export const UNKNOWN = 'keeps the reference of an unknown outcome, and gives no new claim';
-export const AGAIN = 'gives one new claim after not_sent or rejected, with any input';
-export const LATE = 'accepts a late completion of an unresolved key';
-export const RESOLVED = 'ends a claim when its key is resolved';
-export const PASSED = 'ends a claim when another process claims the key';
+export const AGAIN = 'gives one new claim after not_sent or rejected';
 export const RACE = 'accepts a completion or a resolution, when both are made at once';
-export const FOUND = 'returns the reference that a key was resolved with';
-export const CHECKOUT = 'resolves a checkout payment with its checkout_url';
-export const FREED = 'gives one new claim after not_charged, with any input';
-export const NOT_YET = 'refuses to resolve a charge in progress';
-export const NOTHING = 'refuses to resolve a key without a record';
-export const OTHERWISE = 'refuses a resolution that contradicts a recorded result';
-export const MANY = 'accepts one of many different resolutions made at once';
 export const KEYS = 'keeps a separate record for each key, however it is spelled';
 export const RESULT = 'returns a result unchanged, whatever it contains';
 export const NEVER = 'never drops an unresolved record';
-export const ATTEMPTS = 'adds up the attempts and request ids under a key';
-export const HISTORY = 'keeps each resolution through later charges under the key';
-export const KEPT = 'keeps what a person resolved';
-export const RESOLVED_AGAIN = 'resolves again what a person resolved, and keeps both resolutions';
-export const TAKEN = 'refuses a reference that another key was resolved with';
-export const TAKEN_AT_ONCE = 'gives a reference to one key at most, when two are resolved at once';
 export const LISTED = 'lists keys by state, the oldest first, and each key once';
 export const MOVED = 'moves a key to its new state in the list';
 export const PAGES = 'lists all pages, also of keys that began at the same time';
 export const BY_REFERENCE = 'lists the keys of a reference, and no others';
 export const LISTED_EXPIRED = 'lists an expired claim as unknown, and a live one as begun';
-export const LISTED_WHOLE = 'lists an entry as read returns it';
 export const COUNTED = 'counts the keys in each state';
-export const TAKEN_BY_SERVICE = 'refuses a reference that the service returned for another key';
-export const WITHOUT_LIST = 'charges without list, and says what is missing';
-export const FIRST_CHECK = 'makes a completed key due when its first check is due';
+export const WITHOUT_LIST = 'charges without list';
+export const DUE = 'returns a record when it is due, and not before';
 export const EARLIEST = 'claims what is due, the earliest first';
 export const SHARED = 'gives a due record to one of many callers, until its lease ends';
 export const KIND = 'returns what is due of one kind, and nothing of the other';
 export const UNCHANGED = 'changes neither version nor age of a record that it claims';
-export const NEXT_STEP = 'moves a record to when its next step is due, and keeps the step';
-export const ONE_STEP = 'records one of several steps made at once, and none of the others';
-export const BEGUN_DUE = 'makes a begun key due once its lease has expired, not before';
-export const STILL_CLAIMED = 'keeps the claim of a process when a step of its key is recorded';
-export const NOTHING_DUE = 'makes nothing due after not_sent, rejected or not_charged';
-export const FOUND_DUE = 'follows up the charge that a person found';
+export const NEXT_STEP = 'moves a record to when its latest write says, or to never';
 export const COUNTED_DUE = 'counts what is due, and tells when the next is';
-export const PRUNED = 'prunes the keys that nothing is left to do for, and no others';
-export const ORDERS_PRUNED = 'prunes the payments of an order together, or not at all';
 export const DELETED = 'deletes the records that still have their version, and no others';
-export const WITHOUT_DELETE = 'charges without delete, and says what is missing';
-export const WITHOUT_FOLLOW_UPS = 'charges without claimDue and countDue, and says what is missing';
+export const WITHOUT_DELETE = 'charges without delete';
+export const WITHOUT_FOLLOW_UPS = 'charges without claimDue and countDue';
 
-/** A store or journal that breaks a promise, and the case that finds it. */
+/** A store that breaks a promise, and the case that finds it. */
 export interface Wrong {
   what: string;
   open: OpenJournal;

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
-import { createJournal, type Journal } from '../../../src/journal/index.ts';
-import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
+import { createJournal } from '../../../src/journal/index.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
 import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
-import { changed } from '../../helpers/journals.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import {
@@ -15,7 +14,7 @@ import {
   deciding,
   EARLIEST,
   LISTED,
-  NOTHING_DUE,
+  NEXT_STEP,
   SHARED,
   shared,
   WITHOUT_DELETE,
@@ -43,8 +42,6 @@ const withoutCount = shared((records) => {
   const { count: _, ...store } = createFaultyStore(records);
   return store;
 });
-
-const NO_KEYS = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0, closed: 0 };
 
 const names = (...parts: ('list' | 'followUps' | 'prune')[]) =>
   journalConformance(chargesOnly, { without: parts }).map(({ name }) => name);
@@ -77,7 +74,7 @@ describe('a store without the optional methods', () => {
     await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['list'] }");
   });
 
-  test.concurrent.each([EARLIEST, SHARED, NOTHING_DUE])('fails, with what to do: %s', async (name) => {
+  test.concurrent.each([EARLIEST, SHARED, NEXT_STEP])('fails, with what to do: %s', async (name) => {
     const failing = caseNamed(name, withoutFollowUps);
     await expect(failing).rejects.toThrow('has no claimDue, so it cannot do this');
     await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['followUps'] }");
@@ -104,7 +101,7 @@ describe('without', () => {
     const without = new Set(names('list', 'followUps', 'prune'));
     expect(all).not.toContain(WITHOUT_LIST);
     expect(all).not.toContain(WITHOUT_FOLLOW_UPS);
-    expect(all.filter((name) => !without.has(name))).toHaveLength(8 + 12 + 3);
+    expect(all.filter((name) => !without.has(name))).toHaveLength(6 + 7 + 1);
     expect([...without].filter((name) => !all.includes(name))).toEqual([
       WITHOUT_LIST,
       WITHOUT_FOLLOW_UPS,
@@ -125,29 +122,6 @@ describe('without', () => {
     await expect(caseNamed(WITHOUT_DELETE, deciding({}), { without: ['prune'] })).rejects.toThrow(
       'the journal has delete: remove it from "without"',
     );
-  });
-
-  const silent: [string, () => Partial<Journal>][] = [
-    ['lists nothing', () => ({ async *list() {} })],
-    [
-      'does not say why',
-      () => ({
-        // biome-ignore lint/correctness/useYield: it fails first.
-        async *list() {
-          throw new Error('not implemented');
-        },
-      }),
-    ],
-    ['counts nothing', () => ({ count: async () => NO_KEYS })],
-  ];
-  test.each(silent)('fails if a journal without lists %s', async (_how, change) => {
-    const records = new Map<string, StoredEntry>();
-    const open: OpenJournal = (options) => {
-      const { read, write } = createFaultyStore(records);
-      const journal = createJournal({ read, write }, options);
-      return changed(journal, change());
-    };
-    await expect(caseNamed(WITHOUT_LIST, open, { without: ['list'] })).rejects.toThrow(/list/);
   });
 
   test.each([

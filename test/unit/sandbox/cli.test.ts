@@ -144,12 +144,8 @@ test.each([
   [['--prot', '4010'], "Unknown option '--prot'"],
   [['4010'], "Unexpected argument '4010'"],
   [['--port', 'http'], '--port takes a whole number from 0 to 65535, not "http"'],
-  [['--port', '65536'], '--port takes'],
   [['--keep', '-1'], '--keep'],
   [['--return-url', 'javascript:alert(1)'], 'returnUrl must be an http or https address'],
-  [['--webhook-url', 'shop.test/webhooks'], 'webhookUrl must be an http or https address'],
-  [['--allow-host', 'sandbox:4010'], 'allowHosts takes host names without a port'],
-  [['--state', '/nowhere/state.db'], 'The state file /nowhere/state.db cannot be used'],
 ])('exits with 1 and a clear line for %o', async (args, message) => {
   const { code, out, err } = await runCommand(...args).ended;
   expect([code, out]).toEqual([1, '']);

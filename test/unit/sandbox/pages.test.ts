@@ -182,12 +182,3 @@ test('no link contains customer data', async () => {
   expect(links.length).toBeGreaterThan(5);
   for (const [, link] of links) expect(link).not.toMatch(/@|ama|%40|024|412/);
 });
-
-test('the dashboard receives an event for each change', async () => {
-  const { sandbox, payments } = await startTestSandbox();
-  const events = receiveEvents(`${sandbox.url}/events/dashboard`);
-  const { reference } = await payments.initialize(payment);
-  expect(await findEvent(events, reference)).toContain('badge pending');
-  sandbox.approve(reference);
-  expect(await findEvent(events, 'badge success')).toContain(reference);
-});

@@ -104,41 +104,6 @@ describe('orders a fault of the next webhooks', () => {
       expect((await get('/webhooks/faults')).body).toEqual({ faults: [] });
     }
   });
-
-  test('that arrive late: once the time has been advanced', async () => {
-    const { get, post, move, received } = await startWithReceiver();
-    await post('/webhooks/faults', { fault: { kind: 'late', delay: 60_000 } });
-    await move('success');
-    expect((await get('/webhooks')).body.webhooks).toMatchObject([{ state: 'waiting', fault: 'late' }]);
-    expect(received).toEqual([]);
-    await post('/advance', { milliseconds: 60_000 });
-    await post('/webhooks/flush', {});
-    expect((await get('/webhooks')).body.webhooks).toMatchObject([{ state: 'delivered' }]);
-    expect(received).toHaveLength(1);
-  });
-
-  test('that arrive before verify returns the status', async () => {
-    const { get, post, payments, move, flush, received, reference } = await startWithReceiver();
-    await post('/webhooks/faults', { fault: { kind: 'early', delay: 60_000 } });
-    await move('success');
-    await flush();
-    expect(received).toMatchObject([{ data: { status: 'success' } }]);
-    const { body } = await get(`/transactions/${reference}`);
-    expect(body).toMatchObject({ status: 'success', reportedStatus: 'pending' });
-    await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
-    await post('/advance', { milliseconds: 60_000 });
-    await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'success' });
-  });
-
-  test('until they are deleted, with always', async () => {
-    const { get, post, move, flush, received } = await startWithReceiver();
-    await post('/webhooks/faults', { fault: { kind: 'lost' }, times: 'always' });
-    await move('success');
-    await move('failed');
-    expect(await flush()).toMatchObject([{ state: 'lost' }, { state: 'lost' }]);
-    expect(received).toEqual([]);
-    expect((await get('/webhooks/faults')).body.faults).toMatchObject([{ remaining: 'always' }]);
-  });
 });
 
 test('resets webhooks and their faults, and keeps the receiver', async () => {

@@ -1,11 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  ConnectionError,
-  NotFoundError,
-  OutcomeUnknownError,
-  type PaymentsClient,
-  ServerError,
-} from '../../../src/index.ts';
+import { ConnectionError, NotFoundError, OutcomeUnknownError, ServerError } from '../../../src/index.ts';
 import { startTestApi } from './script-api-client.ts';
 import { charge, findEvent, payment, receiveEvents } from './start-sandbox.ts';
 
@@ -396,15 +390,4 @@ describe('updates an open page after', () => {
     await post(`/transactions/${reference}`, { status: 'abandoned' });
     expect(await findEvent(events, reference)).toContain('abandoned');
   });
-});
-
-test('does what the object `sandbox` does', async () => {
-  const { sandbox, payments, get, post } = await startTestApi();
-  const statusOf = async ({ reference }: Awaited<ReturnType<PaymentsClient['initialize']>>) =>
-    (await get(`/transactions/${reference}`)).body.status;
-  const one = await payments.initialize(payment);
-  sandbox.decline(one.reference);
-  expect(await statusOf(one)).toBe('failed');
-  await post(`/transactions/${one.reference}`, { status: 'success' });
-  expect(sandbox.transactions).toMatchObject([{ status: 'success' }]);
 });

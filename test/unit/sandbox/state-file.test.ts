@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
+import { NotFoundError } from '../../../src/index.ts';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
 import { findFreePort } from '../../helpers/free-port.ts';
 import { charge, payment, startTestSandbox } from './start-sandbox.ts';
@@ -20,6 +21,7 @@ test('keeps transactions unchanged over a restart', async () => {
   const paid = await first.payments.initialize({ ...payment, currency: 'USD' });
   first.sandbox.approve(paid.reference);
   const open = await first.payments.chargeMobileMoney(charge);
+  const inTest = await first.client({ apiKey: first.sandbox.testKey }).initialize(payment);
   const { transactions, charges } = first.sandbox;
   await first.sandbox.close();
 
@@ -32,6 +34,7 @@ test('keeps transactions unchanged over a restart', async () => {
 
   const third = await startTestSandbox({ state });
   await expect(third.payments.verify(open.reference)).resolves.toMatchObject({ status: 'success' });
+  await expect(third.payments.verify(inTest.reference)).rejects.toBeInstanceOf(NotFoundError);
 });
 
 test('expires a prompt whose time passed while it was stopped', async () => {
