@@ -65,8 +65,26 @@ export interface Service {
   client(options?: PaymentsClientOptions): PaymentsClient;
 }
 
+/** Responds to each request with the success of its operation. */
+export const respondWithSuccess: Respond = (response, { path }) => {
+  const operation = path.includes('/verify/')
+    ? 'verify'
+    : path.endsWith('/initialize')
+      ? 'initialize'
+      : 'chargeMobileMoney';
+  sendJson(response, 200, successBodies[operation]());
+};
+
+/** Responds to each request with this. A body that is text or bytes is sent as it is, and any other as JSON. */
+export const respondWith =
+  (status: number, body: unknown = {}, headers: Record<string, string> = {}): Respond =>
+  (response) => {
+    if (typeof body === 'string' || body instanceof Uint8Array) response.writeHead(status, headers).end(body);
+    else sendJson(response, status, body, headers);
+  };
+
 /** Starts an HTTP service on loopback. It is stopped when the test ends. */
-export async function startService(respond: Respond): Promise<Service> {
+export async function startService(respond: Respond = respondWithSuccess): Promise<Service> {
   const requests: RecordedRequest[] = [];
   const listener: RequestListener = async (request, response) => {
     let body = '';

@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/index.ts';
-import { catchError, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const fieldsOfInput = ['amount', 'customer_email', 'currency'];
+const fieldsOfInput = ['amount', 'customer_email', 'currency', 'phone'];
 const start = () => startService((response) => sendJson(response, 200, successBodies.initialize()));
 
 test.each(fieldsOfInput)('refuses an extraBody that replaces %s', async (name) => {
   const service = await start();
-  const failure = await catchError(service.client().initialize(payment, { extraBody: { [name]: '1' } }));
+  const failure = await catchError(
+    service.client().chargeMobileMoney(charge, { extraBody: { [name]: '1' } }),
+  );
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({
     outcome: 'not_sent',

@@ -71,6 +71,7 @@ test('keeps undocumented fields on every result', async () => {
     channel: null,
     customer: { name: 'Ama', tags: [1, [2]] },
     raw_status: 'x',
+    replayed: true,
     constructor: 'y',
   };
   const started = await (await createClientWith(successBodies.initialize(extra))).initialize(payment);
@@ -78,7 +79,7 @@ test('keeps undocumented fields on every result', async () => {
   const charged = await (await createClientWith(successBodies.chargeMobileMoney(extra))).chargeMobileMoney(
     charge,
   );
-  expect(charged).toMatchObject({ ...successBodies.chargeMobileMoney().data, ...extra });
+  expect(charged).toMatchObject({ ...successBodies.chargeMobileMoney().data, ...extra, replayed: false });
   expect(await verifyWith(extra)).toEqual({ ...successBodies.verify().data, ...extra });
 });
 

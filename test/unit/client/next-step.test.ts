@@ -46,7 +46,11 @@ describe('says what to do', () => {
     const client = (await startPaid()).client();
     const wait = client.waitForFinalStatus(REFERENCE);
     client.close();
-    expect(await catchError(post(client))).toMatchObject({ code: 'closed', nextStep: 'retry' });
+    expect(await catchError(post(client))).toMatchObject({
+      code: 'closed',
+      outcome: 'not_sent',
+      nextStep: 'retry',
+    });
     expect(await catchError(read(client))).toMatchObject({ code: 'closed', nextStep: 'check' });
     expect(await catchError(wait)).toMatchObject({ code: 'closed', nextStep: 'check' });
   });
@@ -92,9 +96,13 @@ test('makes an error and its causes plain JSON', async () => {
   const json = failure.toJSON();
   expect(json).toStrictEqual(JSON.parse(JSON.stringify(failure)));
   expect(json).toMatchObject({
+    name: 'OutcomeUnknownError',
     code: 'outcome_unknown',
+    operation: 'chargeMobileMoney',
+    outcome: 'unknown',
+    retryable: false,
     nextStep: 'review',
-    cause: { code: 'server_error', status: 503, body: { message: 'x'.repeat(600) } },
+    cause: { name: 'ServerError', code: 'server_error', status: 503, body: { message: 'x'.repeat(600) } },
   });
 });
 

@@ -3,10 +3,9 @@ import { setupServer } from 'msw/node';
 import { fetch as undiciFetch } from 'undici';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { ConfigurationError, InvalidInputError, PaymentsClient } from '../../../src/index.ts';
+import { PaymentsClient } from '../../../src/index.ts';
 import {
   API_KEY,
-  catchError,
   charge,
   EMAIL,
   PHONE,
@@ -62,21 +61,6 @@ test('gets verify with no body', async () => {
   expect(service.requests[0]?.headers).not.toHaveProperty('transfer-encoding');
 });
 
-test('percent-encodes a reference, so that it cannot change the path', async () => {
-  const reference = 'TXN-a..b&c=d+e@f:g;h';
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.verify({ reference })),
-  );
-  await service.client().verify(reference);
-  expect(service.requests[0]?.path).toBe(`/api/v1/transactions/verify/${encodeURIComponent(reference)}`);
-});
-
-test('builds the same path from a base URL that ends with a slash', async () => {
-  const service = await startWholeService();
-  await service.client({ baseUrl: `${service.baseUrl}/` }).initialize(payment);
-  expect(service.requests[0]?.path).toBe('/api/v1/transactions/initialize');
-});
-
 test("sends Authorization, Accept, User-Agent, and a body's Content-Type", async () => {
   const service = await startWholeService();
   const client = service.client();
@@ -103,45 +87,6 @@ test('sends extraBody unchanged beside the fields of the input', async () => {
     customer_email: EMAIL,
     ...extraBody,
   });
-});
-
-test('refuses an extraBody that replaces a field of the input', async () => {
-  const service = await startWholeService();
-  for (const extraBody of [{ amount: 1 }, { currency: 'USD' }, { phone: '1' }]) {
-    const failure = await catchError(service.client().chargeMobileMoney(charge, { extraBody }));
-    expect(failure).toBeInstanceOf(InvalidInputError);
-    expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
-  }
-  expect(service.requests).toEqual([]);
-});
-
-test('refuses an extraBody that cannot be written as JSON', async () => {
-  const service = await startWholeService();
-  const failure = await catchError(service.client().initialize(payment, { extraBody: { count: 1n } }));
-  expect(failure).toBeInstanceOf(InvalidInputError);
-  expect(service.requests).toEqual([]);
-});
-
-test("sends a call's headers beside the client's, and the call's win", async () => {
-  const service = await startWholeService();
-  const client = service.client({ headers: { 'X-Shop': 'accra', 'X-Trace': 'client' } });
-  await client.initialize(payment, { headers: { 'x-trace': 'call' } });
-  await client.verify(REFERENCE);
-  expect(service.requests).toMatchObject([
-    { headers: { 'x-shop': 'accra', 'x-trace': 'call' } },
-    { headers: { 'x-shop': 'accra', 'x-trace': 'client' } },
-  ]);
-});
-
-test('refuses a header Authorization in any case', async () => {
-  const service = await startWholeService();
-  for (const headers of [{ Authorization: 'Basic abc' }, { aUTHORIZATION: '' }]) {
-    expect(() => service.client({ headers })).toThrow(ConfigurationError);
-    const failure = await catchError(service.client().initialize(payment, { headers }));
-    expect(failure).toBeInstanceOf(ConfigurationError);
-    expect(failure).toMatchObject({ outcome: 'not_sent', operation: 'initialize' });
-  }
-  expect(service.requests).toEqual([]);
 });
 
 test('calls the fetch option for every request', async () => {

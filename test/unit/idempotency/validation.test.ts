@@ -59,9 +59,12 @@ test('refuses invalid input before anything is recorded', async () => {
 
 test('refuses a key without a journal', async () => {
   const service = await serve();
-  const failure = await catchError(charged(service.client()));
-  expect(failure).toBeInstanceOf(ConfigurationError);
-  expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
+  for (const operation of posts) {
+    const failure = await catchError(keyed[operation](service.client()));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
+    expect(String(failure)).toContain('journal');
+  }
   expect(service.requests).toEqual([]);
 });
 
