@@ -12,14 +12,7 @@ import { createJournal } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { expectFields, readOwnField } from '../../helpers/fields.ts';
-import {
-  catchError,
-  charge,
-  payment,
-  respondWith,
-  startService,
-  successBodies,
-} from '../../helpers/service.ts';
+import { catchError, charge, payment, startService, successBodies } from '../../helpers/service.ts';
 import { startMock } from '../testing/start-mock.ts';
 
 /** Names that an object has already, or that JavaScript reads something else from. */
@@ -48,7 +41,7 @@ const withExtra = (body: { data: object }, extra: string) =>
   JSON.stringify(body).replace('"data":{', `"data":{${extra},`);
 
 /** Starts a service that responds to everything with the same text. */
-const startServiceWith = (text: string, status = 200) => startService(respondWith(status, text));
+const startServiceWith = (text: string, status = 200) => startService(status, text);
 
 /** Holds that the fields of {@link extraFields} are there, and that none of them is a prototype. */
 function expectExtraFields(found: unknown, name: string, value: string) {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import * as source from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
-import { API_KEY, catchError, charge, sendJson, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, startService } from '../../helpers/service.ts';
 
 const require = createRequire(import.meta.url);
 const built = (name: string) => new URL(`../../../dist/${name}`, import.meta.url);
@@ -101,7 +101,7 @@ describe.each([
 });
 
 test('catches an error of one build by the classes of the other', async () => {
-  const service = await startService((response) => sendJson(response, 503, {}));
+  const service = await startService(503);
   const { baseUrl } = service;
   for (const [thrower, catcher] of [
     [esm, cjs],

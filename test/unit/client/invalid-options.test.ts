@@ -1,15 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import {
-  API_KEY,
-  catchError,
-  charge,
-  payment,
-  sendJson,
-  startService,
-  successBodies,
-} from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, payment, startService } from '../../helpers/service.ts';
 
 const baseUrl = 'https://payments.example/api/v1';
 const good = { apiKey: API_KEY, baseUrl };
@@ -193,7 +185,7 @@ const refusedInCalls: typeof refusedInBoth = [
 ];
 
 test.each(refusedInCalls)('refuses %s in a call, and sends nothing', async (_, options, message) => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const service = await startService();
   const client = service.client();
   const calls = {
     initialize: () => client.initialize(payment, options),

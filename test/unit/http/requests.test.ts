@@ -10,24 +10,14 @@ import {
   EMAIL,
   PHONE,
   payment,
-  sendJson,
   startService,
   successBodies,
 } from '../../helpers/service.ts';
 
 const REFERENCE = 'TXN-8f2c61d0';
 
-/** Starts a service that responds to each operation as docs/reference/service.md describes. */
-const startWholeService = () =>
-  startService((response, { path }) => {
-    if (path.endsWith('/initialize')) return sendJson(response, 200, successBodies.initialize());
-    if (path.endsWith('/charge-mobile-money'))
-      return sendJson(response, 200, successBodies.chargeMobileMoney());
-    return sendJson(response, 200, successBodies.verify());
-  });
-
 test('posts initialize with exactly the fields of the input', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   await service.client().initialize({ ...payment, currency: 'ghs' });
   expect(service.requests).toMatchObject([{ method: 'POST', path: '/api/v1/transactions/initialize' }]);
   expect(JSON.parse(service.requests[0]?.body ?? '')).toEqual({
@@ -38,7 +28,7 @@ test('posts initialize with exactly the fields of the input', async () => {
 });
 
 test('posts a charge, and leaves out a currency that was not given', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   await service.client().chargeMobileMoney(charge);
   expect(service.requests).toMatchObject([
     { method: 'POST', path: '/api/v1/transactions/charge-mobile-money' },
@@ -52,7 +42,7 @@ test('posts a charge, and leaves out a currency that was not given', async () =>
 });
 
 test('gets verify with no body', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   await service.client().verify(REFERENCE, { expect: { amount: '25.50' } });
   expect(service.requests).toMatchObject([
     { method: 'GET', path: `/api/v1/transactions/verify/${REFERENCE}`, body: '' },
@@ -62,7 +52,7 @@ test('gets verify with no body', async () => {
 });
 
 test("sends Authorization, Accept, User-Agent, and a body's Content-Type", async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const client = service.client();
   await client.initialize(payment);
   await client.chargeMobileMoney(charge);
@@ -79,7 +69,7 @@ test("sends Authorization, Accept, User-Agent, and a body's Content-Type", async
 });
 
 test('sends extraBody unchanged beside the fields of the input', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const extraBody = { callback_url: 'https://shop.example/paid', metadata: { order: 17, tags: ['a', null] } };
   await service.client().initialize(payment, { extraBody });
   expect(JSON.parse(service.requests[0]?.body ?? '')).toEqual({
@@ -90,7 +80,7 @@ test('sends extraBody unchanged beside the fields of the input', async () => {
 });
 
 test('calls the fetch option for every request', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const ownFetch = vi.fn<typeof fetch>((input, init) => {
     const request = new Request(input, init);
     request.headers.set('x-through', 'own fetch');
@@ -104,7 +94,7 @@ test('calls the fetch option for every request', async () => {
 });
 
 test("sends through undici's own fetch, which takes no runtime Request", async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const client = service.client({ fetch: undiciFetch });
   expect(await client.initialize(payment)).toMatchObject({ reference: REFERENCE });
   expect(await client.verify(REFERENCE)).toMatchObject({ reference: REFERENCE });
@@ -112,7 +102,7 @@ test("sends through undici's own fetch, which takes no runtime Request", async (
 });
 
 test('gives the global fetch the Request that ky built, whole', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const own = globalThis.fetch;
   const seen: { request: Request; body: string; signal: unknown }[] = [];
   const spy = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
@@ -140,7 +130,7 @@ test('gives the global fetch the Request that ky built, whole', async () => {
 });
 
 test('looks up the global fetch for each request', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const client = service.client();
   const replaced = vi
     .spyOn(globalThis, 'fetch')
