@@ -127,37 +127,34 @@ test.each(operations)('rejects %s at once if aborted during the delay before a r
   expect(service.requests).toHaveLength(1);
 });
 
-test.each(operations)(
-  'rejects %s and sends nothing if aborted while apiKey is pending',
-  async (operation) => {
-    const reason = new Error('the customer left');
-    const abort = new AbortController();
-    const service = await startService(200);
-    const apiKey = () => {
-      setTimeout(() => abort.abort(reason), 20);
-      return new Promise<string>(() => {});
-    };
-    const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
-    expect(await catchError(call)).toBe(reason);
-    expect(service.requests).toEqual([]);
-  },
-);
-
-test.each(operations)(
-  'rejects %s and sends nothing if aborted right before the request',
-  async (operation) => {
-    const reason = new Error('the customer left');
-    const abort = new AbortController();
-    const service = await startService(200);
-    const apiKey = async () => {
-      queueMicrotask(() => abort.abort(reason));
+const late: [when: string, abortIn: (abort: () => void) => Promise<string>][] = [
+  [
+    'while apiKey is pending',
+    (abort) => {
+      setTimeout(abort, 20);
+      return new Promise(() => {});
+    },
+  ],
+  [
+    'right before the request',
+    async (abort) => {
+      queueMicrotask(abort);
       return 'sk_live_4vK9qLm2Xw7RtZ';
-    };
+    },
+  ],
+];
+
+test.each(late)('rejects and sends nothing if aborted %s', async (_when, abortIn) => {
+  for (const operation of operations) {
+    const reason = new Error('the customer left');
+    const abort = new AbortController();
+    const service = await startService(200);
+    const apiKey = () => abortIn(() => abort.abort(reason));
     const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
     expect(await catchError(call)).toBe(reason);
     expect(service.requests).toEqual([]);
-  },
-);
+  }
+});
 
 test.each(operations)('rejects %s and sends nothing if aborted right after the call', async (operation) => {
   const reason = new Error('the customer left');

@@ -65,18 +65,24 @@ test('records and returns a charge in flight at close()', async () => {
 /** The same for all requests, so that they can be compared. */
 const headers = { 'x-request-id': 'req-7' };
 
+/** Records events without what differs between two equal requests. */
+function recordEvents() {
+  const events: PaymentsEvent[] = [];
+  const onEvent = (event: PaymentsEvent) => {
+    events.push({
+      ...event,
+      ...('duration' in event ? { duration: 0 } : {}),
+      ...('requestId' in event ? { requestId: '' } : {}),
+    });
+  };
+  return { events, onEvent };
+}
+
 describe('calls without a key, by a client with a journal', () => {
   async function collectReports(journal: boolean) {
-    const events: PaymentsEvent[] = [];
+    const { events, onEvent } = recordEvents();
     const shared = sharedStore();
     const service = await startService();
-    const onEvent = (event: PaymentsEvent) => {
-      events.push({
-        ...event,
-        ...('duration' in event ? { duration: 0 } : {}),
-        ...('requestId' in event ? { requestId: '' } : {}),
-      });
-    };
     const client = service.client({ onEvent, headers, ...(journal ? { journal: shared.journal() } : {}) });
     const results = [
       await client.chargeMobileMoney(charge, { idempotencyKey: null }),
@@ -101,15 +107,8 @@ describe('calls without a key, by a client with a journal', () => {
 
 test('sends a new key with the events of a call without one', async () => {
   const collectReports = async (idempotencyKey: string | null) => {
-    const events: PaymentsEvent[] = [];
+    const { events, onEvent } = recordEvents();
     const service = await startService();
-    const onEvent = (event: PaymentsEvent) => {
-      events.push({
-        ...event,
-        ...('duration' in event ? { duration: 0 } : {}),
-        ...('requestId' in event ? { requestId: '' } : {}),
-      });
-    };
     const client = service.client({ onEvent, headers, journal: memoryJournal() });
     const result = await client.chargeMobileMoney(charge, { idempotencyKey });
     return { result, events, body: service.requests[0]?.body };
