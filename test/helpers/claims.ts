@@ -1,6 +1,6 @@
 import type { Claim } from '../../src/journal/core.ts';
 import { getJournalCore } from '../../src/journal/core.ts';
-import type { Journal } from '../../src/journal/index.ts';
+import type { Journal, RecordChange } from '../../src/journal/index.ts';
 import type { ChargeIntent } from '../../src/journal/record.ts';
 
 /** The charge of these claims. */
@@ -10,6 +10,16 @@ export const chargeIntent: ChargeIntent = {
   fingerprint: 'c0ffee',
   amount: '25.50',
   currency: 'GHS',
+};
+
+/** The first write of a record, as a store gets it. */
+export const change: RecordChange = {
+  expected: null,
+  version: 'v1',
+  text: '{}',
+  mustCommit: true,
+  index: { kind: 'key', state: 'unknown', createdAt: 1, reference: null },
+  dueIn: 0,
 };
 
 /** Claims a key that must be free. */

@@ -65,8 +65,36 @@ export interface Service {
   client(options?: PaymentsClientOptions): PaymentsClient;
 }
 
-/** Starts an HTTP service on loopback. It is stopped when the test ends. */
-export async function startService(respond: Respond): Promise<Service> {
+/** Responds to each request with the success of its operation. */
+export const respondWithSuccess: Respond = (response, { path }) => {
+  const operation = path.includes('/verify/')
+    ? 'verify'
+    : path.endsWith('/initialize')
+      ? 'initialize'
+      : 'chargeMobileMoney';
+  sendJson(response, 200, successBodies[operation]());
+};
+
+/** A status, with a body and headers. A body that is text or bytes is sent as it is, and any other as JSON. */
+type ResponseArgs = [respond: Respond] | [status: number, body?: unknown, headers?: Record<string, string>];
+
+function toRespond([first, body = {}, headers = {}]: ResponseArgs): Respond {
+  if (typeof first !== 'number') return first;
+  return (response) => {
+    if (typeof body === 'string' || body instanceof Uint8Array) response.writeHead(first, headers).end(body);
+    else sendJson(response, first, body, headers);
+  };
+}
+
+/** Responds to the first request in a way of its own, and to later ones with success. */
+export function respondFirst(...args: ResponseArgs): Respond {
+  const first = toRespond(args);
+  return (response, request, count) => (count === 1 ? first : respondWithSuccess)(response, request, count);
+}
+
+/** Starts an HTTP service on loopback, which responds to each request in one way: by default with success. It is stopped when the test ends. */
+export async function startService(...args: ResponseArgs | []): Promise<Service> {
+  const respond = args.length === 0 ? respondWithSuccess : toRespond(args);
   const requests: RecordedRequest[] = [];
   const listener: RequestListener = async (request, response) => {
     let body = '';

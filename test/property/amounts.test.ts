@@ -62,6 +62,26 @@ test('refuses a response that is one hundredth off (property)', async () => {
   );
 });
 
+/** Each step is coprime to 100, so that every fraction occurs with every kind of whole number. */
+const step = chooseSize(1_009, 101);
+
+test('takes, writes and compares amounts to 1,000,000.00 exactly', () => {
+  const wrong: string[] = [];
+  for (let cents = 1_00; cents <= 1_000_000_00; cents += step) {
+    // Division rounds correctly, so this is the same double as the literal `25.5`.
+    const [amount, decimal] = [cents / 100, text(cents)];
+    const isExact =
+      findAmountIssue(amount) === null &&
+      findAmountIssue(decimal) === null &&
+      Number(decimal) === amount &&
+      JSON.stringify(amount) === withoutEndZeros(decimal) &&
+      isSameAmount(decimal, amount) &&
+      !isSameAmount(decimal, (cents - 1) / 100);
+    if (!isExact) wrong.push(decimal);
+  }
+  expect(wrong.slice(0, 20)).toEqual([]);
+});
+
 test('accepts a computed number only if it is exact (property)', () => {
   fc.assert(
     fc.property(fc.double({ min: 1, max: MAX_AMOUNT, noNaN: true }), (amount) => {

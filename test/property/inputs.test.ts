@@ -8,13 +8,11 @@ import {
   initializeInputSchema,
   networks,
 } from '../../src/index.ts';
-import { catchError, charge, payment, sendJson, startService, successBodies } from '../helpers/service.ts';
+import { catchError, charge, payment, startService } from '../helpers/service.ts';
 import { chooseSize } from '../helpers/sized.ts';
 
 test('sends any phone number as it was given (property)', async () => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const client = service.client();
   const form = fc
     .string({ unit: 'binary', maxLength: 30 })
@@ -30,7 +28,7 @@ test('sends any phone number as it was given (property)', async () => {
 });
 
 test('refuses any unknown field, so that none is ignored (property)', async () => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const service = await startService();
   const client = service.client();
   const misspelt = fc.oneof(
     fc.constantFrom(

@@ -7,8 +7,8 @@ import { dynamodbStore } from '../../../examples/journals/dynamodb.ts';
 import { journalTable } from '../../../examples/journals/dynamodb-table.ts';
 import { JournalError, OutcomeUnknownError } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
-import { createJournal, type RecordChange } from '../../../src/journal/index.ts';
-import type { ChargeIntent } from '../../../src/journal/record.ts';
+import { createJournal } from '../../../src/journal/index.ts';
+import { change, chargeIntent } from '../../helpers/claims.ts';
 import { catchError } from '../../helpers/service.ts';
 import { startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
@@ -17,22 +17,6 @@ import { chargeOrder, createClient } from './shop.ts';
 import { describeDatabase } from './suite.ts';
 
 describeDatabase('dynamodb', database);
-
-const change: RecordChange = {
-  expected: null,
-  version: 'v1',
-  text: '{}',
-  mustCommit: true,
-  index: { kind: 'key', state: 'unknown', createdAt: 1, reference: null },
-  dueIn: 0,
-};
-const intent: ChargeIntent = {
-  operation: 'chargeMobileMoney',
-  service: 'digest-of-the-service',
-  fingerprint: 'fingerprint-of-the-charge',
-  amount: '25.50',
-  currency: 'GHS',
-};
 
 describe('the store on DynamoDB', () => {
   let running: RunningDatabase;
@@ -123,14 +107,14 @@ describe('the store on DynamoDB', () => {
     expect(error).toBeInstanceOf(JournalError);
     expect(error).toMatchObject({ outcome: 'not_sent' });
     expect(service.chargesFor(key)).toEqual([]);
-    expect(await getJournalCore(another)?.claim('\u{1f4b3}'.repeat(248), intent)).toMatchObject({
+    expect(await getJournalCore(another)?.claim('\u{1f4b3}'.repeat(248), chargeIntent)).toMatchObject({
       state: 'claimed',
     });
   });
 
   test('keeps the claim of a charge whose result is larger than 400 KB', async () => {
     const journal = createJournal(dynamodbStore(connect(), await createTable()), { lease: 100 });
-    const claimed = await getJournalCore(journal).claim('order-17', intent);
+    const claimed = await getJournalCore(journal).claim('order-17', chargeIntent);
     if (claimed.state !== 'claimed') throw new Error(`claim returned ${claimed.state}`);
     const result = { reference: 'TXN-17', note: 'x'.repeat(400 * 1024) };
     const error = await catchError(
@@ -138,7 +122,7 @@ describe('the store on DynamoDB', () => {
     );
     expect(error).toBeInstanceOf(JournalError);
     await expect.poll(() => journal.read('order-17')).toMatchObject({ state: 'unknown' });
-    expect(await getJournalCore(journal).claim('order-17', intent)).toMatchObject({ state: 'unknown' });
+    expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({ state: 'unknown' });
   });
 
   test('sends nothing for a claim that looks expired to a clock that is ahead', async () => {

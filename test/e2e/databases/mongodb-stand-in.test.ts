@@ -2,9 +2,9 @@ import { type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { mongodbStore } from '../../../examples/journals/mongodb.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
-import { createJournal, type RecordChange } from '../../../src/journal/index.ts';
-import type { ChargeIntent } from '../../../src/journal/record.ts';
+import { createJournal } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
+import { change, chargeIntent } from '../../helpers/claims.ts';
 import { type MongoStandIn, startMongoStandIn } from './mongodb-stand-in.ts';
 
 interface Connected {
@@ -28,23 +28,6 @@ function useStandIn(): () => Connected {
     return connected;
   };
 }
-
-const change: RecordChange = {
-  expected: null,
-  version: 'v1',
-  text: '{}',
-  mustCommit: true,
-  index: { kind: 'key', state: 'begun', createdAt: 1, reference: null },
-  dueIn: 0,
-};
-
-const intent: ChargeIntent = {
-  operation: 'chargeMobileMoney',
-  service: 'digest-of-the-service',
-  fingerprint: 'fingerprint-of-the-charge',
-  amount: '25.50',
-  currency: 'GHS',
-};
 
 describe('the store on MongoDB, with a stand-in for its server', () => {
   const readConnected = useStandIn();
@@ -129,10 +112,12 @@ describe('the commands of the store on MongoDB', () => {
     async (options) => {
       const journal = createJournal(mongodbStore(await connect(options), `journal with ${options}`));
       // The first claim also records the service.
-      await getJournalCore(journal).claim('order-before', intent);
+      await getJournalCore(journal).claim('order-before', chargeIntent);
       readConnected().standIn.loseReplyTo('update');
-      expect(await getJournalCore(journal).claim('order-lost', intent)).toMatchObject({ state: 'claimed' });
-      expect(await getJournalCore(journal).claim('order-lost', intent)).toMatchObject({
+      expect(await getJournalCore(journal).claim('order-lost', chargeIntent)).toMatchObject({
+        state: 'claimed',
+      });
+      expect(await getJournalCore(journal).claim('order-lost', chargeIntent)).toMatchObject({
         state: 'in_progress',
       });
     },

@@ -7,7 +7,7 @@ import { mysqlJournal, mysqlSchema } from '../../../src/journal/mysql.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, startService } from '../../helpers/service.ts';
 import { recordText } from '../../unit/journal/sql-tables.ts';
 import { database } from './kinds/mysql.ts';
 import { hasMariaDb, startMariaDb } from './mariadb.ts';
@@ -68,9 +68,7 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
   );
 
   test('is named when it is missing, and nothing is sent', async () => {
-    const service = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService();
     const payments = service.client({ journal: open('no_such_table') });
     expect(await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' }))).toMatchObject(
       {
@@ -362,9 +360,7 @@ describe.skipIf(!hasMariaDb)('the durability of the server', () => {
     const onEvent = (event: PaymentsEvent) => {
       if (event.type === 'journal_warning') events.push(event);
     };
-    const service = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService();
     const payments = service.client({ journal, onEvent });
     await payments.chargeMobileMoney(charge, { idempotencyKey: 'order-1' });
     await vi.waitFor(() => expect(events).toHaveLength(1), { timeout: 10_000 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
 import { database } from './kinds/neon.ts';
 import { openNeonHttp, openNeonPool, startNeon } from './neon-proxy.ts';
-import { describeDriver } from './postgres-handle-tests.ts';
+import { describeDriver, transactOn } from './postgres-handle-tests.ts';
 import { describeDatabase } from './suite.ts';
 
 describeDatabase('neon', database);
@@ -14,19 +14,11 @@ describeDriver(
     const pool = openNeonPool(place);
     return {
       handle: fromQuery((text, values) => pool.query(text, values)),
-      async transact(use) {
-        const client = await pool.connect();
-        try {
-          await client.query('BEGIN');
-          await use(fromQuery((text, values) => client.query(text, values)));
-          await client.query('COMMIT');
-        } catch (error) {
-          await client.query('ROLLBACK');
-          throw error;
-        } finally {
-          client.release();
-        }
-      },
+      transact: (use) =>
+        transactOn(
+          () => pool.connect(),
+          (client) => use(fromQuery((text, values) => client.query(text, values))),
+        ),
       close: () => pool.end(),
     };
   },

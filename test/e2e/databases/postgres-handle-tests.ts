@@ -18,6 +18,24 @@ import type { RunningDatabase } from './database.ts';
 
 type Handle = PostgresHandle | PostgresPool | PostgresClient;
 
+/** Runs `use` with a connection of a pool inside a transaction, which is then committed, or rolled back if `use` rejects. */
+export async function transactOn<Client extends { query(sql: string): Promise<unknown>; release(): void }>(
+  connect: () => Promise<Client>,
+  use: (client: Client) => Promise<void>,
+): Promise<void> {
+  const client = await connect();
+  try {
+    await client.query('BEGIN');
+    await use(client);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  } finally {
+    client.release();
+  }
+}
+
 export interface OpenDriver {
   readonly handle: Handle;
   /**

@@ -9,7 +9,7 @@ import { chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
 import { startServer } from './postgres-database.ts';
-import { describeDriver } from './postgres-handle-tests.ts';
+import { describeDriver, transactOn } from './postgres-handle-tests.ts';
 
 /** PgBouncer in transaction mode, in front of a server of its own. */
 async function startPooled(): Promise<RunningDatabase> {
@@ -36,19 +36,7 @@ describe.skipIf(!hasPgBouncer)('through PgBouncer', () => {
       pool.on('error', () => {});
       return {
         handle: pool,
-        async transact(use) {
-          const client = await pool.connect();
-          try {
-            await client.query('BEGIN');
-            await use(client);
-            await client.query('COMMIT');
-          } catch (error) {
-            await client.query('ROLLBACK');
-            throw error;
-          } finally {
-            client.release();
-          }
-        },
+        transact: (use) => transactOn(() => pool.connect(), use),
         close: () => pool.end(),
       };
     },

@@ -22,7 +22,6 @@ import { runOrderProof } from '../crash/orders/harness.ts';
 import { type CallResult, callResultSchema, chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase, TestDatabase } from './database.ts';
-import { recordMeasurement } from './measurements.ts';
 import { API_KEY, chargeOrder, createClient, EMAIL, PHONE } from './shop.ts';
 
 /** What {@link describeDatabase} takes besides the database. */
@@ -295,16 +294,6 @@ function describeCrashes(kind: string, database: TestDatabase, { without = [] }:
     const result = await runOnNewDatabase((url, signal) =>
       runCrashProof({ ...chargeSize, kind, url, signal }),
     );
-    const { kills, charges, doubled, violations, seconds } = result;
-    recordMeasurement({
-      kind,
-      proof: 'charges',
-      kills,
-      charges,
-      chargedTwice: doubled,
-      violations: violations.length,
-      seconds,
-    });
     expectChargesKept(result, chargeSize.kills);
   });
 
@@ -312,16 +301,6 @@ function describeCrashes(kind: string, database: TestDatabase, { without = [] }:
     const result = await runOnNewDatabase((url, signal) =>
       runFollowUpProof({ ...followUpSize, kind, url, signal }),
     );
-    const { kills, payments, violations, seconds } = result;
-    recordMeasurement({
-      kind,
-      proof: 'follow-ups',
-      kills,
-      charges: payments,
-      chargedTwice: 0,
-      violations: violations.length,
-      seconds,
-    });
     expectFollowUpsKept(result, followUpSize.kills);
   });
 

@@ -1,10 +1,8 @@
 /**
- * `npm run test:workflows [name …]`: installs the packages of each example, checks its types, and runs its tests. It ends
- * with a table of what the scenarios measured.
+ * `npm run test:workflows [name …]`: installs the packages of each example, checks its types, and runs its tests.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const names = process.argv.slice(2);
@@ -13,34 +11,15 @@ const examples = readdirSync('examples/workflows', { withFileTypes: true })
   .map(({ name }) => name)
   .filter((name) => names.length === 0 || names.includes(name));
 
-function run(command: string, args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}): void {
+function run(command: string, args: string[], options: { cwd?: string } = {}): void {
   const { status } = spawnSync(command, args, { stdio: 'inherit', ...options });
   if (status !== 0) throw new Error(`${[command, ...args].join(' ')} exited with ${status}.`);
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'payments-measured-'));
-const measured = join(folder, 'measured.jsonl');
-try {
-  for (const name of examples) {
-    const cwd = join('examples/workflows', name);
-    run('npm', ['ci', '--silent', '--no-audit', '--no-fund'], { cwd });
-    run('tsc', ['--noEmit', '--project', cwd]);
-  }
-  const files = examples.map((name) => `test/e2e/workflows/${name}`);
-  run('vitest', ['run', '--config', 'test/e2e/workflows/vitest.config.ts', ...files], {
-    env: { ...process.env, WORKFLOWS_MEASURED: measured },
-  });
-  showTable();
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+for (const name of examples) {
+  const cwd = join('examples/workflows', name);
+  run('npm', ['ci', '--silent', '--no-audit', '--no-fund'], { cwd });
+  run('tsc', ['--noEmit', '--project', cwd]);
 }
-
-function showTable(): void {
-  if (!existsSync(measured)) return;
-  const engines: Record<string, object> = {};
-  for (const line of readFileSync(measured, 'utf8').trim().split('\n')) {
-    const { engine, ...values } = JSON.parse(line);
-    engines[engine] = { ...engines[engine], ...values };
-  }
-  console.table(engines);
-}
+const files = examples.map((name) => `test/e2e/workflows/${name}`);
+run('vitest', ['run', '--config', 'test/e2e/workflows/vitest.config.ts', ...files]);

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WorkflowExample } from './example.ts';
-import { recordMeasurement } from './measurements.ts';
 import { fastDeadline, Shop, slowChecks, until } from './shop.ts';
 
 /** Defines the tests that every order workflow passes, on every engine. */
@@ -27,7 +26,6 @@ export function describeWorkflow(example: WorkflowExample): void {
       shop.sandbox.approve(reference);
       await shop.reaches(id, 'fulfilled');
       expectOneParcel(id);
-      recordMeasurement(example.name, { requests: shop.verifies() });
     });
 
     test('charges an order once that is placed twice', async () => {
@@ -50,10 +48,8 @@ export function describeWorkflow(example: WorkflowExample): void {
       await shop.killWorker();
       shop.sandbox.approve(reference);
       const checks = shop.verifies();
-      const restarted = Date.now();
       await shop.startWorker();
       await until(() => shop.verifies() > checks, 'a check of the next worker');
-      recordMeasurement(example.name, { continuesAfterKillInWait: Date.now() - restarted });
       await shop.reaches(id, 'fulfilled');
       expectOneParcel(id);
     });
@@ -66,10 +62,8 @@ export function describeWorkflow(example: WorkflowExample): void {
       await until(() => shop.verifies() === 1, 'the check that hangs');
       await shop.killWorker();
       shop.sandbox.approve(reference);
-      const restarted = Date.now();
       await shop.startWorker();
       await until(() => shop.verifies() > 1, 'a check of the next worker');
-      recordMeasurement(example.name, { continuesAfterKillInCheck: Date.now() - restarted });
       await shop.reaches(id, 'fulfilled');
       expectOneParcel(id);
     });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { InvalidInputError, type PaymentsClient } from '../../../src/index.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, startService } from '../../helpers/service.ts';
 
 const REFERENCE = 'TXN-8f2c61d0';
 
@@ -51,7 +51,7 @@ const calls: [name: string, call: Call][] = [
 
 for (const [name, call] of calls) {
   test.each(checksNothing)(`${name} refuses an expect that is %s`, async (_, given) => {
-    const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+    const service = await startService();
     const failure = await catchError(call(service.client(), given as never));
     expect(failure).toBeInstanceOf(InvalidInputError);
     expect(failure).toHaveProperty('issues.0.path', expect.stringMatching(/^expect(?:\.|$)/));
@@ -60,7 +60,7 @@ for (const [name, call] of calls) {
 }
 
 test('names what an expect must be', async () => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const service = await startService();
   const given: object = { expect: new Order() };
   expect(await catchError(service.client().verify(REFERENCE, given))).toMatchObject({
     issues: [
@@ -79,7 +79,7 @@ test.each([
   { amount: 25.5, currency: undefined },
   { __proto__: null, amount: 25.5 },
 ])('accepts an expect of %o', async (expected) => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const service = await startService();
   const client = service.client();
   expect(await client.verify(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });
   expect(await client.waitForFinalStatus(REFERENCE, { expect: expected })).toMatchObject({ amount: '25.50' });

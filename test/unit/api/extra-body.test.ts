@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { InvalidInputError } from '../../../src/index.ts';
-import { catchError, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 
-const fieldsOfInput = ['amount', 'customer_email', 'currency'];
-const start = () => startService((response) => sendJson(response, 200, successBodies.initialize()));
+const fieldsOfInput = ['amount', 'customer_email', 'currency', 'phone'];
 
 test.each(fieldsOfInput)('refuses an extraBody that replaces %s', async (name) => {
-  const service = await start();
-  const failure = await catchError(service.client().initialize(payment, { extraBody: { [name]: '1' } }));
+  const service = await startService();
+  const failure = await catchError(
+    service.client().chargeMobileMoney(charge, { extraBody: { [name]: '1' } }),
+  );
   expect(failure).toBeInstanceOf(InvalidInputError);
   expect(failure).toMatchObject({
     outcome: 'not_sent',
@@ -26,7 +27,7 @@ test.each([
   ['a circle', circular],
   ['a value that JSON has no form for', { callback_id: 5n }],
 ])('refuses an extraBody that is %s, and sends nothing', async (_, extraBody) => {
-  const service = await start();
+  const service = await startService();
   const options = { extraBody: extraBody as Record<string, unknown> };
   const failure = await catchError(service.client().initialize(payment, options));
   expect(failure).toBeInstanceOf(InvalidInputError);
@@ -35,7 +36,7 @@ test.each([
 });
 
 test('reads extraBody once, so that a getter cannot replace the body', async () => {
-  const service = await start();
+  const service = await startService();
   let reads = 0;
   const extraBody = {
     get toJSON() {

@@ -39,15 +39,6 @@ async function issuesOf(call: Promise<unknown>) {
   return failure.issues;
 }
 
-test('sends the input unchanged, with the amount as a number', async () => {
-  const service = await startPostService();
-  const client = service.client();
-  await client.initialize({ ...payment, currency: 'GHS' });
-  expect(sentBy(service)).toEqual({ ...payment, amount: 25.5, currency: 'GHS' });
-  await client.chargeMobileMoney(charge);
-  expect(sentBy(service)).toEqual({ ...charge, amount: 25.5 });
-});
-
 test('sends the currency in upper case, and none if none was given', async () => {
   const service = await startPostService();
   const client = service.client();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { transactionSchema } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { startService, successBodies } from '../../helpers/service.ts';
 
 const { customer_email: _, ...others } = successBodies.verify().data;
 
@@ -12,7 +12,7 @@ test.each([
   ['a number', { customer_email: 5 }],
 ])('reads %s as a customer_email of null', async (_, field) => {
   const data = { ...others, ...field };
-  const service = await startService((response) => sendJson(response, 200, { status: true, data }));
+  const service = await startService(200, { status: true, data });
   const client = service.client();
   const paid = { reference: REFERENCE, status: 'success', customer_email: null };
   expect(await client.verify(REFERENCE)).toMatchObject(paid);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigurationError, type PaymentsClient } from '../../../src/index.ts';
-import { charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { charge, payment, startService } from '../../helpers/service.ts';
 
 type Call = (client: PaymentsClient, nothing: never) => unknown;
 
@@ -17,14 +17,14 @@ const calls: [string, Call][] = [
 ];
 
 test('refuses extraBody on a read', async () => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const service = await startService();
   const options: object = { extraBody: { note: 'x' } };
   await expect(service.client().verify('TXN-1', options)).rejects.toBeInstanceOf(ConfigurationError);
   expect(service.requests).toEqual([]);
 });
 
 test.each(calls)('%s refuses null as its options, and sends nothing', async (_, call) => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const service = await startService();
   const attempt = async () => call(service.client(), null as never);
   await expect(attempt()).rejects.toBeInstanceOf(ConfigurationError);
   expect(service.requests).toEqual([]);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import * as source from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
-import { API_KEY, catchError, charge, payment, sendJson, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, startService } from '../../helpers/service.ts';
 
 const require = createRequire(import.meta.url);
 const built = (name: string) => new URL(`../../../dist/${name}`, import.meta.url);
@@ -101,7 +101,7 @@ describe.each([
 });
 
 test('catches an error of one build by the classes of the other', async () => {
-  const service = await startService((response) => sendJson(response, 503, {}));
+  const service = await startService(503);
   const { baseUrl } = service;
   for (const [thrower, catcher] of [
     [esm, cjs],
@@ -136,19 +136,6 @@ test.each([
 ])('matches %j with no class', (value) => {
   expect(value instanceof source.PaymentsError).toBe(false);
   expect(value instanceof source.ConnectionError).toBe(false);
-});
-
-test('writes an error and its causes as JSON', async () => {
-  const service = await startService((response) => sendJson(response, 503, { message: 'Busy.' }));
-  const failure = await catchError(service.client().initialize(payment));
-  expect(JSON.parse(JSON.stringify(failure))).toMatchObject({
-    name: 'OutcomeUnknownError',
-    code: 'outcome_unknown',
-    operation: 'initialize',
-    outcome: 'unknown',
-    retryable: false,
-    cause: { name: 'ServerError', code: 'server_error', status: 503, body: { message: 'Busy.' } },
-  });
 });
 
 test('recognises the errors of fetch inside a Jest sandbox', async () => {

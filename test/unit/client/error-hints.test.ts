@@ -2,12 +2,12 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { API_KEY, catchError, sendJson, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, startService } from '../../helpers/service.ts';
 
 test.each([...posts, 'verify'] as const)(
   'names a baseUrl without /api/v1 after a 404 of %s',
   async (operation) => {
-    const service = await startService((response) => sendJson(response, 404, {}));
+    const service = await startService(404);
     for (const path of ['', '/shop', '/api', '/api/v2', '/api/v1/shop']) {
       const baseUrl = service.baseUrl.replace('/api/v1', path);
       const failure = await catchError(calls[operation](service.client({ baseUrl })));
@@ -20,7 +20,7 @@ test.each([...posts, 'verify'] as const)(
 );
 
 test('shortens a long baseUrl in the error of a 404', async () => {
-  const service = await startService((response) => sendJson(response, 404, {}));
+  const service = await startService(404);
   const client = service.client({ baseUrl: `${service.baseUrl}/${'shop/'.repeat(50)}end` });
   const failure = await catchError(client.verify(REFERENCE));
   expect(String(failure)).toContain('shop/end has no /api/v1');
@@ -28,7 +28,7 @@ test('shortens a long baseUrl in the error of a 404', async () => {
 });
 
 test('names another account or mode after a 404 of verify', async () => {
-  const service = await startService((response) => sendJson(response, 404, {}));
+  const service = await startService(404);
   const failure = await catchError(service.client().verify(REFERENCE));
   expect(failure).toMatchObject({
     outcome: null,
@@ -48,7 +48,7 @@ test.each(quoted)('names the quotation marks around the key %j, but not the key'
   const message = /quotation marks/;
   const make = () => new PaymentsClient({ apiKey, baseUrl: 'https://payments.example' });
   expect(make).toThrow(message);
-  const service = await startService((response) => sendJson(response, 200, {}));
+  const service = await startService(200);
   const failure = await catchError(service.client({ apiKey: () => apiKey }).verify(REFERENCE));
   expect(failure).toMatchObject({ name: 'ConfigurationError', message: expect.stringMatching(message) });
   expect(inspect(failure, { depth: 9 })).not.toContain(API_KEY);
@@ -58,7 +58,7 @@ test.each(quoted)('names the quotation marks around the key %j, but not the key'
 test.each(["sk'live", '"', "'a", 'a"b"'])(
   'accepts the key %j with quotation marks inside',
   async (apiKey) => {
-    const service = await startService((response) => sendJson(response, 401, {}));
+    const service = await startService(401);
     expect(await catchError(service.client({ apiKey }).verify(REFERENCE))).toMatchObject({ status: 401 });
   },
 );

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { ConfigurationError, PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
-import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 
 const TEST_KEY = 'sk_test_4vK9qLm2Xw7RtZ';
 const LIVE_KEY = 'sk_live_4vK9qLm2Xw7RtZ';
@@ -34,7 +34,7 @@ test('mode refuses a key of the environment', () => {
 });
 
 test.each(wrong)('mode %s refuses %s of a function, and sends nothing', async (mode, key) => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const service = await startService();
   for (const journal of [undefined, memoryJournal()]) {
     const client = service.client({ apiKey: async () => key, mode, journal });
     const calls = [
@@ -53,7 +53,7 @@ test.each(wrong)('mode %s refuses %s of a function, and sends nothing', async (m
 });
 
 test('mode refuses a function that changes to the other mode', async () => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const service = await startService();
   const keys = [LIVE_KEY, TEST_KEY];
   const client = service.client({ apiKey: () => keys.shift() ?? '', mode: 'live' });
   await client.initialize(payment);
@@ -62,7 +62,7 @@ test('mode refuses a function that changes to the other mode', async () => {
 });
 
 test.each(right)('mode %s accepts the key %s', async (mode, key) => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const service = await startService();
   for (const apiKey of [key, () => key]) await service.client({ apiKey, mode }).initialize(payment);
   expect(service.requests).toHaveLength(2);
 });

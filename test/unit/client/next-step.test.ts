@@ -3,7 +3,7 @@ import { isPaymentsError, type PaymentsClient } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, startService } from '../../helpers/service.ts';
 
 const post = (client: PaymentsClient) => client.chargeMobileMoney(charge);
 const read = (client: PaymentsClient) => client.verify(REFERENCE);
@@ -23,43 +23,42 @@ test.each([
   [499, 'review', 'check'],
   [503, 'review', 'check'],
 ])('says what to do after a %i: charge %s, read %s', async (status, afterPost, afterRead) => {
-  const service = await startService((response) => sendJson(response, status, {}));
+  const service = await startService(status);
   const client = service.client({ maxRetries: 0 });
   expect(await catchError(post(client))).toMatchObject({ nextStep: afterPost });
   expect(await catchError(read(client))).toMatchObject({ nextStep: afterRead });
 });
 
 describe('says what to do', () => {
-  const startPaid = () =>
-    startService((response, { method }) =>
-      sendJson(response, 200, method === 'POST' ? successBodies.chargeMobileMoney() : successBodies.verify()),
-    );
-
   test('without a connection: charge again, or read later', async () => {
     const baseUrl = `http://127.0.0.1:${CLOSED_PORT}`;
-    const client = (await startPaid()).client({ baseUrl, maxRetries: 0 });
+    const client = (await startService()).client({ baseUrl, maxRetries: 0 });
     expect(await catchError(post(client))).toMatchObject({ code: 'connection_error', nextStep: 'retry' });
     expect(await catchError(read(client))).toMatchObject({ code: 'connection_error', nextStep: 'check' });
   });
 
   test('after close: charge again with a new client, or read later', async () => {
-    const client = (await startPaid()).client();
+    const client = (await startService()).client();
     const wait = client.waitForFinalStatus(REFERENCE);
     client.close();
-    expect(await catchError(post(client))).toMatchObject({ code: 'closed', nextStep: 'retry' });
+    expect(await catchError(post(client))).toMatchObject({
+      code: 'closed',
+      outcome: 'not_sent',
+      nextStep: 'retry',
+    });
     expect(await catchError(read(client))).toMatchObject({ code: 'closed', nextStep: 'check' });
     expect(await catchError(wait)).toMatchObject({ code: 'closed', nextStep: 'check' });
   });
 
   test('after an apiKey function that failed: charge again, or read later', async () => {
     const apiKey = () => Promise.reject(new Error('the vault is down'));
-    const client = (await startPaid()).client({ apiKey });
+    const client = (await startService()).client({ apiKey });
     expect(await catchError(post(client))).toMatchObject({ nextStep: 'retry' });
     expect(await catchError(read(client))).toMatchObject({ nextStep: 'check' });
   });
 
   test('after wrong input and a mismatch', async () => {
-    const client = (await startPaid()).client();
+    const client = (await startService()).client();
     const wrong = client.chargeMobileMoney({ ...charge, amount: 0 });
     expect(await catchError(wrong)).toMatchObject({ nextStep: 'correct' });
     const other = client.chargeMobileMoney({ ...charge, amount: 99 });
@@ -69,7 +68,7 @@ describe('says what to do', () => {
   });
 
   test('to leave an order alone whose key has another charge', async () => {
-    const service = await startPaid();
+    const service = await startService();
     const client = service.client({ journal: memoryJournal() });
     await client.chargeMobileMoney(charge, { idempotencyKey: 'order-17/1' });
     const again = client.chargeMobileMoney(
@@ -86,15 +85,19 @@ describe('says what to do', () => {
 });
 
 test('makes an error and its causes plain JSON', async () => {
-  const service = await startService((response) => sendJson(response, 503, { message: 'x'.repeat(600) }));
+  const service = await startService(503, { message: 'x'.repeat(600) });
   const failure = await catchError(post(service.client()));
   if (!isPaymentsError(failure)) throw failure;
   const json = failure.toJSON();
   expect(json).toStrictEqual(JSON.parse(JSON.stringify(failure)));
   expect(json).toMatchObject({
+    name: 'OutcomeUnknownError',
     code: 'outcome_unknown',
+    operation: 'chargeMobileMoney',
+    outcome: 'unknown',
+    retryable: false,
     nextStep: 'review',
-    cause: { code: 'server_error', status: 503, body: { message: 'x'.repeat(600) } },
+    cause: { name: 'ServerError', code: 'server_error', status: 503, body: { message: 'x'.repeat(600) } },
   });
 });
 

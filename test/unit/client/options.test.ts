@@ -1,15 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { PaymentsClient } from '../../../src/index.ts';
-import { API_KEY, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { API_KEY, payment, startService } from '../../helpers/service.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-const start = () => startService((response) => sendJson(response, 200, successBodies.initialize()));
-
 test('reads key and base URL from the environment', async () => {
-  const service = await start();
+  const service = await startService();
   vi.stubEnv('PAYMENTS_API_KEY', 'sk_test_fromEnvironment');
   vi.stubEnv('PAYMENTS_BASE_URL', service.baseUrl);
   await new PaymentsClient().initialize(payment);
@@ -23,7 +21,7 @@ test('reads key and base URL from the environment', async () => {
 });
 
 test('prefers options to the environment', async () => {
-  const [service, other] = [await start(), await start()];
+  const [service, other] = [await startService(), await startService()];
   vi.stubEnv('PAYMENTS_API_KEY', 'not a key\n');
   vi.stubEnv('PAYMENTS_BASE_URL', other.baseUrl);
   await new PaymentsClient({ apiKey: API_KEY, baseUrl: service.baseUrl }).initialize(payment);
@@ -47,7 +45,7 @@ test.each([
 test.each(['', '/', '//', '/api/v1', '/api/v1/', '/api/v1//', '/API/v%31'])(
   'joins the base path %j and the operation by one slash',
   async (path) => {
-    const service = await start();
+    const service = await startService();
     const baseUrl = service.baseUrl.replace('/api/v1', path);
     await new PaymentsClient({ apiKey: API_KEY, baseUrl }).initialize(payment);
     expect(service.requests[0]?.path).toBe(`${path.replace(/\/+$/, '')}/transactions/initialize`);
@@ -66,7 +64,7 @@ test('detects mode test for sk_test_…, and unknown for other keys', () => {
 });
 
 test('treats undefined options as absent', async () => {
-  const service = await start();
+  const service = await startService();
   const none = { timeout: undefined, maxRetries: undefined, headers: undefined };
   const client = service.client({
     ...none,
@@ -84,7 +82,7 @@ test('treats undefined options as absent', async () => {
 });
 
 test("adds a call's headers to the client's, and replaces equal names", async () => {
-  const service = await start();
+  const service = await startService();
   const client = service.client({ headers: { 'X-Shop': 'one', 'x-kept': 'yes', 'User-Agent': 'shop/1.0' } });
   await client.initialize(payment, { headers: { 'x-shop': 'two' } });
   expect(service.requests[0]?.headers).toMatchObject({
@@ -98,7 +96,7 @@ test("adds a call's headers to the client's, and replaces equal names", async ()
 });
 
 test('ignores later changes to the options object', async () => {
-  const service = await start();
+  const service = await startService();
   const options = { apiKey: API_KEY, baseUrl: service.baseUrl, headers: { 'x-shop': 'one' } };
   const client = new PaymentsClient(options);
   Object.assign(options, { apiKey: 'other', baseUrl: 'https://evil.example' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ClosedError, ConfigurationError, InvalidInputError, PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { API_KEY, catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { API_KEY, catchError, startService } from '../../helpers/service.ts';
 
 /** Every way to read, as a promise that fails as its first step does. */
 const reads: [string, (client: PaymentsClient, reference: string, options: object) => Promise<unknown>][] = [
@@ -28,7 +28,7 @@ const odd: object[] = [
 ];
 
 test.each(reads)('%s has no outcome for a wrong option, input or closed client', async (_, read) => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const service = await startService();
   const client = service.client();
   for (const options of odd) {
     const failure = await catchError(read(client, REFERENCE, options));
@@ -48,7 +48,7 @@ test.each(reads)('%s has no outcome for a wrong option, input or closed client',
 });
 
 test.each(reads.slice(0, 2))('%s has no outcome if the apiKey function fails', async (_, read) => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const service = await startService();
   const client = service.client({ apiKey: () => '' });
   const failure = await catchError(read(client, REFERENCE, {}));
   expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: null });

@@ -17,7 +17,7 @@ const reasons: [string, unknown][] = [
 test.each(reasons)(
   'sends nothing if the signal is already aborted, and rejects with %s',
   async (_what, reason) => {
-    const service = await startService((response) => sendJson(response, 200, {}));
+    const service = await startService(200);
     for (const operation of operations) {
       const signal = AbortSignal.abort(reason);
       expect(await catchError(calls[operation](service.client(), { signal }))).toBe(reason);
@@ -118,7 +118,7 @@ describe('an abort in flight', () => {
 test.each(operations)('rejects %s at once if aborted during the delay before a retry', async (operation) => {
   const reason = new Error('the customer left');
   const abort = new AbortController();
-  const service = await startService((response) => sendJson(response, 429, {}, { 'retry-after': '25' }));
+  const service = await startService(429, {}, { 'retry-after': '25' });
   const onEvent = ({ type }: PaymentsEvent) => {
     if (type === 'retry') setTimeout(() => abort.abort(reason), 20);
   };
@@ -127,42 +127,39 @@ test.each(operations)('rejects %s at once if aborted during the delay before a r
   expect(service.requests).toHaveLength(1);
 });
 
-test.each(operations)(
-  'rejects %s and sends nothing if aborted while apiKey is pending',
-  async (operation) => {
-    const reason = new Error('the customer left');
-    const abort = new AbortController();
-    const service = await startService((response) => sendJson(response, 200, {}));
-    const apiKey = () => {
-      setTimeout(() => abort.abort(reason), 20);
-      return new Promise<string>(() => {});
-    };
-    const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
-    expect(await catchError(call)).toBe(reason);
-    expect(service.requests).toEqual([]);
-  },
-);
-
-test.each(operations)(
-  'rejects %s and sends nothing if aborted right before the request',
-  async (operation) => {
-    const reason = new Error('the customer left');
-    const abort = new AbortController();
-    const service = await startService((response) => sendJson(response, 200, {}));
-    const apiKey = async () => {
-      queueMicrotask(() => abort.abort(reason));
+const late: [when: string, abortIn: (abort: () => void) => Promise<string>][] = [
+  [
+    'while apiKey is pending',
+    (abort) => {
+      setTimeout(abort, 20);
+      return new Promise(() => {});
+    },
+  ],
+  [
+    'right before the request',
+    async (abort) => {
+      queueMicrotask(abort);
       return 'sk_live_4vK9qLm2Xw7RtZ';
-    };
+    },
+  ],
+];
+
+test.each(late)('rejects and sends nothing if aborted %s', async (_when, abortIn) => {
+  for (const operation of operations) {
+    const reason = new Error('the customer left');
+    const abort = new AbortController();
+    const service = await startService(200);
+    const apiKey = () => abortIn(() => abort.abort(reason));
     const call = calls[operation](service.client({ apiKey }), { signal: abort.signal });
     expect(await catchError(call)).toBe(reason);
     expect(service.requests).toEqual([]);
-  },
-);
+  }
+});
 
 test.each(operations)('rejects %s and sends nothing if aborted right after the call', async (operation) => {
   const reason = new Error('the customer left');
   const abort = new AbortController();
-  const service = await startService((response) => sendJson(response, 200, {}));
+  const service = await startService(200);
   const call = catchError(calls[operation](service.client(), { signal: abort.signal }));
   if (operation === 'verify') queueMicrotask(() => abort.abort(reason));
   else abort.abort(reason);
@@ -172,7 +169,7 @@ test.each(operations)('rejects %s and sends nothing if aborted right after the c
 
 test('ignores an abort after the result', async () => {
   const abort = new AbortController();
-  const service = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const service = await startService();
   const transaction = await service.client().verify(REFERENCE, { signal: abort.signal });
   abort.abort();
   expect(transaction).toMatchObject({ status: 'success' });

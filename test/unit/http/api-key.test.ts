@@ -1,12 +1,15 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../src/index.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
-import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
-
-const startWholeService = () =>
-  startService((response, { method }) =>
-    sendJson(response, 200, method === 'GET' ? successBodies.verify() : successBodies.initialize()),
-  );
+import {
+  catchError,
+  charge,
+  payment,
+  respondFirst,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 const authorizations = ({ requests }: Awaited<ReturnType<typeof startService>>) =>
   requests.map(({ headers }) => headers.authorization);
@@ -15,7 +18,7 @@ test.each([
   ['sync', (key: string) => key],
   ['async', async (key: string) => key],
 ])('calls a %s apiKey function for each request', async (_kind, give) => {
-  const service = await startWholeService();
+  const service = await startService();
   let keyCalls = 0;
   const client = service.client({ apiKey: () => give(`sk_live_rotated${++keyCalls}`) });
   expect(keyCalls).toBe(0);
@@ -25,9 +28,7 @@ test.each([
 });
 
 test('calls the apiKey function again for each retry', async () => {
-  const service = await startService((response, _request, count) =>
-    count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies.initialize()),
-  );
+  const service = await startService(respondFirst(429));
   vi.spyOn(Math, 'random').mockReturnValue(0);
   let keyCalls = 0;
   const client = service.client({ apiKey: () => `sk_live_rotated${++keyCalls}`, maxRetries: 1 });
@@ -45,7 +46,7 @@ test.each<[string, () => unknown]>([
   ['a key with a space', () => 'Bearer sk_test_4vK9qLm2Xw7RtZ'],
   ['a key that is not ASCII', () => 'sk_test_4vK9qLm2Xw7RtŽ'],
 ])('throws ConfigurationError and sends nothing if apiKey returns %s', async (_what, give) => {
-  const service = await startWholeService();
+  const service = await startService();
   const client = service.client({ apiKey: give as () => string });
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(ConfigurationError);
@@ -67,7 +68,7 @@ test.each<[string, () => string | Promise<string>]>([
   ],
   ['rejects', () => Promise.reject(new Error('the vault is sealed'))],
 ])('throws ConfigurationError and sends nothing if the apiKey function %s', async (_how, apiKey) => {
-  const service = await startWholeService();
+  const service = await startService();
   const failure = await catchError(service.client({ apiKey }).verify('TXN-8f2c61d0'));
   expect(failure).toBeInstanceOf(ConfigurationError);
   expect(failure).toMatchObject({
@@ -86,7 +87,7 @@ test.each([
   ['a symbol', Symbol('sealed')],
   ['an object that cannot be made text', Object.create(null)],
 ])('throws ConfigurationError if the apiKey function throws %s', async (_what, thrown) => {
-  const service = await startWholeService();
+  const service = await startService();
   const apiKey = () => {
     throw thrown;
   };
@@ -96,7 +97,7 @@ test.each([
 });
 
 test('throws ConfigurationError if the apiKey function hangs', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const client = service.client({ apiKey: () => new Promise(() => {}), timeout: 30 });
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(ConfigurationError);
@@ -106,7 +107,7 @@ test('throws ConfigurationError if the apiKey function hangs', async () => {
 });
 
 test('does not use a key that arrives after the timeout', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   let give: (key: string) => void = () => {};
   const late = new Promise<string>((resolve) => {
     give = resolve;
@@ -135,7 +136,7 @@ test('gives the request its whole timeout after a slow key', async () => {
 
 test('retries an apiKey function that fails, up to maxRetries', async () => {
   const { delays, onEvent } = skipRetryDelays();
-  const service = await startWholeService();
+  const service = await startService();
   let keyCalls = 0;
   const apiKey = () => {
     if (++keyCalls < 3) throw new Error('the vault is sealed');
@@ -148,7 +149,7 @@ test('retries an apiKey function that fails, up to maxRetries', async () => {
 });
 
 test("throws the apiKey function's own ConfigurationError", async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const apiKey = () => {
     throw new ConfigurationError('No key for this shop.');
   };

@@ -2,12 +2,10 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, respondFirst, startService } from '../../helpers/service.ts';
 
 const startBusy = (status: number, headers: () => Record<string, string> = () => ({})) =>
-  startService((response, _request, count) =>
-    count === 1 ? sendJson(response, status, {}, headers()) : sendJson(response, 200, successBodies.verify()),
-  );
+  startService(respondFirst(status, {}, headers()));
 
 /** The delay that the first retry of a verify announces; the call is then aborted. */
 async function announcedDelay(service: Awaited<ReturnType<typeof startBusy>>): Promise<number> {
@@ -29,7 +27,7 @@ test.each([
 ])('doubles the backoff up to a cap, with full jitter: at random %d', async (random, expected) => {
   vi.spyOn(Math, 'random').mockReturnValue(random);
   const { delays, onEvent } = skipRetryDelays();
-  const service = await startService((response) => sendJson(response, 503, {}));
+  const service = await startService(503);
   await catchError(service.client({ maxRetries: 6, onEvent }).verify(REFERENCE));
   expect(delays).toEqual(expected);
 });
@@ -79,7 +77,7 @@ test.each([
   ['9'.repeat(30), 2 ** 31 - 1],
   ['Fri, 31 Dec 9999 23:59:59 GMT', 2 ** 31 - 1],
 ])('ends the call at once after a Retry-After over 30 seconds: %s', async (header, retryAfter) => {
-  const service = await startService((response) => sendJson(response, 429, {}, { 'retry-after': header }));
+  const service = await startService(429, {}, { 'retry-after': header });
   const client = service.client({ maxRetries: 5 });
   for (const call of [client.verify(REFERENCE), client.chargeMobileMoney(charge)]) {
     expect(await catchError(call)).toMatchObject({ name: 'RateLimitError', retryAfter, retryable: true });

@@ -78,9 +78,9 @@ test('does not decode 512 MiB that were compressed to half a MiB', async () => {
   expect(packed.byteLength).toBeLessThan(MiB);
   for (const coding of ['gzip', 'gzip, gzip']) {
     const body = coding === 'gzip' ? packed : gzipSync(packed);
-    const service = await startService((response) => {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding });
-      response.end(body);
+    const service = await startService(200, body, {
+      'content-type': 'application/json',
+      'content-encoding': coding,
     });
     for (const operation of operationNames) {
       const client = service.client();
@@ -108,7 +108,7 @@ test.each([
 ])('reads a valid response with %s of 1 MiB whole or not at all', async (_, size, isRead) => {
   const [start, end] = [opening('verify'), '"}'];
   const body = `${start}${'a'.repeat(size - start.length - end.length)}${end}`;
-  const service = await startService((response) => response.end(body));
+  const service = await startService(200, body);
   const ended = await callOperation(service.client(), 'verify');
   expect('value' in ended).toBe(isRead);
   if (!isRead)

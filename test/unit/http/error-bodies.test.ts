@@ -7,10 +7,7 @@ import { catchError, payment, startService } from '../../helpers/service.ts';
 
 /** Returns the error of `initialize` after this response. */
 async function errorFrom(body: unknown, status = 422, headers = {}): Promise<APIError> {
-  const service = await startService((response) => {
-    response.writeHead(status, headers);
-    response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  });
+  const service = await startService(status, typeof body === 'string' ? body : JSON.stringify(body), headers);
   const failure = await catchError(service.client().initialize(payment));
   if (!(failure instanceof APIError)) throw failure;
   return failure;

@@ -2,7 +2,15 @@ import { describe, expect, test, vi } from 'vitest';
 import type { Logger, PaymentsEvent } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
-import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import {
+  catchError,
+  charge,
+  payment,
+  respondFirst,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 const recording = () => {
   const events: PaymentsEvent[] = [];
@@ -45,9 +53,7 @@ test('reports one event per request and one per response', async () => {
 test("names the reference of a read in every event, and a retry's delay", async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0.01);
   const { events, onEvent } = recording();
-  const service = await startService((response, _request, count) =>
-    count === 1 ? sendJson(response, 503, {}) : sendJson(response, 200, successBodies.verify()),
-  );
+  const service = await startService(respondFirst(503));
   await service.client({ onEvent, maxRetries: 1 }).verify(REFERENCE);
   const subject = { operation: 'verify', reference: REFERENCE };
   expect(events).toEqual([
@@ -97,7 +103,7 @@ test.each([
 
 test('reports no event if nothing is sent', async () => {
   const { events, onEvent } = recording();
-  const service = await startService((response) => sendJson(response, 200, {}));
+  const service = await startService(200);
   const keyless = service.client({ onEvent, apiKey: () => '' });
   await catchError(keyless.initialize(payment));
   const client = service.client({ onEvent });
@@ -140,7 +146,7 @@ describe('changes no result', () => {
   });
 
   test('if the logger loses its methods', async () => {
-    const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+    const service = await startService();
     const { lines, logger } = recordingLogger();
     const client = service.client({ logger });
     for (const level of Object.keys(logger)) Reflect.deleteProperty(logger, level);
@@ -150,7 +156,7 @@ describe('changes no result', () => {
 
   test('if a listener changes the event', async () => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
-    const service = await startService((response) => sendJson(response, 503, {}));
+    const service = await startService(503);
     const onEvent = (event: object) => {
       for (const name of Object.keys(event)) Reflect.set(event, name, 1e9);
     };
@@ -203,7 +209,7 @@ test("calls the logger's methods on the logger, as pino needs it", async () => {
     }
   }
   const logger = new Lines();
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const service = await startService();
   await service.client({ logger }).initialize(payment);
   expect(logger.lines).toHaveLength(2);
 });

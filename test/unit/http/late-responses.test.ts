@@ -108,7 +108,7 @@ test('reports unknown if a response arrives before its request is sent', async (
     }
     return true;
   });
-  const service = await startService((response) => sendJson(response, 200, {}));
+  const service = await startService(200);
   const client = service.client({ transport: undiciTransport({ dispatcher }) });
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown' });

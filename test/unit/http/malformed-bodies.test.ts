@@ -12,10 +12,7 @@ const objects = `${'{"error":'.repeat(DEEP)}1${'}'.repeat(DEEP)}`;
 
 /** Creates a client whose service gives the same bytes to everything. */
 async function startServiceWith(body: string | Buffer, status = 200, headers = {}) {
-  const service = await startService((response) => {
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(body);
-  });
+  const service = await startService(status, body, { 'content-type': 'application/json', ...headers });
   return { client: service.client(), service };
 }
 

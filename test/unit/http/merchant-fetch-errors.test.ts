@@ -5,7 +5,7 @@ import { memoryJournal } from '../../../src/journal/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { failLookups } from '../../helpers/fail-lookups.ts';
 import { CLOSED_PORT, createClientFor } from '../../helpers/raw-service.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, startService } from '../../helpers/service.ts';
 
 /** Requests of the merchant's own code that are refused after the service has charged. */
 
@@ -110,9 +110,7 @@ const wrappers: [string, () => PaymentsClientOptions][] = [
 ];
 
 test.each(wrappers)('reports unknown, and charges once, if %s is refused elsewhere', async (_, wrapped) => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const options = wrapped();
   const client = createClientFor(service.baseUrl)({ ...options, maxRetries: 3 });
   const failure = await catchError(client.chargeMobileMoney(charge));
@@ -121,9 +119,7 @@ test.each(wrappers)('reports unknown, and charges once, if %s is refused elsewhe
 });
 
 test('keeps the key of a charge after which a fetch is refused elsewhere', async () => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const journal = memoryJournal();
   const client = createClientFor(service.baseUrl)({ fetch: auditingFetch, journal, maxRetries: 3 });
   for (let call = 0; call < 2; call++) {

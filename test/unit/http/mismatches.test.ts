@@ -11,7 +11,7 @@ test.each<[string, object, object]>([
   async (_field, data, mismatch) => {
     for (const operation of posts) {
       const body = successBodies[operation](data);
-      const service = await startService((response) => sendJson(response, 200, body));
+      const service = await startService(200, body);
       const failure = await catchError(calls[operation](service.client({ maxRetries: 3 })));
       expect(failure).toBeInstanceOf(TransactionMismatchError);
       expect(failure).toMatchObject({
@@ -43,7 +43,7 @@ test.each<[string, object, Expectation, string[]]>([
   'throws TransactionMismatchError without a retry for verify of %s',
   async (_what, data, expect_, fields) => {
     const body = successBodies.verify(data);
-    const service = await startService((response) => sendJson(response, 200, body));
+    const service = await startService(200, body);
     const failure = await catchError(
       service.client({ maxRetries: 3 }).verify(REFERENCE, { expect: expect_ }),
     );

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { APIError, AuthenticationError, OutcomeUnknownError, RateLimitError } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
-import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, payment, startService, successBodies } from '../../helpers/service.ts';
 
 /** Starts a service that responds to every request with this. */
 const startServiceWith = (status: number, body: string, headers: Record<string, string> = {}) =>
-  startService((response) => response.writeHead(status, headers).end(body));
+  startService(status, body, headers);
 
 const chargeFailure = async (service: Awaited<ReturnType<typeof startService>>) =>
   catchError(service.client().chargeMobileMoney(charge));
@@ -39,9 +39,7 @@ test('throws APIError after a 2xx with status: false on verify', async () => {
 });
 
 test('reports unknown after status: false with a reference', async () => {
-  const service = await startService((response) =>
-    sendJson(response, 200, { ...successBodies.chargeMobileMoney(), status: false }),
-  );
+  const service = await startService(200, { ...successBodies.chargeMobileMoney(), status: false });
   const failure = await chargeFailure(service);
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({

@@ -7,7 +7,14 @@ import {
 } from '../../../src/index.ts';
 import { calls, REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import {
+  catchError,
+  charge,
+  respondFirst,
+  sendJson,
+  startService,
+  successBodies,
+} from '../../helpers/service.ts';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
@@ -39,9 +46,7 @@ test('sends an X-Request-Id of its own with every request', async () => {
 test('sends a new id with each attempt, and reports it in events', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const events: PaymentsEvent[] = [];
-  const service = await startService((response, _, count) =>
-    count === 1 ? sendJson(response, 429, {}) : sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService(respondFirst(429));
   const onEvent = (event: PaymentsEvent) => void events.push(event);
   await service.client({ maxRetries: 1, onEvent }).chargeMobileMoney(charge);
   const [first, second] = service.requests.map(({ headers }) => headers['x-request-id']);

@@ -7,7 +7,7 @@ import { API_KEY, catchError, charge, EMAIL, startService } from '../../helpers/
 type Body = string | Uint8Array;
 
 const startServiceWith = (status: number, body: Body, headers: Record<string, string> = {}) =>
-  startService((response) => response.writeHead(status, headers).end(body));
+  startService(status, body, headers);
 
 const written = (value: unknown) => JSON.stringify(value);
 

@@ -152,7 +152,7 @@ test('throws the last error', async () => {
 });
 
 test('sends one request for a check, whatever maxRetries is', async () => {
-  const service = await startService((response) => sendJson(response, 503, {}));
+  const service = await startService(503);
   const client = service.client({ maxRetries: 3 });
   expect(await catchError(client.check(REFERENCE, { maxRetries: 3 }))).toMatchObject({ status: 503 });
   expect(await catchError(client.check(REFERENCE))).toMatchObject({ retryable: true });

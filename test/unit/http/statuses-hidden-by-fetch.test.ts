@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { ConnectionError, OutcomeUnknownError, UnexpectedResponseError } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, startService, successBodies } from '../../helpers/service.ts';
 
 /** Statuses that fetch hides. The tests of `../node` send them over a transport that shows them. */
 
 test('throws OutcomeUnknownError after a 407, which fetch hides', async () => {
-  const service = await startService((response) => sendJson(response, 407, { message: 'Proxy' }));
+  const service = await startService(407, { message: 'Proxy' });
   const client = service.client({ maxRetries: 2 });
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);

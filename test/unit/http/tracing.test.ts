@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { OperationName, RequestTrace } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { API_KEY, catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, startService } from '../../helpers/service.ts';
 
 const channelOf = (operation: OperationName): TracingChannel<unknown, RequestTrace> =>
   diagnostics.tracingChannel(`payment-collection-client:${operation}`);
@@ -24,14 +24,9 @@ function record(operation: OperationName) {
   return seen;
 }
 
-const startPaid = () =>
-  startService((response, { method }) =>
-    sendJson(response, 200, method === 'POST' ? successBodies.chargeMobileMoney() : successBodies.verify()),
-  );
-
 test('publishes a charge with its key and reference, and never the result', async () => {
   const seen = record('chargeMobileMoney');
-  const client = (await startPaid()).client({ journal: memoryJournal() });
+  const client = (await startService()).client({ journal: memoryJournal() });
   await client.chargeMobileMoney(charge, { idempotencyKey: `order-17 ${charge.customer_email}` });
   expect(seen.map(([step]) => step)).toEqual(['start', 'end', 'asyncStart', 'asyncEnd']);
   const idempotencyKey = 'order-17 [REDACTED]';
@@ -47,7 +42,7 @@ test('publishes a charge with its key and reference, and never the result', asyn
 
 test('publishes a check and a poll as verify, without a result', async () => {
   const seen = record('verify');
-  const client = (await startPaid()).client();
+  const client = (await startService()).client();
   await client.check(REFERENCE);
   await client.waitForFinalStatus(REFERENCE);
   const ended = seen.filter(([step]) => step === 'asyncEnd').map(([, trace]) => trace);
@@ -61,7 +56,7 @@ test('publishes a check and a poll as verify, without a result', async () => {
 
 test('publishes status, outcome and error of a failure, with no secret', async () => {
   const echo = { message: `${API_KEY} ${charge.phone} ${charge.customer_email}` };
-  const service = await startService((response) => sendJson(response, 500, echo));
+  const service = await startService(500, echo);
   const seen = record('chargeMobileMoney');
   const failure = await catchError(service.client().chargeMobileMoney(charge));
   expect(failure).toMatchObject({ outcome: 'unknown' });
@@ -74,7 +69,7 @@ test('publishes status, outcome and error of a failure, with no secret', async (
 
 test('hides the transaction of a mismatch and the reason of an abort', async () => {
   const seen = record('verify');
-  const client = (await startPaid()).client();
+  const client = (await startService()).client();
   await catchError(client.verify(REFERENCE, { expect: { amount: 99 } }));
   const reason = Object.assign(new Error(`of ${charge.customer_email}`), { customer: charge });
   await catchError(client.verify(REFERENCE, { signal: AbortSignal.abort(reason) }));
@@ -98,7 +93,7 @@ test('is the parent of what the request publishes, and of nothing beside it', as
   const onRequest = () => void parents.push(spans.getStore());
   diagnostics.subscribe('undici:request:create', onRequest);
   onTestFinished(() => void diagnostics.unsubscribe('undici:request:create', onRequest));
-  const client = (await startPaid()).client();
+  const client = (await startService()).client();
   await Promise.all([client.verify(REFERENCE), client.verify('TXN-other').catch(() => {})]);
   await client.chargeMobileMoney(charge);
   expect(parents.toSorted()).toEqual([`span of ${REFERENCE}`, 'span of TXN-other', undefined]);
@@ -115,7 +110,7 @@ test.each([
     },
   ],
 ])('calls the service on a runtime that %s', async (_, getBuiltinModule) => {
-  const service = await startPaid();
+  const service = await startService();
   vi.resetModules();
   vi.stubGlobal('process', Object.assign(Object.create(process), { getBuiltinModule }));
   onTestFinished(() => void vi.unstubAllGlobals());

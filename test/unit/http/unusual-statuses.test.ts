@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer as createTcpServer } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   ConnectionError,
   OutcomeUnknownError,
@@ -8,23 +6,12 @@ import {
   UnexpectedResponseError,
 } from '../../../src/index.ts';
 import { callOperation, operationNames, REFERENCE } from '../../helpers/allowed-ends.ts';
-import { createClientFor } from '../../helpers/raw-service.ts';
+import { startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-/** Starts a service that responds to every request with exactly these bytes. */
-async function startRawService(bytes: string): Promise<PaymentsClient> {
-  const server = createTcpServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', () => socket.end(bytes));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return createClientFor(`http://127.0.0.1:${address.port}`)();
+/** Creates a client of a service that responds to every request with exactly these bytes. */
+async function createClientOf(bytes: string): Promise<PaymentsClient> {
+  return (await startRawService((socket) => socket.end(bytes))).client();
 }
 
 const whole = JSON.stringify(successBodies.chargeMobileMoney());
@@ -39,10 +26,10 @@ test.each([
     'HTTP/1.1 206 Partial Content\r\ncontent-length: 15\r\n\r\n{"status":true,',
   ],
 ])('reports unknown after %s', async (_, bytes) => {
-  const failure = await catchError((await startRawService(bytes)).chargeMobileMoney(charge));
+  const failure = await catchError((await createClientOf(bytes)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(UnexpectedResponseError));
-  const read = await catchError((await startRawService(bytes)).verify(REFERENCE));
+  const read = await catchError((await createClientOf(bytes)).verify(REFERENCE));
   expect(read).toBeInstanceOf(UnexpectedResponseError);
   expect(read).toMatchObject({ retryable: true, outcome: null });
 });
@@ -63,11 +50,11 @@ test.each([
   ['an unrequested 100 Continue', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n${sized}`],
   ['nothing but 1xx', 'HTTP/1.1 103 Early Hints\r\nlink: </>\r\n\r\n'],
 ])('reports unknown, and retries a read, after %s', async (_, bytes) => {
-  const failure = await catchError((await startRawService(bytes)).chargeMobileMoney(charge));
+  const failure = await catchError((await createClientOf(bytes)).chargeMobileMoney(charge));
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toHaveProperty('cause', expect.any(ConnectionError));
   expect(failure).toMatchObject({ retryable: false, cause: { outcome: 'unknown', retryable: false } });
-  const read = await catchError((await startRawService(bytes)).verify(REFERENCE));
+  const read = await catchError((await createClientOf(bytes)).verify(REFERENCE));
   expect(read).toBeInstanceOf(ConnectionError);
   expect(read).toMatchObject({ retryable: true, outcome: null });
 });
@@ -86,9 +73,7 @@ test.each(operationNames)('%s ignores informational responses before the final o
 test.each([300, 301, 302, 303, 304, 305, 307, 308, 399])(
   'never follows a redirect %i: neither key nor charge goes elsewhere',
   async (status) => {
-    const elsewhere = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const elsewhere = await startService();
     const targets = [`${elsewhere.baseUrl}/transactions`, '/api/v1/other', '//127.0.0.1/', ''];
     const service = await startService((response, _, count) => {
       sendJson(response, status, successBodies.chargeMobileMoney(), {

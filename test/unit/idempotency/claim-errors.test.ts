@@ -6,10 +6,9 @@ import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, startService } from '../../helpers/service.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
-const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** Returns a journal that resolves `claimed` at a claim, and writes it only after `wake`. */
 function hungJournal(journal: Journal) {
@@ -27,7 +26,7 @@ function hungJournal(journal: Journal) {
 
 describe('if the claim cannot be recorded', () => {
   test('sends nothing, with a retryable error', async () => {
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const store: JournalStore = { read: down, write: down };
     const failure = await catchError(
@@ -46,7 +45,7 @@ describe('if the claim cannot be recorded', () => {
   });
 
   test('finds the record and charges if only the response was lost', async () => {
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const write = vi.fn<JournalStore['write']>(async (...step) => {
       await shared.store.write(...step);
@@ -61,7 +60,7 @@ describe('if the claim cannot be recorded', () => {
 
   test('sends nothing until it is resolved if it might be recorded', async () => {
     fakeClocks();
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const broken = createJournal({
       // The journal knows its service: what is lost is the claim.
@@ -87,7 +86,7 @@ describe('if the claim cannot be recorded', () => {
 describe('a journal that does not respond', () => {
   test('times out, sends nothing, and releases a late claim', async () => {
     fakeClocks();
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const { hung, claimed, wake } = hungJournal(shared.journal());
     const call = catchError(charged(service.client({ journal: hung })));
@@ -103,7 +102,7 @@ describe('a journal that does not respond', () => {
 
   test.each(['abort', 'close'])('ends at %s, and releases a late claim', async (by) => {
     fakeClocks();
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const { hung, claimed, wake } = hungJournal(shared.journal());
     const abort = new AbortController();
@@ -124,7 +123,7 @@ describe('a journal that does not respond', () => {
   });
 
   test('releases a claim that is written soon, before an abort rejects', async () => {
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const journal = shared.journal();
     const abort = new AbortController();

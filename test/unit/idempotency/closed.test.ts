@@ -73,9 +73,7 @@ test.each(['mismatch', 'gone', 'shared_reference', 'price_changed', 'paid_twice'
   'closes a completed payment that was reported as %s',
   async (reason) => {
     const journal = memoryJournal();
-    const service = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService();
     const payments = service.client({ journal });
     const { reference } = await charged(payments);
     const failure = await catchError(payments.resolve(KEY, 'closed', note));

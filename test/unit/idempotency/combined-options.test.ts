@@ -3,20 +3,11 @@ import type { PaymentsEvent } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
-import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
-const serve = () =>
-  startService((response, { path }) =>
-    sendJson(
-      response,
-      200,
-      path.endsWith('initialize') ? successBodies.initialize() : successBodies.chargeMobileMoney(),
-    ),
-  );
-
 test('sends headers and extra fields with a key, but not the key', async () => {
-  const service = await serve();
+  const service = await startService();
   const client = service.client({ journal: memoryJournal(), headers: { 'x-shop': 'accra' } });
   await charged(client, { headers: { 'x-trace': '7' }, extraBody: { callback_url: 'https://shop.example' } });
   const [request] = service.requests;
@@ -30,7 +21,7 @@ test('sends headers and extra fields with a key, but not the key', async () => {
 });
 
 test('refuses extra fields that are nested too deep for a fingerprint', async () => {
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
   const refusals: unknown[] = [];
@@ -74,18 +65,24 @@ test('records and returns a charge in flight at close()', async () => {
 /** The same for all requests, so that they can be compared. */
 const headers = { 'x-request-id': 'req-7' };
 
+/** Records events without what differs between two equal requests. */
+function recordEvents() {
+  const events: PaymentsEvent[] = [];
+  const onEvent = (event: PaymentsEvent) => {
+    events.push({
+      ...event,
+      ...('duration' in event ? { duration: 0 } : {}),
+      ...('requestId' in event ? { requestId: '' } : {}),
+    });
+  };
+  return { events, onEvent };
+}
+
 describe('calls without a key, by a client with a journal', () => {
   async function collectReports(journal: boolean) {
-    const events: PaymentsEvent[] = [];
+    const { events, onEvent } = recordEvents();
     const shared = sharedStore();
-    const service = await serve();
-    const onEvent = (event: PaymentsEvent) => {
-      events.push({
-        ...event,
-        ...('duration' in event ? { duration: 0 } : {}),
-        ...('requestId' in event ? { requestId: '' } : {}),
-      });
-    };
+    const service = await startService();
     const client = service.client({ onEvent, headers, ...(journal ? { journal: shared.journal() } : {}) });
     const results = [
       await client.chargeMobileMoney(charge, { idempotencyKey: null }),
@@ -110,15 +107,8 @@ describe('calls without a key, by a client with a journal', () => {
 
 test('sends a new key with the events of a call without one', async () => {
   const collectReports = async (idempotencyKey: string | null) => {
-    const events: PaymentsEvent[] = [];
-    const service = await serve();
-    const onEvent = (event: PaymentsEvent) => {
-      events.push({
-        ...event,
-        ...('duration' in event ? { duration: 0 } : {}),
-        ...('requestId' in event ? { requestId: '' } : {}),
-      });
-    };
+    const { events, onEvent } = recordEvents();
+    const service = await startService();
     const client = service.client({ onEvent, headers, journal: memoryJournal() });
     const result = await client.chargeMobileMoney(charge, { idempotencyKey });
     return { result, events, body: service.requests[0]?.body };

@@ -5,12 +5,11 @@ import { createJournal, type JournalStore } from '../../../src/journal/index.ts'
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, startService } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 const never = () => new Promise<never>(() => {});
-const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
 
 /** Events and log lines of a client. */
 function listening() {
@@ -36,7 +35,7 @@ const ends: [string, () => Promise<never>][] = [
 describe.each(ends)('if recording the outcome %s', (_what, end) => {
   test('returns the result, reports not_recorded, and never charges again', async () => {
     fakeClocks();
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const { journalled, errors, ...options } = listening();
     const journal = changed(shared.journal(), { complete: end });
@@ -59,7 +58,7 @@ describe.each(ends)('if recording the outcome %s', (_what, end) => {
 
 test('rethrows the error of the call if its outcome cannot be recorded', async () => {
   fakeClocks();
-  const service = await startService((response) => sendJson(response, 422, {}));
+  const service = await startService(422);
   const { journalled, errors, ...options } = listening();
   const journal = changed(sharedStore().journal(), { complete: down });
   const call = catchError(charged(service.client({ journal, ...options })));
@@ -73,7 +72,7 @@ test('rethrows the error of the call if its outcome cannot be recorded', async (
 
 test.each([1, 3, 5])('records an outcome after %i failed writes, without an event', async (times) => {
   fakeClocks();
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   const journal = shared.journal();
   const { journalled, errors, ...options } = listening();
@@ -91,7 +90,7 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
 
 test('recognises its own completion after its response was lost', async () => {
   fakeClocks();
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   const journal = shared.journal();
   let attempts = 0;

@@ -13,6 +13,7 @@ import {
   EMAIL,
   PHONE,
   payment,
+  respondFirst,
   sendJson,
   startService,
   successBodies,
@@ -42,9 +43,7 @@ const others: [string, Given, first?: Given][] = [
 ];
 
 test.each(others)('refuses %s under a used key, and sends nothing', async (_what, other, first) => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const client = service.client({ journal: memoryJournal() });
   const send = ([input, options]: Given) =>
     client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
@@ -62,7 +61,7 @@ test.each(others)('refuses %s under a used key, and sends nothing', async (_what
 });
 
 test('refuses the other operation under a used key', async () => {
-  const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+  const service = await startService();
   const client = service.client({ journal: memoryJournal() });
   await client.initialize(payment, { idempotencyKey: KEY });
   const failure = await catchError(client.chargeMobileMoney(charge, { idempotencyKey: KEY }));
@@ -91,9 +90,7 @@ const same: [string, Given, first?: Given][] = [
 ];
 
 test.each(same)('replays the result for %s', async (_what, again, first) => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const client = service.client({ journal: memoryJournal() });
   const send = ([input, options]: Given) =>
     client.chargeMobileMoney({ ...charge, ...input }, { idempotencyKey: KEY, ...options });
@@ -126,9 +123,7 @@ test.each(['unknown', 'begun'])('refuses other input while the record is %s', as
 test.each(kinds)(
   'sends the corrected input of a rejected call under its key (%s)',
   async (_kind, handles) => {
-    const service = await startService((response, _request, count) =>
-      count === 1 ? sendJson(response, 422, {}) : sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService(respondFirst(422));
     const handle = handles();
     const client = service.client({ journal: handle() });
     await catchError(client.chargeMobileMoney({ ...charge, phone: '0244123' }, { idempotencyKey: KEY }));
@@ -147,9 +142,7 @@ test.each(kinds)(
 );
 
 test('sends other input under a key whose call found no connection', async () => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   let reachable = false;
   const client = service.client({
     journal: memoryJournal(),
@@ -233,7 +226,7 @@ describe('the message', () => {
   test('has a key of 80 characters whole, and the start of a longer one', async () => {
     const key = 'order-'.padEnd(80, '5d2f3c1e');
     const conflict = async (idempotencyKey: string) => {
-      const service = await startService((response) => sendJson(response, 503, {}));
+      const service = await startService(503);
       const client = service.client({ journal: memoryJournal() });
       await catchError(client.chargeMobileMoney(charge, { idempotencyKey }));
       return String(
@@ -249,9 +242,7 @@ test.each([
   ['a completed', 200],
   ['an unresolved', 503],
 ])('shows no customer data in the message about %s key', async (_what, status) => {
-  const service = await startService((response) =>
-    sendJson(response, status, status === 200 ? successBodies.chargeMobileMoney() : {}),
-  );
+  const service = await startService(status, status === 200 ? successBodies.chargeMobileMoney() : {});
   const client = service.client({ journal: memoryJournal() });
   const idempotencyKey = `17 of ${EMAIL}, ${PHONE}, ${API_KEY}`;
   await client.chargeMobileMoney(charge, { idempotencyKey }).catch(() => {});

@@ -23,8 +23,6 @@ const jumps: [string, (by: number) => void][] = [
   ],
 ];
 
-const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
-
 /** Holds a call between claim and request, from `reached` on until `release`. */
 function holdBeforeRequest() {
   const reached = Promise.withResolvers<void>();
@@ -44,7 +42,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('sends nothing if it was frozen during the claim', async () => {
     const shared = sharedStore();
     const journal = shared.journal();
-    const service = await serve();
+    const service = await startService();
     const frozen = changed(journal, {
       claim: async (...step) => {
         const result = await getJournalCore(journal).claim(...step);
@@ -63,7 +61,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
 
   test('sends nothing if it was frozen while it got its API key', async () => {
     const shared = sharedStore();
-    const service = await serve();
+    const service = await startService();
     const options = betweenClaimAndRequest(() => jump(LEASE));
     const failure = await catchError(charged(service.client({ journal: shared.journal(), ...options })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
@@ -83,7 +81,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
 
   test('sends if it was frozen for less than a lease', async () => {
     const shared = sharedStore();
-    const service = await serve();
+    const service = await startService();
     const options = betweenClaimAndRequest(() => jump(LEASE - 5_000));
     await charged(service.client({ journal: shared.journal(), ...options }));
     expect(service.requests).toHaveLength(1);
@@ -93,7 +91,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
 test('sends nothing after a person resolved its key', async () => {
   fakeClocks();
   const shared = sharedStore();
-  const service = await serve();
+  const service = await startService();
   const { options, reach, release } = holdBeforeRequest();
   const call = catchError(charged(service.client({ journal: shared.journal(), ...options })));
   await reach();
@@ -112,7 +110,7 @@ test('counts the lease from the request of a renewal, not its response', async (
   fakeClocks();
   const shared = sharedStore();
   const journal = shared.journal();
-  const service = await serve();
+  const service = await startService();
   const written = Promise.withResolvers<void>();
   const response = Promise.withResolvers<void>();
   let renewals = 0;

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { sqliteFile } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, startService, successBodies } from '../../helpers/service.ts';
 
 const charge = fileURLToPath(new URL('programs/charge.ts', import.meta.url));
 const run = promisify(execFile);
@@ -44,9 +44,7 @@ async function chargeFromBuild(
 describe.each(['module', 'commonjs'] as const)('a process that loads the build as %s', (kind) => {
   test('replays the result of another process', async () => {
     const file = sqliteFile();
-    const service = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService();
     const first = await charged(service.client({ journal: file.journal() }));
     expect(await chargeFromBuild(kind, service.baseUrl, file.path)).toEqual(replayOf(first));
     expect(service.requests).toHaveLength(1);
@@ -54,9 +52,7 @@ describe.each(['module', 'commonjs'] as const)('a process that loads the build a
 
   test('records a result that another process replays', async () => {
     const file = sqliteFile();
-    const service = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService();
     const first = await chargeFromBuild(kind, service.baseUrl, file.path);
     expect(await charged(service.client({ journal: file.journal() }))).toEqual(replayOf(first));
     expect(service.requests).toHaveLength(1);
@@ -64,9 +60,7 @@ describe.each(['module', 'commonjs'] as const)('a process that loads the build a
 
   test('charges once with the journal of the other build', async () => {
     const file = sqliteFile();
-    const service = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService();
     const other = kind === 'module' ? 'commonjs' : 'module';
     const first = await chargeFromBuild(kind, service.baseUrl, file.path, other);
     expect(await chargeFromBuild(kind, service.baseUrl, file.path, other)).toEqual(replayOf(first));
@@ -76,9 +70,7 @@ describe.each(['module', 'commonjs'] as const)('a process that loads the build a
 
 test('makes one charge in many concurrent processes, and all print it', async () => {
   const file = sqliteFile();
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const all = Array.from({ length: 3 }, () =>
     run(process.execPath, [charge, service.baseUrl, file.path, KEY]),
   );
@@ -110,7 +102,7 @@ test.each([
 ])('lets the process end by itself after %s with a journal', async (_what, status, end) => {
   const file = sqliteFile();
   const body = status === 200 ? successBodies.chargeMobileMoney() : {};
-  const service = await startService((response) => sendJson(response, status, body, { connection: 'close' }));
+  const service = await startService(status, body, { connection: 'close' });
   // A heartbeat left behind would keep the process alive.
   const { stdout, stderr } = await run(process.execPath, [charge, service.baseUrl, file.path, KEY], {
     timeout: 50_000,

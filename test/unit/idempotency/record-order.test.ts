@@ -23,7 +23,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
 
   test.each(posts)('holds the result of %s before the caller gets it', async (operation) => {
     const handle = handles();
-    const service = await startService((response) => sendJson(response, 200, successBodies[operation]()));
+    const service = await startService(200, successBodies[operation]());
     const call = keyed[operation](service.client({ journal: handle() }));
     const other = handle();
     const seen = call.then(() => other.read(KEY));
@@ -35,7 +35,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     [502, 'unknown'],
   ])('records the response %i before the call ends: %s', async (status, state) => {
     const handle = handles();
-    const service = await startService((response) => sendJson(response, status, {}));
+    const service = await startService(status);
     const call = charged(service.client({ journal: handle() }));
     await catchError(call);
     expect(await handle().read(KEY)).toMatchObject({ state });
@@ -53,9 +53,7 @@ test('sends nothing until the claim is recorded', async () => {
       return getJournalCore(shared.journal()).claim(...step);
     },
   });
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   // Another request fits in between, so that one sent too early would have arrived.
   const call = charged(service.client({ journal }));
   await claimed.promise;
@@ -79,9 +77,7 @@ test('returns nothing until the result is recorded', async () => {
       return getJournalCore(journal).complete(...step);
     },
   });
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const call = charged(service.client({ journal: late })).then(() => order.push('returned'));
   await ended.promise;
   await call;

@@ -2,16 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
-import { catchError, charge, payment, sendJson, startService, successBodies } from '../../helpers/service.ts';
-
-const serve = () =>
-  startService((response, { path }) =>
-    sendJson(
-      response,
-      200,
-      path.endsWith('initialize') ? successBodies.initialize() : successBodies.chargeMobileMoney(),
-    ),
-  );
+import { catchError, charge, payment, startService } from '../../helpers/service.ts';
 
 /** As JavaScript, or a type without exactOptionalPropertyTypes, gives them. */
 const undefinedKey = (): CreateOptions => Object.fromEntries([['idempotencyKey', undefined]]);
@@ -25,7 +16,7 @@ const missing: [string, CreateOptions?][] = [
 
 describe('a client with a journal', () => {
   test.each(missing)('refuses a charge with %s, and sends nothing', async (_what, options) => {
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const client = service.client({ journal: shared.journal() });
     // A queue retries a failed job.
@@ -44,7 +35,7 @@ describe('a client with a journal', () => {
   });
 
   test('charges without protection if the key is null', async () => {
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const client = service.client({ journal: shared.journal() });
     await client.chargeMobileMoney(charge, { idempotencyKey: null });
@@ -54,7 +45,7 @@ describe('a client with a journal', () => {
   });
 
   test('starts a payment without a key, and refuses an undefined one', async () => {
-    const service = await serve();
+    const service = await startService();
     const client = service.client({ journal: memoryJournal() });
     await client.initialize(payment);
     await client.initialize(payment, { timeout: 5_000 });
@@ -69,7 +60,7 @@ describe('a client with a journal', () => {
 
 describe('a client without a journal', () => {
   test('takes null or no key', async () => {
-    const service = await serve();
+    const service = await startService();
     const client = service.client();
     await client.chargeMobileMoney(charge);
     await client.chargeMobileMoney(charge, { timeout: 5_000 });
@@ -79,7 +70,7 @@ describe('a client without a journal', () => {
   });
 
   test('refuses an undefined key: the caller meant to have one', async () => {
-    const service = await serve();
+    const service = await startService();
     const client = service.client();
     const charging = client.chargeMobileMoney(charge, undefinedKey());
     expect(await catchError(charging)).toBeInstanceOf(ConfigurationError);

@@ -11,7 +11,7 @@ import {
   refusedConnection,
   replayOf,
 } from '../../helpers/keyed-calls.ts';
-import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { catchError, respondFirst, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const rejections: [string, number, unknown][] = [
   ...[400, 401, 403, 404, 409, 422, 429].map((status): [string, number, unknown] => [
@@ -62,9 +62,7 @@ const unsent: [string, string, Unsent][] = [
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
   test.each(unsent)('sends again under the same key if %s', async (_what, ended, how) => {
-    const service = await startService((response) =>
-      sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService();
     const handle = handles();
     const [options, callOptions] = await how();
     const failing = service.client({ journal: handle(), ...options });
@@ -78,9 +76,7 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
   });
 
   test('lets one of many concurrent retries send', async () => {
-    const service = await startService((response, _request, count) =>
-      count === 1 ? sendJson(response, 422, {}) : sendJson(response, 200, successBodies.chargeMobileMoney()),
-    );
+    const service = await startService(respondFirst(422));
     const handle = handles();
     const clients = Array.from({ length: 10 }, () => service.client({ journal: handle() }));
     await catchError(charged(service.client({ journal: handle() })));
@@ -132,11 +128,7 @@ test('leaves the key unresolved after a 429 and a lost response', async () => {
 test('frees the key after an abort in the pause of a 429', async () => {
   const shared = sharedStore();
   const abort = new AbortController();
-  const service = await startService((response, _request, count) =>
-    count === 1
-      ? sendJson(response, 429, {}, { 'retry-after': '25' })
-      : sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService(respondFirst(429, {}, { 'retry-after': '25' }));
   const onEvent = ({ type }: { type: string }) => {
     if (type === 'retry') setImmediate(() => abort.abort());
   };

@@ -192,7 +192,7 @@ describe('an apiKey function', () => {
 
   test('sends no retry if its key changes mode', async () => {
     const shared = sharedStore();
-    const service = await startService((response) => sendJson(response, 429, {}));
+    const service = await startService(429);
     const keys = [TEST_KEY];
     const client = service.client({
       journal: shared.journal(),

@@ -17,9 +17,7 @@ import {
 
 const started = async (checkout_url: string) => {
   const shared = sharedStore();
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.initialize({ checkout_url })),
-  );
+  const service = await startService(200, successBodies.initialize({ checkout_url }));
   const client = service.client({ journal: shared.journal() });
   const first = await keyed.initialize(client);
   return { shared, service, client, first };
@@ -85,9 +83,7 @@ describe('a long response', () => {
   test.each(lengthy)('%s', async (_what, extra, message) => {
     const shared = sharedStore();
     const data = { ...extra, ...successBodies.chargeMobileMoney(extra).data };
-    const service = await startService((response) =>
-      sendJson(response, 200, { status: true, message, data }),
-    );
+    const service = await startService(200, { status: true, message, data });
     const client = service.client({ journal: shared.journal() });
     const first = await charged(client);
     const again = await charged(client);
@@ -104,7 +100,7 @@ test.each(posts)('stores of a result of %s the documented fields only', async (o
   const shared = sharedStore();
   const customer = { name: 'Ama Serwaa', address: { street: '4 Ring Road' }, ghana_card: 'GHA-725184923-1' };
   const extra = { customer, ip_address: '41.66.208.9', birth_date: '1990-04-12', fees: [{ amount: 0.5 }] };
-  const service = await startService((response) => sendJson(response, 200, successBodies[operation](extra)));
+  const service = await startService(200, successBodies[operation](extra));
   const client = service.client({ journal: shared.journal() });
   const first = await keyed[operation](client);
   expect(first).toMatchObject(extra);

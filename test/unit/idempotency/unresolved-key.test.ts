@@ -184,7 +184,7 @@ describe('the errors and events of an unresolved key', () => {
 
   test('name the reference of the unusable response in the first call', async () => {
     const data = { reference: 'TXN-seen' };
-    const service = await startService((response) => sendJson(response, 200, { status: true, data }));
+    const service = await startService(200, { status: true, data });
     const failure = await catchError(charged(service.client({ journal: memoryJournal() })));
     expect(failure).toMatchObject({ reference: 'TXN-seen', idempotencyKey: KEY });
     expect(String(failure)).toContain('Verify TXN-seen, then payments.resolve("order-17", { reference }');

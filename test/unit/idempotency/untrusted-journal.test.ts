@@ -10,17 +10,7 @@ import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
-import {
-  API_KEY,
-  catchError,
-  EMAIL,
-  PHONE,
-  sendJson,
-  startService,
-  successBodies,
-} from '../../helpers/service.ts';
-
-const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
+import { API_KEY, catchError, EMAIL, PHONE, startService } from '../../helpers/service.ts';
 
 const thrown: [string, unknown][] = [
   ['nothing', undefined],
@@ -37,7 +27,7 @@ const thrown: [string, unknown][] = [
 
 describe.each(thrown)("a merchant's journal that throws %s", (_what, fault) => {
   test.each(['rejects', 'throws'])('makes the claim fail with a JournalError (%s)', async (how) => {
-    const service = await serve();
+    const service = await startService();
     const claim: JournalCore['claim'] = () => {
       if (how === 'throws') throw fault;
       return Promise.reject(fault);
@@ -68,7 +58,7 @@ const unreadable: [string, object][] = [
 ];
 
 test.each(unreadable)('sends nothing and asks to verify a recorded result with %s', async (_what, result) => {
-  const service = await serve();
+  const service = await startService();
   const stored = { state: 'completed', result: { reference: 'TXN-1', ...result } } as const;
   const journal = changed(sharedStore().journal(), { claim: async () => stored });
   const failure = await catchError(charged(service.client({ journal })));
@@ -78,7 +68,7 @@ test.each(unreadable)('sends nothing and asks to verify a recorded result with %
 });
 
 test('names the reference if read throws after a lost claim', async () => {
-  const service = await serve();
+  const service = await startService();
   const journal = changed(sharedStore().journal(), {
     complete: async () => false,
     read: () => {
@@ -100,14 +90,14 @@ const imitations: [string, () => unknown][] = [
 ];
 
 test.each(imitations)('refuses %s for a journal in the constructor', async (_what, make) => {
-  const service = await serve();
+  const service = await startService();
   const construct = () =>
     service.client(JSON.parse('{}', (_, given) => Object.assign(given, { journal: make() })));
   expect(construct).toThrow(ConfigurationError);
 });
 
 test('fails with unknown for a record that cannot be read', async () => {
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   await charged(service.client({ journal: shared.journal() }));
   for (const text of ['', '{}', 'null', '{"format":2,"state":"not_charged"}']) {

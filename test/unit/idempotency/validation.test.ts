@@ -2,9 +2,7 @@ import { expect, test } from 'vitest';
 import { ConfigurationError, type CreateOptions, InvalidInputError } from '../../../src/index.ts';
 import { sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
-
-const serve = () => startService((response) => sendJson(response, 200, successBodies.chargeMobileMoney()));
+import { catchError, charge, startService } from '../../helpers/service.ts';
 
 /** Options as JavaScript can pass them. */
 const untyped = (options: Record<string, unknown>): CreateOptions => ({ ...options });
@@ -21,7 +19,7 @@ const badKeys: [string, unknown][] = [
 
 test.each(badKeys)('refuses a key that is %s, and records nothing', async (_what, key) => {
   for (const operation of posts) {
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const client = service.client({ journal: shared.journal() });
     const failure = await catchError(keyed[operation](client, untyped({ idempotencyKey: key })));
@@ -34,7 +32,7 @@ test.each(badKeys)('refuses a key that is %s, and records nothing', async (_what
 test.each(['o', 'order 17/β-✓ 😀', 'k'.repeat(255), '__proto__', '{"$":1}', "'; DROP TABLE orders --"])(
   'accepts the key %s',
   async (idempotencyKey) => {
-    const service = await serve();
+    const service = await startService();
     const shared = sharedStore();
     const client = service.client({ journal: shared.journal() });
     const first = await charged(client, { idempotencyKey });
@@ -45,7 +43,7 @@ test.each(['o', 'order 17/β-✓ 😀', 'k'.repeat(255), '__proto__', '{"$":1}',
 );
 
 test('refuses invalid input before anything is recorded', async () => {
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
   const bad = client.chargeMobileMoney({ ...charge, amount: 0 }, { idempotencyKey: KEY });
@@ -58,15 +56,18 @@ test('refuses invalid input before anything is recorded', async () => {
 });
 
 test('refuses a key without a journal', async () => {
-  const service = await serve();
-  const failure = await catchError(charged(service.client()));
-  expect(failure).toBeInstanceOf(ConfigurationError);
-  expect(failure).toMatchObject({ operation: 'chargeMobileMoney', outcome: 'not_sent' });
+  const service = await startService();
+  for (const operation of posts) {
+    const failure = await catchError(keyed[operation](service.client()));
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({ operation, outcome: 'not_sent', retryable: false });
+    expect(String(failure)).toContain('journal');
+  }
   expect(service.requests).toEqual([]);
 });
 
 test('refuses a key for a read', async () => {
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
   const options = untyped({ idempotencyKey: KEY });
@@ -80,7 +81,7 @@ test('refuses a key for a read', async () => {
 });
 
 test('records nothing for an aborted signal, and rejects with its reason', async () => {
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   const signal = AbortSignal.abort(new Error('the customer left'));
   const client = service.client({ journal: shared.journal() });
@@ -89,7 +90,7 @@ test('records nothing for an aborted signal, and rejects with its reason', async
 });
 
 test('records nothing in a closed client', async () => {
-  const service = await serve();
+  const service = await startService();
   const shared = sharedStore();
   const client = service.client({ journal: shared.journal() });
   client.close();

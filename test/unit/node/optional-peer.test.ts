@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMerchantProject, runCode } from '../../helpers/installed-package.ts';
-import { sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { startService } from '../../helpers/service.ts';
 
 const verify = (baseUrl: string) => `
   new PaymentsClient({ baseUrl: '${baseUrl}', apiKey: 'sk_test_x', transport: undiciTransport() })
@@ -9,7 +9,7 @@ const verify = (baseUrl: string) => `
 
 test('sends as an ES module and as CommonJS, and lets the process end', async () => {
   const merchant = await createMerchantProject('undici');
-  const { baseUrl } = await startService((response) => sendJson(response, 200, successBodies.verify()));
+  const { baseUrl } = await startService();
   const imported = `
     import { PaymentsClient } from 'payment-collection-client';
     import { undiciTransport } from 'payment-collection-client/node';`;

@@ -24,15 +24,6 @@ import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 const MiB = 1024 * 1024;
 
-/** Starts a service that responds to each operation as docs/reference/service.md describes. */
-const startWholeService = () =>
-  startService((response, { path }) => {
-    if (path.endsWith('/initialize')) return sendJson(response, 200, successBodies.initialize());
-    if (path.endsWith('/charge-mobile-money'))
-      return sendJson(response, 200, successBodies.chargeMobileMoney());
-    return sendJson(response, 200, successBodies.verify());
-  });
-
 function clientOver(
   service: Pick<Service, 'client'>,
   options?: UndiciTransportOptions,
@@ -44,8 +35,8 @@ function clientOver(
 }
 
 test('sends what fetch sends, and nothing that undici adds', async () => {
-  const service = await startWholeService();
-  const byFetch = await startWholeService();
+  const service = await startService();
+  const byFetch = await startService();
   const headers = { 'x-shop': 'accra' };
   const clients = [clientOver(service, {}, { headers }), byFetch.client({ headers })];
   for (const client of clients) {
@@ -65,7 +56,7 @@ test('sends what fetch sends, and nothing that undici adds', async () => {
 });
 
 test('sends past the global fetch and MSW', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const seen = vi.spyOn(globalThis, 'fetch');
   const server = setupServer(
     http.all('*', () => HttpResponse.json(successBodies.verify({ status: 'failed' }))),
@@ -78,7 +69,7 @@ test('sends past the global fetch and MSW', async () => {
 });
 
 test('publishes undici:request:create, as OpenTelemetry needs', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const paths: string[] = [];
   const note = (message: unknown) => {
     const { request } = message as { request: { method: string; path: string } };
@@ -96,7 +87,7 @@ test('publishes undici:request:create, as OpenTelemetry needs', async () => {
 });
 
 test('reuses connections, and opens at most `connections`', async () => {
-  const service = await startWholeService();
+  const service = await startService();
   let opened = 0;
   service.server.on('connection', () => opened++);
   const client = clientOver(service, { connections: 2 });
@@ -126,9 +117,7 @@ test.each([
   ['30 s: it is used again', 'timeout=30', 1],
 ])('keeps an idle connection for %s', async (_what, hint, expected) => {
   let opened = 0;
-  const service = await startService((response) => {
-    sendJson(response, 200, successBodies.verify(), { 'keep-alive': hint });
-  });
+  const service = await startService(200, successBodies.verify(), { 'keep-alive': hint });
   service.server.on('connection', () => opened++);
   const client = clientOver(service);
   await client.verify(REFERENCE);
@@ -160,7 +149,7 @@ test('reads an endless encoded body no faster than it is decoded', async () => {
 });
 
 test("sends over the merchant's dispatcher, and close() leaves it open", async () => {
-  const service = await startWholeService();
+  const service = await startService();
   const dispatcher = new Agent();
   onTestFinished(() => dispatcher.close());
   const dispatched = vi.spyOn(dispatcher, 'dispatch');
@@ -209,14 +198,14 @@ test('leaves no listener on a signal that outlives its requests', async () => {
 });
 
 test('reports rejected after a 407, which fetch hides', async () => {
-  const service = await startService((response) => sendJson(response, 407, { message: 'Proxy' }));
+  const service = await startService(407, { message: 'Proxy' });
   const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 407, outcome: 'rejected', retryable: false });
   expect(service.requests).toHaveLength(1);
 });
 
 test('reports rejected after a 421, and sends once', async () => {
-  const service = await startService((response) => sendJson(response, 421, { message: 'Not here' }));
+  const service = await startService(421, { message: 'Not here' });
   const failure = await catchError(clientOver(service).chargeMobileMoney(charge));
   expect(failure).toMatchObject({ name: 'APIError', status: 421, outcome: 'rejected' });
   expect(service.requests).toHaveLength(1);

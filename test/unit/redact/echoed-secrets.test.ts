@@ -113,7 +113,7 @@ describe.each(samples)('redacts $key, $phone, $email', (person) => {
       phones: [{ value: digits, other: [number] }],
       customer_email: email,
     };
-    const service = await startService((response) => sendJson(response, 404, { message: 'No.', data }));
+    const service = await startService(404, { message: 'No.', data });
     const { failure } = await failing((client) => client.verify(REFERENCE), service.client, key);
     expectNoSecrets(failure, { ...person, phone: digits });
     expect(failure).toMatchObject({ serviceMessage: 'No.' });
@@ -121,7 +121,7 @@ describe.each(samples)('redacts $key, $phone, $email', (person) => {
 
   test('as a number', async () => {
     const body = { phone: Number(digits), sent: [Number(`233${digits.slice(-9)}`)] };
-    const service = await startService((response) => sendJson(response, 400, body));
+    const service = await startService(400, body);
     const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
     expectNoSecrets(failure, person);
   });
@@ -158,7 +158,7 @@ describe.each(samples)('redacts $key, $phone, $email', (person) => {
   test('in a body capped inside the key, at each character', async () => {
     for (let before = 1; before <= key.length; before += EACH) {
       const body = `${'x'.repeat(16 * 1024 - before)}${key}`;
-      const service = await startService((response) => response.writeHead(401).end(body));
+      const service = await startService(401, body);
       const { failure } = await failing((client) => client.chargeMobileMoney(input), service.client, key);
       expectNoSecrets(failure, person);
     }

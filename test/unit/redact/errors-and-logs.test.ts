@@ -214,8 +214,6 @@ test('shows nothing in the remaining error classes', () => {
 });
 
 test('leaves a result as the service returned it', async () => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.verify({ phone: PHONE })),
-  );
+  const service = await startService(200, successBodies.verify({ phone: PHONE }));
   expect(await service.client().verify(REFERENCE)).toMatchObject({ customer_email: EMAIL, phone: PHONE });
 });

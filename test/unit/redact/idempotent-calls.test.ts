@@ -46,9 +46,7 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
     const shared = sharedStore();
     const { checkout_url: _, ...rest } = successBodies.initialize().data;
     const data = { ...rest, status: 'processing', ...extra };
-    const service = await startService((response) =>
-      sendJson(response, 200, { status: true, message, data }),
-    );
+    const service = await startService(200, { status: true, message, data });
     const client = service.client({ journal: shared.journal() });
     await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
     const again = await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
@@ -61,7 +59,7 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
     const shared = sharedStore();
     const { checkout_url: _, ...rest } = { checkout_url: '', ...extra };
     const body = successBodies.initialize({ ...rest, status: EMAIL, message });
-    const service = await startService((response) => sendJson(response, 200, body));
+    const service = await startService(200, body);
     const client = service.client({ journal: shared.journal() });
     await client.initialize(payment, { idempotencyKey: KEY });
     // Of a payment by checkout page the client knows no phone number.
@@ -74,7 +72,7 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
 test('stores an undocumented status without the secrets in it', async () => {
   const shared = sharedStore();
   const body = successBodies.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
-  const service = await startService((response) => sendJson(response, 200, body));
+  const service = await startService(200, body);
   const client = service.client({ journal: shared.journal() });
   await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
   const again = await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
@@ -86,7 +84,7 @@ test('does not store a checkout_url that has the email in it', async () => {
   const shared = sharedStore();
   const page = 'https://pay.example/checkout/TXN-8f2c61d0';
   const body = successBodies.initialize({ checkout_url: `${page}?email=${encodeURIComponent(EMAIL)}` });
-  const service = await startService((response) => sendJson(response, 200, body));
+  const service = await startService(200, body);
   const client = service.client({ journal: shared.journal() });
   await client.initialize(payment, { idempotencyKey: KEY });
   const again = await catchError(client.initialize(payment, { idempotencyKey: KEY }));
@@ -105,7 +103,7 @@ test.each(ends)(
   'writes no customer and no key to SQLite for a charge that is %s',
   async (_state, status, body) => {
     const file = sqliteFile();
-    const service = await startService((response) => sendJson(response, status, body));
+    const service = await startService(status, body);
     const apiKey = () => LIVE_KEY;
     const extraBody = { receipt_to: EMAIL, token: LIVE_KEY };
     const client = service.client({ journal: file.journal(), apiKey });
@@ -120,9 +118,7 @@ test.each(ends)(
 
 test('stores different fingerprints for equal input under two keys', async () => {
   const shared = sharedStore();
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const client = service.client({ journal: shared.journal() });
   for (const idempotencyKey of ['order-1', 'order-2'])
     await client.chargeMobileMoney(charge, { idempotencyKey });
@@ -160,9 +156,7 @@ test('redacts customer and API key in events, lines and errors of a key', async 
 });
 
 test('redacts customer and phone in the key that a journal error shows', async () => {
-  const service = await startService((response) =>
-    sendJson(response, 200, successBodies.chargeMobileMoney()),
-  );
+  const service = await startService();
   const idempotencyKey = `order of ${EMAIL}, ${PHONE}`;
   const shared = sharedStore();
   shared.records.set(idempotencyKey, { version: '1', text: '{}', writtenAt: 0 });

@@ -3,15 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ConfigurationError, PaymentsClient, PaymentsError, type PaymentsEvent } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
-import {
-  API_KEY,
-  catchError,
-  charge,
-  PHONE,
-  sendJson,
-  startService,
-  successBodies,
-} from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, PHONE, sendJson, startService } from '../../helpers/service.ts';
 
 const options = { baseUrl: 'https://payments.example', maxRetries: 0 };
 
@@ -58,7 +50,7 @@ describe('an API key', () => {
   });
 
   test('redacts a key in a ConfigurationError that the apiKey function throws', async () => {
-    const service = await startService((response) => sendJson(response, 200, successBodies.initialize()));
+    const service = await startService();
     const secret = 'sk_live_9fJ2kLm4Qw7RtZ';
     const apiKey = () => {
       throw new ConfigurationError(`The vault refused ${secret}.`);
@@ -73,7 +65,7 @@ describe('an API key', () => {
 
 test("redacts secrets in the caller's own request id", async () => {
   const events: PaymentsEvent[] = [];
-  const service = await startService((response) => sendJson(response, 422, {}));
+  const service = await startService(422);
   const headers = { 'x-request-id': `${API_KEY} ${PHONE}` };
   const client = service.client({ headers, onEvent: (event) => void events.push(event) });
   const failure = await catchError(client.chargeMobileMoney(charge));
@@ -90,7 +82,7 @@ test.each([
   const lines: string[] = [];
   const log = (line: string) => void lines.push(line);
   const logger = { debug: log, info: log, warn: log, error: log };
-  const service = await startService((response) => sendJson(response, 422, {}));
+  const service = await startService(422);
   const client = service.client({ headers: { 'x-request-id': id }, logger });
   const failure = await catchError(client.verify(REFERENCE));
   expect(failure).toMatchObject({ requestId: id });
@@ -121,7 +113,7 @@ test.each(scripts)('redacts numbers in the digits %s', async (script) => {
   const phone = writeIn(script, charge.phone);
   const own = await catchError(service.client().chargeMobileMoney({ ...charge, phone }));
   expect(inspect(own, { depth: 9 })).not.toContain(phone);
-  const plain = await startService((response) => sendJson(response, 422, { message: charge.phone }));
+  const plain = await startService(422, { message: charge.phone });
   const echoed = await catchError(plain.client().chargeMobileMoney({ ...charge, phone }));
   expect(inspect(echoed, { depth: 9 })).not.toContain(charge.phone);
 });

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { createConnection, createPool } from 'mysql2/promise';
 import { mysqlJournal } from '../../../../src/journal/mysql.ts';
 import type { RunningDatabase, TestDatabase } from '../database.ts';
 import { hasMariaDb, startMariaDb } from '../mariadb.ts';
+import { OutageProxy } from '../outage-proxy.ts';
 
 /** A server to use in place of Debian's MariaDB. The tests make a database of their own in it. */
 const { MYSQL_URL } = process.env;
@@ -45,47 +44,17 @@ async function createDatabase(url: string): Promise<RunningDatabase> {
     await connection.end();
   };
   await run(`CREATE DATABASE ${name}`);
-  const { hostname, port } = new URL(url);
-  const sockets = new Set<Socket>();
-  const proxy = createServer((client) => {
-    const server = connect(Number(port || 3306), hostname);
-    for (const [socket, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
-      socket.pipe(other);
-    }
-  });
-  const listen = async (at: number) => {
-    proxy.listen(at, '127.0.0.1');
-    await once(proxy, 'listening');
-    const address = proxy.address();
-    return typeof address === 'object' && address !== null ? address.port : at;
-  };
-  const takeAway = async () => {
-    if (!proxy.listening) return;
-    proxy.close();
-    for (const socket of sockets) socket.destroy();
-    await once(proxy, 'close');
-  };
-  const proxyPort = await listen(0);
+  const proxy = new OutageProxy(new URL(url), 3_306);
+  const proxyPort = await proxy.listen(0);
   const place = new URL(url);
   place.host = `127.0.0.1:${proxyPort}`;
   place.pathname = `/${name}`;
   return {
     place: place.href,
-    takeAway,
-    bringBack: async () => {
-      await listen(proxyPort);
-    },
+    takeAway: () => proxy.close(),
+    bringBack: async () => void (await proxy.listen(proxyPort)),
     async stop() {
-      await takeAway();
+      await proxy.close();
       await run(`DROP DATABASE ${name}`);
     },
   };
