@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
-import { common, elsewhere, exhaustiveOnly } from './common.ts';
+import { common, sortByWorker } from './common.ts';
+
+const { own, shared } = sortByWorker();
 
 export default defineConfig({
   test: {
@@ -12,14 +14,17 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'package',
-          include: ['test/**/*.test.ts'],
-          exclude: [...elsewhere, ...exhaustiveOnly],
+          include: own,
           typecheck: {
             enabled: true,
             include: ['test/**/*.test-d.ts'],
             tsconfig: 'test/unit/types/tsconfig.json',
           },
         },
+      },
+      {
+        extends: true,
+        test: { name: 'shared', include: shared, isolate: false },
       },
       {
         // Merchants might still have MSW 2.
