@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { journalConformance } from '../../../src/testing/index.ts';
+import { runOnFakeClocks } from '../../helpers/fake-timers.ts';
 import { createFaultyStore } from '../../helpers/faulty-store.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 import { wrongJournals } from './broken-journals.ts';
@@ -20,13 +21,13 @@ import {
 import { storesThatChangeText } from './stores-that-change-text.ts';
 
 describe('a correct store', () => {
-  test.concurrent.each(journalConformance(deciding({})))('$name', ({ run }) => run());
+  test.each(journalConformance(deciding({})))('$name', ({ run }) => runOnFakeClocks(run));
 
   const slow = deciding({
     ageOf: ({ writtenAt }) => Math.floor((performance.now() - writtenAt) / 1000) * 1000,
   });
-  test.concurrent.each([DIES, LATE])('passes with a clock of whole seconds: %s', (name) =>
-    caseNamed(name, slow),
+  test.each([DIES, LATE])('passes with a clock of whole seconds: %s', (name) =>
+    runOnFakeClocks(() => caseNamed(name, slow)),
   );
 });
 
@@ -50,9 +51,9 @@ describe('a store of which each step takes another time', () => {
   const races = [TAKEN_AT_ONCE, MANY, RACE].flatMap((name) =>
     Array.from({ length: chooseSize(5, 50) }, (_, round) => [name, round] as const),
   );
-  test.concurrent.each(races)('%s (%d)', (name) => caseNamed(name, slow(undefined)));
-  test.concurrent.each(races)('without list: %s (%d)', (name) =>
-    caseNamed(name, slow('list'), { without: ['list'] }),
+  test.each(races)('%s (%d)', (name) => runOnFakeClocks(() => caseNamed(name, slow(undefined))));
+  test.each(races)('without list: %s (%d)', (name) =>
+    runOnFakeClocks(() => caseNamed(name, slow('list'), { without: ['list'] })),
   );
 
   test('counts the first check from the claim', () => {
@@ -60,22 +61,22 @@ describe('a store of which each step takes another time', () => {
       const store = createFaultyStore(records);
       return { ...store, write: (key, change) => store.write(key, change).finally(() => pause(500)) };
     });
-    return caseNamed(FIRST_CHECK, open);
+    return runOnFakeClocks(() => caseNamed(FIRST_CHECK, open));
   });
 });
 
 describe('finds a broken store', () => {
-  test.concurrent.each([...wrongStores, ...storesThatChangeText, ...brokenLists])(
+  test.each([...wrongStores, ...storesThatChangeText, ...brokenLists])(
     '$what: $found',
     async ({ open, found, says }) => {
-      await expect(caseNamed(found, open)).rejects.toThrow(says);
+      await expect(runOnFakeClocks(() => caseNamed(found, open))).rejects.toThrow(says);
     },
   );
 });
 
 describe('finds a broken journal', () => {
-  test.concurrent.each(wrongJournals)('$what: $found', async ({ open, found, says }) => {
-    await expect(caseNamed(found, open)).rejects.toThrow(says);
+  test.each(wrongJournals)('$what: $found', async ({ open, found, says }) => {
+    await expect(runOnFakeClocks(() => caseNamed(found, open))).rejects.toThrow(says);
   });
 });
 
