@@ -24,7 +24,7 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'shared', include: shared, isolate: false },
+        test: { name: 'shared', include: shared, isolate: false, env: { SHARES_WORKER: 'yes' } },
       },
       {
         // Merchants might still have MSW 2.
