@@ -10,21 +10,20 @@ export default defineConfig({
     reporters: ['minimal'],
     silent: 'passed-only',
     projects: [
+      { extends: true, test: { name: 'isolated', include: own } },
       {
         extends: true,
         test: {
           name: 'package',
-          include: own,
+          include: shared,
+          isolate: false,
+          env: { SHARES_WORKER: 'yes' },
           typecheck: {
             enabled: true,
             include: ['test/**/*.test-d.ts'],
             tsconfig: 'test/unit/types/tsconfig.json',
           },
         },
-      },
-      {
-        extends: true,
-        test: { name: 'shared', include: shared, isolate: false, env: { SHARES_WORKER: 'yes' } },
       },
       {
         // Merchants might still have MSW 2.
