@@ -7,6 +7,9 @@ import { dirname, join } from 'node:path';
  */
 process.env.PROPERTY_SEED ??= '20261123';
 
+// The hundreds of processes that tests start load their modules in half the time: Node keeps what it compiled, by its content.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/compiled');
+
 /** Where nothing is run but the runs of `npm run test:*` of their own. */
 export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,package,workflows}/**'];
 
