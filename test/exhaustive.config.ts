@@ -1,20 +1,10 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { globSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
-import { common, elsewhere, exhaustiveOnly } from './common.ts';
+import { common, elsewhere, exhaustiveOnly, mentions } from './common.ts';
 
-const SIZED = join('test', 'helpers', 'sized.ts');
-
-/** Whether a module imports the sizes, itself or through others. */
-function isSized(file: string, seen = new Set<string>()): boolean {
-  if (file === SIZED) return true;
-  if (seen.has(file) || !file.startsWith('test') || !existsSync(file)) return false;
-  seen.add(file);
-  const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import) ?\(?'(\.[^']+\.ts)'/g);
-  return [...imports].some(([, path = '']) => isSized(join(dirname(file), path), seen));
-}
-
-const files = globSync('test/**/*.test.ts', { exclude: elsewhere }).filter((file) => isSized(file));
+const files = globSync('test/**/*.test.ts', { exclude: elsewhere }).filter((file) =>
+  mentions(file, /\bsized\.ts'/),
+);
 
 // npm run test:exhaustive: the tests that npm test runs in a short form, in their whole size, and those that it leaves out.
 export default defineConfig({

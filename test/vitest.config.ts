@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
-import { common, elsewhere, exhaustiveOnly } from './common.ts';
+import { common, sortByWorker } from './common.ts';
+
+const { own, shared } = sortByWorker();
 
 export default defineConfig({
   test: {
@@ -8,12 +10,14 @@ export default defineConfig({
     reporters: ['minimal'],
     silent: 'passed-only',
     projects: [
+      { extends: true, test: { name: 'isolated', include: own } },
       {
         extends: true,
         test: {
           name: 'package',
-          include: ['test/**/*.test.ts'],
-          exclude: [...elsewhere, ...exhaustiveOnly],
+          include: shared,
+          isolate: false,
+          env: { SHARES_WORKER: 'yes' },
           typecheck: {
             enabled: true,
             include: ['test/**/*.test-d.ts'],

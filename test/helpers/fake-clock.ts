@@ -10,6 +10,8 @@ export function useFakeClock(): void {
     vi.spyOn(Math, 'random').mockReturnValue(0.5);
   });
   afterEach(() => {
+    // First: what spies on a fake timer would bring it back.
+    vi.restoreAllMocks();
     vi.useRealTimers();
   });
 }

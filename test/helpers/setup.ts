@@ -1,14 +1,7 @@
 import fc from 'fast-check';
-import { vi } from 'vitest';
-
-// Vitest gives up after a second, which a busy machine can take for anything.
-const { waitFor, waitUntil } = vi;
-vi.waitFor = (callback, options) => waitFor(callback, allowBusyMachine(options));
-vi.waitUntil = (callback, options) => waitUntil(callback, allowBusyMachine(options));
-
-function allowBusyMachine(options: Parameters<typeof waitFor>[1]) {
-  return { timeout: 30_000, ...(typeof options === 'number' ? { timeout: options } : options) };
-}
+import { afterAll, vi } from 'vitest';
+import { findLeftovers, readSurroundings } from './leftovers.ts';
+import './patient-waits.ts';
 
 // test/common.ts sets it.
 const seed = Number(process.env.PROPERTY_SEED);
@@ -22,3 +15,13 @@ Math.random = () => {
   bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
   return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
 };
+
+// test/vitest.config.ts sets it. The next file meets what this one leaves.
+if (process.env.SHARES_WORKER) {
+  const before = readSurroundings();
+  afterAll(() => {
+    vi.restoreAllMocks();
+    const leftovers = findLeftovers(before);
+    if (leftovers.length > 0) throw new Error(`This file leaves changed: ${leftovers.join(', ')}.`);
+  });
+}

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hasRedis, startRedis } from '../../helpers/databases.ts';
@@ -10,8 +11,8 @@ import { createProject, type Project } from './merchant-project.ts';
 
 const worker = fileURLToPath(new URL('programs/charge-until-killed.ts', import.meta.url));
 const KEYS = ['order-17/1', 'order 18 ✓/1'];
-/** Of each key, in milliseconds. The process that held it is dead. */
-const LEASE = 4_000;
+/** For the command each claim has soon expired. The process that charges keeps its claims, however busy the machine is. */
+const LEASE = { command: 200, worker: 60_000 };
 
 /** A store, and how a merchant's config opens it at `process.env.PLACE`. */
 interface Store {
@@ -35,7 +36,7 @@ const stores: Store[] = [
     packages: [],
     config: `import { DatabaseSync } from 'node:sqlite';
 import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
-export const journal = sqliteJournal(new DatabaseSync(process.env.PLACE ?? ''), { lease: ${LEASE} });`,
+export const journal = sqliteJournal(new DatabaseSync(process.env.PLACE ?? ''), { lease: Number(process.env.LEASE) });`,
     down: 'missing/hunter2.db',
     start: async () => 'journal.db',
   },
@@ -45,7 +46,7 @@ export const journal = sqliteJournal(new DatabaseSync(process.env.PLACE ?? ''), 
     config: `import pg from 'pg';
 import { postgresJournal } from 'payment-collection-client/journal/postgres';
 const pool = new pg.Pool({ connectionString: process.env.PLACE });
-export const journal = postgresJournal(pool, { lease: ${LEASE} });
+export const journal = postgresJournal(pool, { lease: Number(process.env.LEASE) });
 await journal.migrate();`,
     down: 'postgres://merchant:hunter2-hunter2@127.0.0.1:1/shop',
     start: async () => (await createDatabase()).url,
@@ -60,7 +61,7 @@ await journal.migrate();`,
           : "import { createClient } from 'redis';\nconst client = await createClient({ url: process.env.PLACE }).connect();"
       }
 import { redisJournal } from 'payment-collection-client/journal/redis';
-export const journal = redisJournal(client, { lease: ${LEASE} });`,
+export const journal = redisJournal(client, { lease: Number(process.env.LEASE) });`,
       down: 'redis://:hunter2-hunter2@127.0.0.1:1',
       start: async () => started(await startRedis()),
     }),
@@ -92,27 +93,21 @@ async function startSilentService(charges: number) {
 }
 
 describe.each(stores)('$name', ({ packages, config, down, start }) => {
-  test('keys of a killed process are listed, shown and resolved', async () => {
+  test('keys of a killed process are listed and resolved', async () => {
     const PLACE = await start();
     const service = await startSilentService(KEYS.length);
     const project = await createStoreProject(config, packages);
     const env = { PLACE, PAYMENTS_API_KEY: API_KEY, PAYMENTS_BASE_URL: service.baseUrl };
-    const run = (...args: string[]) => project.run(args, { env });
+    const run = (...args: string[]) => project.run(args, { env: { ...env, LEASE: `${LEASE.command}` } });
     const charging = spawn(process.execPath, [worker, ...KEYS], {
       cwd: project.folder,
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...env, LEASE: `${LEASE.worker}` },
       stdio: 'inherit',
     });
     await service.made;
-    expect(await run('count', '--json')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('"begun":2'),
-    });
     charging.kill('SIGKILL');
     await once(charging, 'exit');
-    const { promise: expired, resolve } = Promise.withResolvers<void>();
-    setTimeout(resolve, LEASE + 200);
-    await expired;
+    await sleep(2 * LEASE.command);
 
     const list = await run('list', '--json');
     expect([list.code, list.err]).toEqual([3, '']);
@@ -121,40 +116,33 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(entries.map(({ key }) => key).sort()).toEqual(KEYS.toSorted());
-
-    const shown = await run('show', 'order-17/1');
-    expect([shown.code, shown.err]).toEqual([0, '']);
-    expect(shown.out).toContain('npx payment-journal resolve order-17/1 --not-charged');
-    const [requestId] = entries.find(({ key }) => key === 'order-17/1').requestIds;
-    expect(shown.out).toContain(`Request ids  ${requestId}\n`);
-    expect(service.requests.map(({ headers }) => headers['x-request-id'])).toContain(requestId);
+    const sent = service.requests.map(({ headers }) => headers['x-request-id']);
+    expect(entries.flatMap(({ requestIds }) => requestIds).sort()).toEqual(sent.sort());
 
     const note = ['--by', 'kofi@shop.example', '--reason', 'found by its request id'];
-    expect(await run('resolve', 'order-17/1', '--reference', 'TXN-8f2c61d0', ...note)).toMatchObject({
-      code: 0,
-      err: '',
-    });
-    const second = await run('resolve', 'order 18 ✓/1', '--reference', 'TXN-8f2c61d0', ...note);
+    const reference = ['--reference', 'TXN-8f2c61d0', ...note];
+    expect(await run('resolve', 'order-17/1', ...reference)).toMatchObject({ code: 0, err: '' });
+    const second = await run('resolve', 'order 18 ✓/1', ...reference);
     expect([second.code, second.err]).toEqual([1, expect.stringContaining('cannot pay for two orders')]);
-    expect(await run('resolve', 'order 18 ✓/1', '--not-charged', '--yes', ...note)).toMatchObject({
-      code: 0,
-      err: '',
-    });
-    expect(await run('list')).toMatchObject({ code: 0, out: 'No unresolved keys.\n', err: '' });
-    expect(await run('list', '--state', 'completed')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('TXN-8f2c61d0'),
-    });
+    const left = await run('count', '--json');
+    expect([left.code, JSON.parse(left.out)]).toEqual([
+      3,
+      expect.objectContaining({ completed: 1, unknown: 1 }),
+    ]);
 
-    const all = [list, shown, second];
-    expect(all.filter(({ out, err }) => `${out}${err}`.includes(API_KEY))).toEqual([]);
+    expect([list, second].filter(({ out, err }) => `${out}${err}`.includes(API_KEY))).toEqual([]);
     // The prompts of the killed process were the only charges.
     expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(KEYS.length);
   });
 
   test('ends with 1 and tells it in lines if it is down', async () => {
     const project = await createStoreProject(config, packages);
-    const env = { PLACE: down, PAYMENTS_API_KEY: API_KEY, PAYMENTS_BASE_URL: 'http://127.0.0.1:9/api/v1' };
+    const env = {
+      PLACE: down,
+      LEASE: '200',
+      PAYMENTS_API_KEY: API_KEY,
+      PAYMENTS_BASE_URL: 'http://127.0.0.1:9/api/v1',
+    };
     const { code, out, err } = await project.run(['count'], { env });
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(/^payment-journal: /m);

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
+import { runOnFakeClocks } from '../../helpers/fake-timers.ts';
 import { createFaultyStore, type StoredEntry } from '../../helpers/faulty-store.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -48,7 +49,7 @@ const names = (...parts: ('list' | 'followUps' | 'prune')[]) =>
 
 describe('a store without the optional methods', () => {
   const cases = journalConformance(chargesOnly, { without: ['list', 'followUps', 'prune'] });
-  test.concurrent.each(cases)('charges: $name', ({ run }) => run());
+  test.each(cases)('charges: $name', ({ run }) => runOnFakeClocks(run));
 
   test('is told which method is missing, by each method that needs it', async () => {
     const { read, write } = createFaultyStore(new Map<string, StoredEntry>());
@@ -68,13 +69,13 @@ describe('a store without the optional methods', () => {
     }
   });
 
-  test.concurrent.each([LISTED, BY_REFERENCE, COUNTED])('fails, with what to do: %s', async (name) => {
+  test.each([LISTED, BY_REFERENCE, COUNTED])('fails, with what to do: %s', async (name) => {
     const failing = caseNamed(name, withoutList);
     await expect(failing).rejects.toThrow('has no list, so it cannot do this');
     await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['list'] }");
   });
 
-  test.concurrent.each([EARLIEST, SHARED, NEXT_STEP])('fails, with what to do: %s', async (name) => {
+  test.each([EARLIEST, SHARED, NEXT_STEP])('fails, with what to do: %s', async (name) => {
     const failing = caseNamed(name, withoutFollowUps);
     await expect(failing).rejects.toThrow('has no claimDue, so it cannot do this');
     await expect(failing).rejects.toThrow("If that is on purpose, pass { without: ['followUps'] }");
@@ -83,7 +84,7 @@ describe('a store without the optional methods', () => {
   test('passes all other cases if it has lists or follow-ups only', async () => {
     const lists = journalConformance(withoutFollowUps, { without: ['followUps'] });
     const followUps = journalConformance(withoutList, { without: ['list'] });
-    await Promise.all([...lists, ...followUps].map(({ run }) => run()));
+    await Promise.all([...lists, ...followUps].map(({ run }) => runOnFakeClocks(run)));
   });
 
   test('fails, with what to do, if it has no delete', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { journalConformance } from '../../../src/testing/index.ts';
+import { runOnFakeClocks } from '../../helpers/fake-timers.ts';
 import { createFaultyStore } from '../../helpers/faulty-store.ts';
 import { brokenLists } from './broken-lists.ts';
 import { wrongStores } from './broken-stores.ts';
@@ -7,13 +8,13 @@ import { COUNTS, caseNamed, DIES, deciding, pause, RACE, shared } from './confor
 import { storesThatChangeText } from './stores-that-change-text.ts';
 
 describe('a correct store', () => {
-  test.concurrent.each(journalConformance(deciding({})))('$name', ({ run }) => run());
+  test.each(journalConformance(deciding({})))('$name', ({ run }) => runOnFakeClocks(run));
 
   const slow = deciding({
     ageOf: ({ writtenAt }) => Math.floor((performance.now() - writtenAt) / 1000) * 1000,
   });
-  test.concurrent.each([DIES, COUNTS])('passes with a clock of whole seconds: %s', (name) =>
-    caseNamed(name, slow),
+  test.each([DIES, COUNTS])('passes with a clock of whole seconds: %s', (name) =>
+    runOnFakeClocks(() => caseNamed(name, slow)),
   );
 });
 
@@ -30,15 +31,15 @@ describe('a slow store', () => {
         write: (key, change) => pauseSometimes().then(() => store.write(key, change).finally(pauseSometimes)),
       };
     });
-    return caseNamed(RACE, open);
+    return runOnFakeClocks(() => caseNamed(RACE, open));
   });
 });
 
 describe('finds a broken store', () => {
-  test.concurrent.each([...wrongStores, ...storesThatChangeText, ...brokenLists])(
+  test.each([...wrongStores, ...storesThatChangeText, ...brokenLists])(
     '$what: $found',
     async ({ open, found, says }) => {
-      await expect(caseNamed(found, open)).rejects.toThrow(says);
+      await expect(runOnFakeClocks(() => caseNamed(found, open))).rejects.toThrow(says);
     },
   );
 });

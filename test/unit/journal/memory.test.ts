@@ -3,6 +3,7 @@ import { getJournalCore } from '../../../src/journal/core.ts';
 import { type JournalStore, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { runOnFakeClocks } from '../../helpers/fake-timers.ts';
 
 describe('memoryJournal conforms', () => {
   const stores = new Map<string, JournalStore>();
@@ -11,7 +12,7 @@ describe('memoryJournal conforms', () => {
     stores.set(storage, store);
     return memoryJournal({ ...options, store });
   });
-  test.concurrent.each(cases)('$name', ({ run }) => run());
+  test.each(cases)('$name', ({ run }) => runOnFakeClocks(run));
 });
 
 test('memoryJournal shares no records unless it is given a store', async () => {
