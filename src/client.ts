@@ -304,7 +304,7 @@ export class PaymentsClient {
       baseUrl,
       report,
       redactId: redactReference,
-      resolveApiKey: () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
+      resolveApiKey: async () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
       verify: async (reference, expect) => (await this.#read({ reference, expect }, request)).result,
     });
   }

@@ -251,19 +251,22 @@ export function createReporter(
  * Runs one request as a span of `node:diagnostics_channel`: what it starts, such as the HTTP request, is below the span.
  * `tracePromise` would do it, but it puts the result into the context, and the result holds the customer's email.
  *
+ * @param createTrace is called only for a subscriber, and so is `readReference`, which reads the redacted reference of a
+ * result.
  * @param run sets what it knows on the trace.
- * @param readReference reads the redacted reference of a result. It is called only for a subscriber.
  */
 export function traceRequest<T>(
-  trace: RequestTrace,
-  run: () => Promise<T>,
+  operation: OperationName,
+  createTrace: () => RequestTrace,
+  run: (trace: Pick<RequestTrace, 'requestId' | 'status'>) => Promise<T>,
   readReference: (result: T) => string,
 ): Promise<T> {
-  const channel = findChannel(trace.operation);
-  if (!channel) return run();
+  const channel = findChannel(operation);
+  if (!channel) return run({});
   const { start, end, asyncStart, asyncEnd, error } = channel;
+  const trace = createTrace();
   return start.runStores(trace, async () => {
-    const running = run();
+    const running = run(trace);
     end.publish(trace);
     try {
       const result = await running;
@@ -306,9 +309,13 @@ function findChannel(operation: OperationName): TracingChannel<unknown, RequestT
   const channel = channels.get(operation);
   if (!channel) return undefined;
   const { start, end, asyncStart, asyncEnd, error } = channel;
-  return [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers)
-    ? channel
-    : undefined;
+  const hasSubscribers =
+    start.hasSubscribers ||
+    end.hasSubscribers ||
+    asyncStart.hasSubscribers ||
+    asyncEnd.hasSubscribers ||
+    error.hasSubscribers;
+  return hasSubscribers ? channel : undefined;
 }
 
 /** Calls a function of the caller. An error that it throws, or rejects with, goes no further. */

@@ -19,8 +19,9 @@ export class RequestIds {
     return id;
   }
 
-  has(id: string): boolean {
-    return this.#latest.includes(id);
+  /** Whether a response has the id of an earlier request than its own. */
+  isEarlier(returned: string | null, sent: string): boolean {
+    return returned !== null && returned !== sent && this.#latest.includes(returned);
   }
 }
 
@@ -34,6 +35,9 @@ export function readServiceRequestId(
   headers: ResponseHeaders,
   redactId: (id: string) => string,
 ): string | undefined {
-  const found = SERVICE_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
-  return found ? redactId(found).slice(0, MAX_SERVICE_ID_LENGTH) : undefined;
+  for (const name of SERVICE_ID_HEADERS) {
+    const found = headers.get(name);
+    if (found) return redactId(found).slice(0, MAX_SERVICE_ID_LENGTH);
+  }
+  return undefined;
 }
