@@ -228,13 +228,16 @@ export interface Logger {
 
 export type Report = (event: PaymentsEvent) => void;
 
-/** Returns what reports an event to listener and logger. Whatever they throw changes no result, so it ends here. */
-export function createReporter(
+/**
+ * Returns what reports an event to listener and logger. Whatever they throw changes no result, so it ends here.
+ * `reportRequest` is the same, but `undefined` if nothing listens: no event of a request is made then.
+ */
+export function createReporters(
   onEvent: ((event: PaymentsEvent) => void) | undefined,
   logger: Logger | undefined,
   redactReference: (reference: string) => string,
-): Report {
-  return (given) => {
+): { report: Report; reportRequest: Report | undefined } {
+  const report: Report = (given) => {
     // Without a logger, what nobody would notice is written all the same.
     const isLoud = !logger && given.type === 'follow_up' && pickLevel(given) === 'error';
     if (!onEvent && !logger && !isLoud) return;
@@ -245,6 +248,7 @@ export function createReporter(
     // biome-ignore lint/suspicious/noConsole: a handler that throws for days must not go unnoticed
     if (isLoud) ignoreErrors(() => console.error(formatLine(event)));
   };
+  return { report, reportRequest: (onEvent ?? logger) && report };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { OperationName } from '../api/operations.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
-import { type RequestTrace, traceRequest } from '../events.ts';
+import { type RequestTrace, type ResponseEvent, traceRequest } from '../events.ts';
 import { isTestKey, validateApiKey } from '../normalize-options.ts';
 import type {
   KeyRules,
@@ -104,7 +104,7 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
   call.beforeSending?.({ apiKey, requestId });
 
   const headers = buildHeaders(call.headers, sentId, apiKey, body !== undefined);
-  client.report({ type: 'request', ...subject, attempt, requestId });
+  client.reportRequest?.({ type: 'request', ...subject, attempt, requestId });
   trace.requestId = requestId;
   const exchange = new Exchange();
   await exchange.run(transport, { method: operation.method, url, headers, body }, timeout, signal);
@@ -118,7 +118,9 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
   const returnedId = response.headers.get(REQUEST_ID);
   const isLate = requestIds.isEarlier(returnedId, sentId);
   const serviceRequestId =
-    returnedId === sentId ? undefined : readServiceRequestId(response.headers, (id) => redact().id(id));
+    returnedId === sentId
+      ? undefined
+      : readServiceRequestId(returnedId, response.headers, (id) => redact().id(id));
   const createContext = (): AttemptContext => ({
     operation: operation.name,
     // A listener can abort the call at the last moment: nothing was sent then.
@@ -135,24 +137,27 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
     },
   });
   trace.status = response.status;
-  const ended = {
-    type: 'response' as const,
+  const createEvent = (): ResponseEvent => ({
+    type: 'response',
     ...subject,
     attempt,
     status: response.status,
     duration: exchange.duration,
     requestId,
     ...(serviceRequestId === undefined ? {} : { serviceRequestId }),
-  };
+  });
   try {
     const result = interpretResponse(operation, request, createContext, response, thrown, isLate);
-    client.report(ended);
+    client.reportRequest?.(createEvent());
     return { result, retryAfter: response.retryAfter, requestId, redact };
   } catch (error) {
     // A bug of this package must not hide that a charge might exist.
     const isExpected = error instanceof PaymentsError || thrown instanceof CallerAborted;
     const failure = isExpected ? error : internalError(createContext(), response);
-    client.report({ ...ended, error: failure instanceof PaymentsError ? failure.code : 'aborted' });
+    client.reportRequest?.({
+      ...createEvent(),
+      error: failure instanceof PaymentsError ? failure.code : 'aborted',
+    });
     throw failure;
   }
 }

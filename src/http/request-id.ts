@@ -27,17 +27,16 @@ export class RequestIds {
 
 const MAX_SERVICE_ID_LENGTH = 200;
 
-/** The headers in which services commonly return the id of a request. */
-const SERVICE_ID_HEADERS = [REQUEST_ID, 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
+/** The other headers in which services commonly return the id of a request. */
+const SERVICE_ID_HEADERS = ['request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 
 /** Returns the id under which the service's logs know a request, if the response has one. */
 export function readServiceRequestId(
+  returnedId: string | null,
   headers: ResponseHeaders,
   redactId: (id: string) => string,
 ): string | undefined {
-  for (const name of SERVICE_ID_HEADERS) {
-    const found = headers.get(name);
-    if (found) return redactId(found).slice(0, MAX_SERVICE_ID_LENGTH);
-  }
-  return undefined;
+  let found = returnedId;
+  for (const name of SERVICE_ID_HEADERS) found ||= headers.get(name);
+  return found ? redactId(found).slice(0, MAX_SERVICE_ID_LENGTH) : undefined;
 }
