@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { defineConfig, type Options } from 'tsup';
@@ -116,7 +116,7 @@ export default defineConfig([
     noExternal: ['zod'],
     esbuildPlugins: [beside(/^\.\/index\.ts$/, './sandbox.cjs')],
     onSuccess: async () => {
-      await Promise.all([shareTypes(), writeLicenses()]);
+      await Promise.all([shareTypes(), writeLicenses(), rm('dist/zod.js')]);
     },
   },
   {
