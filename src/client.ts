@@ -164,8 +164,9 @@ export class PaymentsClient {
    * if (transaction.status === 'success') await fulfil(order);
    * ```
    */
-  async verify(reference: string, options: VerifyOptions = {}): Promise<Transaction> {
-    const { expect, ...request } = parseOptions(verifyOptionsSchema, options, { operation: 'verify' });
+  async verify(reference: string, options?: VerifyOptions): Promise<Transaction> {
+    const { expect, ...request }: VerifyOptions =
+      options === undefined ? {} : parseOptions(verifyOptionsSchema, options, { operation: 'verify' });
     return (await this.#read({ reference, expect }, request)).result;
   }
 
@@ -246,8 +247,9 @@ export class PaymentsClient {
    * const delay = final ? null : nextDelay({ elapsed: Date.now() - chargedAt, retryAfter });
    * ```
    */
-  async check(reference: string, options: RequestOptions = {}): Promise<CheckResult> {
-    const request = parseOptions(requestOptionsSchema, options, { operation: 'verify' });
+  async check(reference: string, options?: RequestOptions): Promise<CheckResult> {
+    const request =
+      options === undefined ? {} : parseOptions(requestOptionsSchema, options, { operation: 'verify' });
     const result = await this.#read({ reference }, { ...request, maxRetries: 0 });
     return toCheckResult(result, this.#options.polling.rules);
   }
@@ -304,7 +306,7 @@ export class PaymentsClient {
       baseUrl,
       report,
       redactId: redactReference,
-      resolveApiKey: () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
+      resolveApiKey: async () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
       verify: async (reference, expect) => (await this.#read({ reference, expect }, request)).result,
     });
   }
@@ -375,9 +377,9 @@ export class PaymentsClient {
     };
   }
 
-  async #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
+  #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
     if (this.#closing.signal.aborted) throw new ClosedError('verify');
-    return await this.#send(prepareCall(this.#options, operations.verify, input, options));
+    return this.#send(prepareCall(this.#options, operations.verify, input, options));
   }
 }
 

@@ -228,13 +228,16 @@ export interface Logger {
 
 export type Report = (event: PaymentsEvent) => void;
 
-/** Returns what reports an event to listener and logger. Whatever they throw changes no result, so it ends here. */
-export function createReporter(
+/**
+ * Returns what reports an event to listener and logger. Whatever they throw changes no result, so it ends here.
+ * `reportRequest` is the same, but `undefined` if nothing listens: no event of a request is made then.
+ */
+export function createReporters(
   onEvent: ((event: PaymentsEvent) => void) | undefined,
   logger: Logger | undefined,
   redactReference: (reference: string) => string,
-): Report {
-  return (given) => {
+): { report: Report; reportRequest: Report | undefined } {
+  const report: Report = (given) => {
     // Without a logger, what nobody would notice is written all the same.
     const isLoud = !logger && given.type === 'follow_up' && pickLevel(given) === 'error';
     if (!onEvent && !logger && !isLoud) return;
@@ -245,25 +248,29 @@ export function createReporter(
     // biome-ignore lint/suspicious/noConsole: a handler that throws for days must not go unnoticed
     if (isLoud) ignoreErrors(() => console.error(formatLine(event)));
   };
+  return { report, reportRequest: (onEvent ?? logger) && report };
 }
 
 /**
  * Runs one request as a span of `node:diagnostics_channel`: what it starts, such as the HTTP request, is below the span.
  * `tracePromise` would do it, but it puts the result into the context, and the result holds the customer's email.
  *
+ * @param createTrace is called only for a subscriber, and so is `readReference`, which reads the redacted reference of a
+ * result.
  * @param run sets what it knows on the trace.
- * @param readReference reads the redacted reference of a result. It is called only for a subscriber.
  */
 export function traceRequest<T>(
-  trace: RequestTrace,
-  run: () => Promise<T>,
+  operation: OperationName,
+  createTrace: () => RequestTrace,
+  run: (trace: Pick<RequestTrace, 'requestId' | 'status'>) => Promise<T>,
   readReference: (result: T) => string,
 ): Promise<T> {
-  const channel = findChannel(trace.operation);
-  if (!channel) return run();
+  const channel = findChannel(operation);
+  if (!channel) return run({});
   const { start, end, asyncStart, asyncEnd, error } = channel;
+  const trace = createTrace();
   return start.runStores(trace, async () => {
-    const running = run();
+    const running = run(trace);
     end.publish(trace);
     try {
       const result = await running;
@@ -306,9 +313,13 @@ function findChannel(operation: OperationName): TracingChannel<unknown, RequestT
   const channel = channels.get(operation);
   if (!channel) return undefined;
   const { start, end, asyncStart, asyncEnd, error } = channel;
-  return [start, end, asyncStart, asyncEnd, error].some(({ hasSubscribers }) => hasSubscribers)
-    ? channel
-    : undefined;
+  const hasSubscribers =
+    start.hasSubscribers ||
+    end.hasSubscribers ||
+    asyncStart.hasSubscribers ||
+    asyncEnd.hasSubscribers ||
+    error.hasSubscribers;
+  return hasSubscribers ? channel : undefined;
 }
 
 /** Calls a function of the caller. An error that it throws, or rejects with, goes no further. */

@@ -8,7 +8,7 @@ import { type Expectation, MIN_EPOCH_MS } from './api/input.ts';
 import type { OperationName } from './api/operations.ts';
 import { type KnownStatus, transactionStatuses } from './api/transaction.ts';
 import { ConfigurationError } from './errors.ts';
-import { createReporter, type Logger, type PaymentsEvent } from './events.ts';
+import { createReporters, type Logger, type PaymentsEvent } from './events.ts';
 import { getJournalCore } from './journal/core.ts';
 import type { Journal } from './journal/journal.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
@@ -172,7 +172,7 @@ export function normalizeOptions(options: PaymentsClientOptions): NormalizedOpti
     fetch,
     transport,
     polling: normalizePolling(given.polling),
-    report: createReporter(onEvent, logger, redactReference),
+    ...createReporters(onEvent, logger, redactReference),
     redactReference,
     journal,
   };

@@ -363,6 +363,8 @@ export interface NormalizedOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly polling: NormalizedPolling;
   readonly report: Report;
+  /** The same, but `undefined` if nothing listens. */
+  readonly reportRequest: Report | undefined;
   /** Returns a reference as it can be printed. */
   readonly redactReference: (reference: string) => string;
   readonly journal: Journal | undefined;

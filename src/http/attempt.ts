@@ -1,8 +1,14 @@
 import type { OperationName } from '../api/operations.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
-import { type RequestTrace, traceRequest } from '../events.ts';
+import { type RequestTrace, type ResponseEvent, traceRequest } from '../events.ts';
 import { isTestKey, validateApiKey } from '../normalize-options.ts';
-import type { NormalizedOptions, NormalizedRequestOptions, Transport, TransportRequest } from '../options.ts';
+import type {
+  KeyRules,
+  NormalizedOptions,
+  NormalizedRequestOptions,
+  Transport,
+  TransportRequest,
+} from '../options.ts';
 import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
 import { ensureInspectable, sanitizeError } from '../sanitize-error.ts';
 import { CallerAborted, DeadlineExceeded, withTimeout } from '../timing.ts';
@@ -55,17 +61,17 @@ export function sendAttempt<Input, Request extends object, Result extends AnyTra
   attempt: number,
 ): Promise<CallResult<Result>> {
   const { operation, reference } = target.subject;
-  const { idempotencyKey } = call;
-  const trace: RequestTrace = {
-    operation,
-    attempt,
-    ...(reference === undefined ? {} : { reference: sender.client.redactReference(reference) }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  };
+  const { redactReference } = sender.client;
   return traceRequest(
-    trace,
-    () => sendTraced(sender, call, target, attempt, trace),
-    ({ result }) => sender.client.redactReference(result.reference),
+    operation,
+    () => ({
+      operation,
+      attempt,
+      ...(reference === undefined ? {} : { reference: redactReference(reference) }),
+      ...(call.idempotencyKey === undefined ? {} : { idempotencyKey: call.idempotencyKey }),
+    }),
+    (trace) => sendTraced(sender, call, target, attempt, trace),
+    ({ result }) => redactReference(result.reference),
   );
 }
 
@@ -74,11 +80,14 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
   call: Call<Input, Request, Result>,
   { url, subject }: Target,
   attempt: number,
-  trace: RequestTrace,
+  trace: Pick<RequestTrace, 'requestId' | 'status'>,
 ): Promise<CallResult<Result>> {
   const { client, transport, closing, recentKeys, requestIds } = sender;
   const { operation, request, body, signal, timeout } = call;
-  const apiKey = await prepareApiKey(sender, call);
+  signal?.throwIfAborted();
+  const resolvedKey = call.apiKey ?? resolveApiKey(client, operation.name, call);
+  const apiKey = typeof resolvedKey === 'string' ? resolvedKey : await resolvedKey;
+  rememberKey(apiKey, recentKeys);
   const createRedactor = () =>
     createRedact(
       [...new Set([apiKey, ...recentKeys])],
@@ -88,28 +97,31 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
   const ownId = call.headers[REQUEST_ID];
   const sentId = ownId ?? call.requestId ?? requestIds.create();
   const requestId = ownId === undefined ? sentId : createRedactor().id(ownId);
-  await prepareRequest(call, attempt, requestId);
+  if (attempt > 1) await call.beforeRetry?.({ requestId });
+  if (body !== undefined) await flushSocketCloses();
+  signal?.throwIfAborted();
   if (closing.aborted) throw new ClosedError(operation.name);
   call.beforeSending?.({ apiKey, requestId });
 
   const headers = buildHeaders(call.headers, sentId, apiKey, body !== undefined);
-  client.report({ type: 'request', ...subject, attempt, requestId });
+  client.reportRequest?.({ type: 'request', ...subject, attempt, requestId });
   trace.requestId = requestId;
   const exchange = new Exchange();
   await exchange.run(transport, { method: operation.method, url, headers, body }, timeout, signal);
   const { response, thrown } = exchange;
 
-  const returnedId = response.headers.get(REQUEST_ID);
-  const isEchoed = returnedId === sentId;
   let redactor: Redact | undefined;
   const redact = () => {
     redactor ??= createRedactor();
     return redactor;
   };
-  const serviceRequestId = isEchoed
-    ? undefined
-    : readServiceRequestId(response.headers, (id) => redact().id(id));
-  const context: AttemptContext = {
+  const returnedId = response.headers.get(REQUEST_ID);
+  const isLate = requestIds.isEarlier(returnedId, sentId);
+  const serviceRequestId =
+    returnedId === sentId
+      ? undefined
+      : readServiceRequestId(returnedId, response.headers, (id) => redact().id(id));
+  const createContext = (): AttemptContext => ({
     operation: operation.name,
     // A listener can abort the call at the last moment: nothing was sent then.
     outcome: exchange.isDispatched && operation.method !== 'GET' ? 'unknown' : null,
@@ -118,68 +130,58 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
     idempotencyKey: call.idempotencyKey,
     hasTestKey: isTestKey(apiKey),
     hasOwnConnections: exchange.hasOwnConnections,
-    hasEarlierId: !isEchoed && returnedId !== null && requestIds.has(returnedId),
     requestId: serviceRequestId ?? requestId,
+    // Only when it is needed: an error of its own must not hide that a charge might exist.
     get redact() {
       return redact();
     },
-  };
+  });
   trace.status = response.status;
-  const ended = {
-    type: 'response' as const,
+  const createEvent = (): ResponseEvent => ({
+    type: 'response',
     ...subject,
     attempt,
     status: response.status,
     duration: exchange.duration,
     requestId,
     ...(serviceRequestId === undefined ? {} : { serviceRequestId }),
-  };
+  });
   try {
-    const result = interpretResponse(operation, request, context, response, thrown);
-    client.report(ended);
+    const result = interpretResponse(operation, request, createContext, response, thrown, isLate);
+    client.reportRequest?.(createEvent());
     return { result, retryAfter: response.retryAfter, requestId, redact };
   } catch (error) {
     // A bug of this package must not hide that a charge might exist.
     const isExpected = error instanceof PaymentsError || thrown instanceof CallerAborted;
-    const failure = isExpected ? error : internalError(context, response);
-    client.report({ ...ended, error: failure instanceof PaymentsError ? failure.code : 'aborted' });
+    const failure = isExpected ? error : internalError(createContext(), response);
+    client.reportRequest?.({
+      ...createEvent(),
+      error: failure instanceof PaymentsError ? failure.code : 'aborted',
+    });
     throw failure;
   }
 }
 
-/** Returns the API key of a request, and remembers it. */
-async function prepareApiKey<Input, Request extends object, Result>(
-  { client, recentKeys }: Sender,
-  call: Call<Input, Request, Result>,
-): Promise<string> {
-  call.signal?.throwIfAborted();
-  const apiKey = call.apiKey ?? (await resolveApiKey(client, call.operation.name, call));
-  rememberKey(apiKey, recentKeys);
-  return apiKey;
-}
-
-/** Does what takes time between the API key and the request. */
-async function prepareRequest<Input, Request extends object, Result>(
-  { body, signal, beforeRetry }: Call<Input, Request, Result>,
-  attempt: number,
-  requestId: string,
-): Promise<void> {
-  if (attempt > 1) await beforeRetry?.({ requestId });
-  if (body !== undefined) await flushSocketCloses();
-  signal?.throwIfAborted();
-}
-
 /**
- * Asks for the API key. It might come from anywhere and take long, so `timeout` bounds it as it bounds a request.
+ * Returns the API key, or asks the caller's function for it.
  *
  * @throws {ConfigurationError} if the caller's function fails or is late, or if the key cannot work. Nothing was sent.
  */
-export async function resolveApiKey(
+export function resolveApiKey(
   { apiKey, keyRules }: Pick<NormalizedOptions, 'apiKey' | 'keyRules'>,
+  operation: OperationName,
+  options: Pick<NormalizedRequestOptions, 'timeout' | 'signal'>,
+): string | Promise<string> {
+  return typeof apiKey === 'string' ? apiKey : askForKey(apiKey, keyRules, operation, options);
+}
+
+/** The key might come from anywhere and take long, so `timeout` bounds it as it bounds a request. */
+async function askForKey(
+  apiKey: () => string | Promise<string>,
+  keyRules: KeyRules,
   operation: OperationName,
   { timeout, signal }: Pick<NormalizedRequestOptions, 'timeout' | 'signal'>,
 ): Promise<string> {
-  if (typeof apiKey === 'string') return apiKey;
   try {
     return validateApiKey(await withTimeout(timeout, signal, async () => apiKey()), keyRules);
   } catch (thrown) {

@@ -30,8 +30,6 @@ export interface AttemptContext {
   readonly hasTestKey: boolean;
   /** Whether an error of the transport can only be about the request itself. */
   readonly hasOwnConnections: boolean;
-  /** Whether the response has the `X-Request-Id` of an earlier request of this client. */
-  readonly hasEarlierId: boolean;
   /** The id under which the service's logs know the request, redacted. */
   readonly requestId: string;
   readonly redact: Redact;

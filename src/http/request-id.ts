@@ -19,21 +19,24 @@ export class RequestIds {
     return id;
   }
 
-  has(id: string): boolean {
-    return this.#latest.includes(id);
+  /** Whether a response has the id of an earlier request than its own. */
+  isEarlier(returned: string | null, sent: string): boolean {
+    return returned !== null && returned !== sent && this.#latest.includes(returned);
   }
 }
 
 const MAX_SERVICE_ID_LENGTH = 200;
 
-/** The headers in which services commonly return the id of a request. */
-const SERVICE_ID_HEADERS = [REQUEST_ID, 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
+/** The other headers in which services commonly return the id of a request. */
+const SERVICE_ID_HEADERS = ['request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray'];
 
 /** Returns the id under which the service's logs know a request, if the response has one. */
 export function readServiceRequestId(
+  returnedId: string | null,
   headers: ResponseHeaders,
   redactId: (id: string) => string,
 ): string | undefined {
-  const found = SERVICE_ID_HEADERS.map((name) => headers.get(name)).find(Boolean);
+  let found = returnedId;
+  for (const name of SERVICE_ID_HEADERS) found ||= headers.get(name);
   return found ? redactId(found).slice(0, MAX_SERVICE_ID_LENGTH) : undefined;
 }

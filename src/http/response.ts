@@ -1,6 +1,6 @@
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import type { ResponseSink } from '../options.ts';
-import { orUndefined, parseJson } from '../untrusted.ts';
+import { parseJson } from '../untrusted.ts';
 
 /** A larger body is cut off: the service's own are well under a kilobyte. */
 const MAX_BODY_BYTES = 1024 * 1024;
@@ -65,8 +65,12 @@ export class ResponseBuffer implements ResponseSink {
 
 /** A caller's fetch or transport might return headers that throw. The status and the body must not be lost with them. */
 function safeHeader(headers: ResponseHeaders, name: string): string | null {
-  const value: unknown = orUndefined(() => headers.get(name));
-  return typeof value === 'string' ? value : null;
+  try {
+    const value: unknown = headers.get(name);
+    return typeof value === 'string' ? value : null;
+  } catch {
+    return null;
+  }
 }
 
 function concat(chunks: readonly Uint8Array[]): Uint8Array {

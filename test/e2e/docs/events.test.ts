@@ -1,6 +1,6 @@
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { createReporter, type Logger, type PaymentsEvent } from '../../../src/events.ts';
+import { createReporters, type Logger, type PaymentsEvent } from '../../../src/events.ts';
 import { durabilityWarnings } from '../../../src/journal/redis-durability.ts';
 import { entryPoints, listExports, publicTypes } from './public-types.ts';
 import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
@@ -68,7 +68,7 @@ function log(event: PaymentsEvent): { level: string; line: string } {
   const lines: { level: string; line: string }[] = [];
   const at = (level: string) => (line: string) => void lines.push({ level, line });
   const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-  createReporter(undefined, logger, (id) => id)(event);
+  createReporters(undefined, logger, (id) => id).report(event);
   const [first, ...others] = lines;
   if (!first || others.length > 0) throw new Error(`${event.type} is not one line.`);
   return first;
