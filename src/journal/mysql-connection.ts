@@ -54,7 +54,7 @@ interface MysqlChange {
 }
 
 /** One connection, for the statements of one step. */
-interface MysqlSession {
+export interface MysqlSession {
   select(sql: string): Promise<readonly MysqlRow[]>;
   change(sql: string): Promise<MysqlChange>;
 }

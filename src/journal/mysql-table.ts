@@ -9,8 +9,8 @@ import {
   type ListQuery,
   MAX_DUE_IN,
   type RecordChange,
-  type RecordIndex,
   type RecordKind,
+  type RecordWrite,
   toStoredTime,
 } from './store.ts';
 
@@ -67,9 +67,13 @@ type DueClaim = Parameters<NonNullable<JournalStore['claimDue']>>[0];
 /** Each is one statement. */
 export interface MysqlStatements {
   read(key: string): string;
-  insert(key: string, change: RecordChange): string;
+  /** Of different keys. If one of them has a record, it fails as a whole. */
+  insert(writes: readonly RecordWrite[]): string;
   /** The record must have the version `expected`. */
   update(key: string, change: RecordChange, expected: string): string;
+  /** Updates records of different keys, each as `update` does, except those that another transaction has locked. */
+  updateAll(writes: readonly RecordWrite[]): string;
+  readVersions(writes: readonly RecordWrite[]): string;
   list(query: ListQuery): string;
   count(): string;
   /** Makes due records due again later, and marks them with a claim of 16 bytes. Its `insertId` is when they are due. */
@@ -101,17 +105,34 @@ export function buildMysqlStatements(table: string): MysqlStatements {
   return {
     read: (key) => `SELECT ${READ_COLUMNS} FROM ${records} WHERE \`key\` = ${toKey(key)}`,
 
-    insert: (key, change) => {
-      const columns = toColumns(change);
-      const names = columns.map(([name]) => name).join(', ');
-      const values = columns.map(([, value]) => value).join(', ');
-      return `INSERT INTO ${records} (\`key\`, ${names}) VALUES (${toKey(key)}, ${values})`;
+    // The keys are in order, so that two of these do not end in a deadlock.
+    insert: (writes) => {
+      const rows = writes.map(
+        ({ key, change }) => `(${[toKey(key), ...Object.values(toColumns(change))].join(', ')})`,
+      );
+      return `INSERT INTO ${records} (\`key\`, ${COLUMNS.join(', ')}) VALUES ${rows.sort().join(', ')}`;
     },
 
     update: (key, change, expected) => {
-      const columns = toColumns(change).map(([name, value]) => `${name} = ${value}`);
+      const columns = Object.entries(toColumns(change)).map(([name, value]) => `${name} = ${value}`);
       return `UPDATE ${records} SET ${columns.join(', ')} WHERE \`key\` = ${toKey(key)} AND version = ${toVersion(expected)}`;
     },
+
+    // As in claimDue, the derived table with a limit is read first, and waits for no lock of others.
+    updateAll: (writes) => {
+      const given = writes.map(({ key, change }) => {
+        const columns = Object.entries({ ...toColumns(change), expected: toVersion(change.expected ?? '') });
+        return `SELECT ${toKey(key)} AS \`key\`, ${columns.map(([name, value]) => `${value} AS ${name}`).join(', ')}`;
+      });
+      return `UPDATE (SELECT \`key\` FROM ${by('PRIMARY')} WHERE ${hasKeyOf(writes)}
+        LIMIT ${writes.length} FOR UPDATE SKIP LOCKED) AS free
+      STRAIGHT_JOIN (${given.join(' UNION ALL ')}) AS given ON given.\`key\` = free.\`key\`
+      STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = free.\`key\` AND kept.version = given.expected
+      SET ${COLUMNS.map((name) => `kept.${name} = given.${name}`).join(', ')}`;
+    },
+
+    readVersions: (writes) =>
+      `SELECT \`key\`, version FROM ${by('PRIMARY')} WHERE ${hasKeyOf(writes)} LIMIT ${writes.length}`,
 
     list: ({ by: column, value, after, limit }) => {
       const wanted = column === 'reference' ? toReference(value) : toText(value);
@@ -148,9 +169,8 @@ export function buildMysqlStatements(table: string): MysqlStatements {
 
     // The keys alone find the records through their index.
     delete: (unneeded) => {
-      const keys = unneeded.map(({ key }) => toKey(key));
       const pairs = unneeded.map(({ key, version }) => `(${toKey(key)}, ${toVersion(version)})`);
-      return `DELETE FROM ${records} WHERE \`key\` IN (${keys.join(', ')}) AND (\`key\`, version) IN (${pairs.join(', ')})`;
+      return `DELETE FROM ${records} WHERE ${hasKeyOf(unneeded)} AND (\`key\`, version) IN (${pairs.join(', ')})`;
     },
 
     readEngine: () => {
@@ -161,26 +181,37 @@ export function buildMysqlStatements(table: string): MysqlStatements {
   };
 }
 
-/** Returns the columns that each write sets, but the key. */
-function toColumns({ version, text, index, dueIn }: RecordChange): readonly (readonly [string, string])[] {
-  return [
-    ['version', toVersion(version)],
-    ['record', toText(text)],
-    ['written_at', NOW],
-    ...toIndexColumns(index),
-    ['due_at', dueIn === null ? 'NULL' : `${NOW} + ${toNumber(Math.ceil(dueIn))}`],
-    ['due_before', 'NULL'],
-    ['due_claim', 'NULL'],
-  ];
-}
+/** The columns that each write sets, but the key. */
+const COLUMNS = [
+  'version',
+  'record',
+  'written_at',
+  'kind',
+  'state',
+  'created_at',
+  'reference',
+  'due_at',
+  'due_before',
+  'due_claim',
+] as const;
 
-function toIndexColumns(index: RecordIndex | null): readonly (readonly [string, string])[] {
-  return [
-    ['kind', index ? toText(index.kind) : 'NULL'],
-    ['state', index ? toText(index.state.slice(0, 32)) : 'NULL'],
-    ['created_at', index ? toTime(index.createdAt) : 'NULL'],
-    ['reference', index && index.reference !== null ? toReference(index.reference) : 'NULL'],
-  ];
+const hasKeyOf = (named: readonly { readonly key: string }[]) =>
+  `\`key\` IN (${named.map(({ key }) => toKey(key)).join(', ')})`;
+
+/** Returns the values of a write, in the order of {@link COLUMNS}. */
+function toColumns({ version, text, index, dueIn }: RecordChange): Record<(typeof COLUMNS)[number], string> {
+  return {
+    version: toVersion(version),
+    record: toText(text),
+    written_at: NOW,
+    kind: index ? toText(index.kind) : 'NULL',
+    state: index ? toText(index.state.slice(0, 32)) : 'NULL',
+    created_at: index ? toTime(index.createdAt) : 'NULL',
+    reference: index && index.reference !== null ? toReference(index.reference) : 'NULL',
+    due_at: dueIn === null ? 'NULL' : `${NOW} + ${toNumber(Math.ceil(dueIn))}`,
+    due_before: 'NULL',
+    due_claim: 'NULL',
+  };
 }
 
 const toTime = (milliseconds: number) => toNumber(toStoredTime(milliseconds));

@@ -14,11 +14,18 @@ import {
   type MysqlClient,
   type MysqlRow,
   type MysqlRunner,
+  type MysqlSession,
   type MysqlStep,
 } from './mysql-connection.ts';
 import { mysqlWarnings } from './mysql-durability.ts';
 import { buildMysqlStatements, createTable, type MysqlStatements } from './mysql-table.ts';
-import { type JournalStore, type ListedRecord, NoJournalError, type StoredRecord } from './store.ts';
+import {
+  type JournalStore,
+  type ListedRecord,
+  NoJournalError,
+  type RecordWrite,
+  type StoredRecord,
+} from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -116,6 +123,32 @@ export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions =
 function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
   const select = (statement: string) => explainMissingTable(() => runner.read(statement));
 
+  const runWrite = <T>(mustCommit: boolean, step: MysqlStep<T>) =>
+    explainMissingTable(() => (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)));
+  /** Returns `false` if one of the keys has a record: none is inserted then. */
+  const insert = async ({ change }: MysqlSession, writes: readonly RecordWrite[]) => {
+    try {
+      return (await change(sql.insert(writes))).rows === writes.length;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  };
+  const readVersions = async ({ select }: MysqlSession, writes: readonly RecordWrite[]) =>
+    new Map((await select(sql.readVersions(writes))).map(({ key, version }) => [key, version]));
+  /** Returns those that were made. */
+  const insertAll = async (session: MysqlSession, writes: readonly RecordWrite[]) => {
+    if (await insert(session, writes)) return writes;
+    const found = await readVersions(session, writes);
+    const free = writes.filter(({ key }) => !found.has(key));
+    return free.length > 0 && (await insert(session, free)) ? free : [];
+  };
+  const updateAll = async (session: MysqlSession, writes: readonly RecordWrite[]) => {
+    if ((await session.change(sql.updateAll(writes))).rows === writes.length) return writes;
+    const found = await readVersions(session, writes);
+    return writes.filter(({ key, change }) => found.get(key) === change.version);
+  };
+
   return {
     async read(key) {
       const [row] = await select(sql.read(key));
@@ -124,18 +157,22 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
 
     write(key, change) {
       const { expected } = change;
-      const step: MysqlStep<boolean> = async (session) => {
-        try {
-          const statement = expected === null ? sql.insert(key, change) : sql.update(key, change, expected);
-          return (await session.change(statement)).rows === 1;
-        } catch (error) {
-          if (isDuplicateKey(error)) return false;
-          throw error;
-        }
-      };
-      return explainMissingTable(() =>
-        change.mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step),
-      );
+      return runWrite(change.mustCommit, async (session) => {
+        if (expected === null) return insert(session, [{ key, change }]);
+        return (await session.change(sql.update(key, change, expected))).rows === 1;
+      });
+    },
+
+    writeAll(writes) {
+      const inserts = writes.filter(({ change }) => change.expected === null);
+      const updates = writes.filter(({ change }) => change.expected !== null);
+      return runWrite(writes[0]?.change.mustCommit !== false, async (session) => {
+        const updated = updates.length > 0 ? await updateAll(session, updates) : [];
+        const inserted = inserts.length > 0 ? await insertAll(session, inserts) : [];
+        const written = new Set([...updated, ...inserted]);
+        // Of the others it is not known whether they were overtaken or skipped.
+        return writes.map((write) => written.has(write) || undefined);
+      });
     },
 
     async list(query) {

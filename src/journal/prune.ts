@@ -1,9 +1,10 @@
 import { ConfigurationError } from '../errors.ts';
 import { isPlainObject } from '../untrusted.ts';
-import { type KeyedRecord, parseStored, type Records, readStored, toStoreError } from './compare-and-swap.ts';
+import { type KeyedRecord, parseStored, type Records, toStoreError } from './compare-and-swap.ts';
 import type { PruneOptions } from './journal.ts';
 import { missingMethodError, readPages } from './list.ts';
-import { type JournalRecord, orderRecordKey, paymentKey } from './record.ts';
+import { readOrderRecord, writeOrderRecord } from './order-record.ts';
+import { type JournalRecord, type OrderMark, orderRecordKey, paymentKey } from './record.ts';
 import type { JournalStore } from './store.ts';
 
 /** One stored record, and the version that it must still have when it is deleted. */
@@ -32,7 +33,7 @@ export async function pruneRecords(records: Records, options: PruneOptions): Pro
   let page: Deletion[] = [];
   for await (const { key, version, record } of listOlder(store, before)) {
     if (!isDone(record)) continue;
-    if (record.order) deleted += await pruneOrder(records, record.order.id, isDone);
+    if (record.order) deleted += await pruneOrder(records, record.order, isDone);
     else page.push({ key, version });
     if (page.length < PAGE_SIZE) continue;
     deleted += await deleteRecords(records, page);
@@ -52,26 +53,54 @@ async function* listOlder(store: JournalStore, before: number): AsyncGenerator<K
   }
 }
 
-/** Deletes an order whole or not at all: without one of its payments it would count as unpaid. */
+/**
+ * Deletes an order whole or not at all: without one of its payments it would count as unpaid. The order's own record is marked
+ * before its payments are read for the last time. A press that claims a payment later sees the mark before it sends
+ * anything, and an earlier claim is seen here.
+ */
 async function pruneOrder(
   records: Records,
-  id: string,
+  { id, number }: OrderMark,
   isDone: (record: JournalRecord) => boolean,
 ): Promise<number> {
+  const { store } = records;
+  const { record, version } = await readOrderRecord(store, id);
+  const latest = Math.max(record.latest, number);
+  let payments = await findPayments(records, id, latest, isDone);
+  if (payments.length === 0) return 0;
+  // Its one payment is all that there is: whatever changes it is seen by its version.
+  if (version === null) return await deleteRecords(records, payments);
+  const marked = await writeOrderRecord(store, { id, version }, { ...record, pruning: true });
+  if (marked === null) return 0;
+  payments = await findPayments(records, id, latest, isDone);
+  if (payments.length === 0) return 0;
+  // A press can claim only the latest one. What is left of an order still needs its own record.
+  let deleted = 0;
+  for (const next of [payments.slice(-1), payments.slice(0, -1)]) {
+    const before = deleted;
+    deleted += await deleteRecords(records, next);
+    if (deleted - before < next.length) return deleted;
+  }
+  await deleteRecords(records, [{ key: orderRecordKey(id), version: marked }]);
+  return deleted;
+}
+
+/** Returns the payments of an order, or none if one of them is not done. */
+async function findPayments(
+  records: Records,
+  id: string,
+  latest: number,
+  isDone: (record: JournalRecord) => boolean,
+): Promise<Deletion[]> {
   const payments: Deletion[] = [];
   for (let number = 1; ; number++) {
     const key = paymentKey(id, number);
     const found = await records.read(key);
-    if (!found || found.record.order?.id !== id) break;
-    if (!isDone(found.record)) return 0;
-    payments.push({ key, version: found.version });
+    if (found?.record.order?.id !== id) {
+      if (number >= latest) return payments;
+    } else if (isDone(found.record)) payments.push({ key, version: found.version });
+    else return [];
   }
-  if (payments.length === 0) return 0;
-  const key = orderRecordKey(id);
-  const own = await readStored(records.store, key);
-  const all = own ? [...payments, { key, version: own.version }] : payments;
-  const deleted = await deleteRecords(records, all);
-  return own ? Math.min(deleted, payments.length) : deleted;
 }
 
 /** What a person resolved is kept for ever, and so is a key that nobody has resolved. */

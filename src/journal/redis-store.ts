@@ -14,10 +14,21 @@ export type Command = (command: string, ...args: string[]) => Promise<unknown>;
 /** Creates a store in Redis, under names that begin with `prefix`. Each step is one script. */
 export function createRedisStore(command: Command, prefix: string): JournalStore {
   const index = `${prefix}\tindex`;
-  const run = (script: string, names: string[], ...values: string[]) =>
-    command('EVAL', script, String(names.length), ...names, ...values).catch((error: unknown) => {
+  const digests = new Map<string, Promise<string>>();
+  const run = async (script: string, names: string[], ...values: string[]) => {
+    const digest = digests.get(script) ?? digestScript(script);
+    digests.set(script, digest);
+    const given = [String(names.length), ...names, ...values];
+    try {
+      // Redis finds the script by its digest. The text would cost Redis and this process twice the CPU.
+      return await command('EVALSHA', await digest, ...given).catch((error: unknown) => {
+        if (!isUnknownScript(error)) throw error;
+        return command('EVAL', script, ...given);
+      });
+    } catch (error) {
       throw toClusterError(error);
-    });
+    }
+  };
 
   const readList = async (script: string, names: string[], ...values: string[]) => {
     const reply = await run(script, names, ...values);
@@ -72,6 +83,15 @@ export function createRedisStore(command: Command, prefix: string): JournalStore
     },
   };
 }
+
+/** Returns the name that Redis gives to a script. */
+async function digestScript(script: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(script));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Whether Redis does not have the script: it has started since, for example. Nothing was executed. */
+const isUnknownScript = (error: unknown) => /^NOSCRIPT\b/.test(String(Object(error).message));
 
 function indexValues(index: RecordIndex | null): string[] {
   return index

@@ -90,9 +90,9 @@ export function redisJournal(client: RedisClient, options: RedisJournalOptions =
 function toCommand(client: RedisClient): Command {
   if (isObject(client)) {
     if ('call' in client) return (command, ...args) => client.call(command, ...args);
-    // The fourth word of EVAL is a name. Other commands can go to any node.
+    // The fourth word of EVAL and EVALSHA is a name. Other commands can go to any node.
     if ('getRandomNode' in client) {
-      return (...args) => client.sendCommand(args[0] === 'EVAL' ? args[3] : undefined, false, args);
+      return (...args) => client.sendCommand(args[0]?.startsWith('EVAL') ? args[3] : undefined, false, args);
     }
     if ('sendCommand' in client) return (...args) => client.sendCommand(args);
   }

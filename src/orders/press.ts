@@ -12,6 +12,7 @@ import {
 import { validateInput } from '../http/call.ts';
 import type { CreateRequest } from '../idempotency/fingerprint.ts';
 import { type Records, retryCas } from '../journal/compare-and-swap.ts';
+import { readOrderRecord, writeOrderRecord } from '../journal/order-record.ts';
 import { paymentKey } from '../journal/record.ts';
 import { isNoJournalError } from '../journal/store.ts';
 import { createOptionsSchema } from '../normalize-options.ts';
@@ -25,8 +26,6 @@ import {
   notAnOrderPaymentError,
   type Order,
   type OrderedPayment,
-  readOrderRecord,
-  writeOrderRecord,
 } from './order.ts';
 import { readSettledOrder } from './settle.ts';
 import {
@@ -166,20 +165,20 @@ async function payNext<Input, Request extends CreateRequest, Result extends AnyT
     if (status.state === 'processing') return { ...status, differs: true };
     return isPaymentsError(error) ? { ...status, error } : status;
   }
-  if (!canReuse && !(await beginNext(context, order, latest))) return undefined;
+  if ((!canReuse || order.record.pruning) && !(await recordNext(context, order, number))) return undefined;
   return await startPayment(press, order, number);
 }
 
-/** Records that the next payment of an order begins, and what it supersedes; `false` if the order changed meanwhile. */
-async function beginNext(
-  { records }: OrdersContext,
-  order: Order,
-  latest: OrderedPayment | undefined,
-): Promise<boolean> {
-  const { record } = order;
+/** Records which payment of an order comes next, and what it supersedes; `false` if the order changed meanwhile. */
+async function recordNext({ records }: OrdersContext, order: Order, number: number): Promise<boolean> {
+  const { pruning, ...record } = order.record;
+  const latest = order.payments.find((payment) => payment.number === record.latest);
   const isUnderWay = latest !== undefined && getPhase(latest) === 'processing';
   const superseded = isUnderWay ? [...record.superseded, latest.number] : record.superseded;
-  return await writeOrderRecord(records, order, { ...record, latest: record.latest + 1, superseded });
+  // The payment that paid the order was pruned: it counts as new.
+  const paidBy = pruning ? undefined : record.paidBy;
+  const next = { ...record, latest: number, superseded, paidBy };
+  return (await writeOrderRecord(records.store, order, next)) !== null;
 }
 
 /** A customer causes this one too, so it is not thrown. */
@@ -234,7 +233,8 @@ async function startPayment<Input, Request extends CreateRequest, Result extends
 }
 
 /**
- * Runs after the claim, and before anything is sent: another press might have gone on meanwhile.
+ * Runs after the claim, and before anything is sent: another press might have gone on meanwhile, or `prune` might have begun
+ * before it could see the claim.
  *
  * @throws {StandDown} if it has. A payment that was refused is not sent again by a press that waited for it (`isTried`).
  */
@@ -245,7 +245,7 @@ async function confirmPayment(
 ): Promise<void> {
   const { record } = await readOrderRecord(store, id);
   const isPaid = record.paidBy !== undefined || record.priceChanged.length > priceChanged.length;
-  if (isPaid || record.latest > number) throw new StandDown('changed');
+  if (isPaid || record.pruning || record.latest !== number) throw new StandDown('changed');
   if (isTried) throw new StandDown('tried');
 }
 

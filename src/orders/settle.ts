@@ -1,5 +1,6 @@
 import { type Records, retryCas } from '../journal/compare-and-swap.ts';
-import { type Order, type OrderedPayment, type OrderRecord, readOrder, writeOrderRecord } from './order.ts';
+import { type OrderRecord, writeOrderRecord } from '../journal/order-record.ts';
+import { type Order, type OrderedPayment, readOrder } from './order.ts';
 import { getPhase } from './status.ts';
 
 /** What the success of a payment means for its order. */
@@ -14,8 +15,11 @@ export async function settleSuccess(records: Records, id: string, number: number
     const order = await readOrder(records, id);
     const known = getRecordedMeaning(order.record, number);
     if (known) return known;
-    const change = findChange(order, number);
-    return (await writeOrderRecord(records, order, change.record)) ? change.meaning : undefined;
+    const payment = order.payments.find((item) => item.number === number);
+    // The order was pruned since the payment was read: it counts as new.
+    if (!payment) return 'paid';
+    const change = findChange(order, payment);
+    return (await writeOrderRecord(records.store, order, change.record)) ? change.meaning : undefined;
   });
 }
 
@@ -30,11 +34,11 @@ function getRecordedMeaning(
 
 function findChange(
   { record, payments }: Order,
-  number: number,
+  payment: OrderedPayment,
 ): { record: OrderRecord; meaning: SuccessMeaning } {
-  const payment = payments.find((item) => item.number === number);
+  const { number } = payment;
   const latest = payments.at(-1);
-  if (payment && latest && latest.number > number && !hasSamePrice(payment, latest))
+  if (latest && latest.number > number && !hasSamePrice(payment, latest))
     return {
       record: { ...record, priceChanged: [...record.priceChanged, number] },
       meaning: 'price_changed',

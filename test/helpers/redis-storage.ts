@@ -18,12 +18,18 @@ export function createRedisStorage(server: DatabaseServer, prefix = `${crypto.ra
   let ahead = 0;
   const open = (options: RedisJournalOptions = {}): Journal => {
     const client = connectRedis(server);
-    const call = (command: string, script: string | number, ...args: (string | number)[]) => {
+    const call = async (command: string, script: string | number, ...args: (string | number)[]) => {
+      // Redis does not have the script with this clock.
+      if (command === 'EVALSHA') throw new Error('NOSCRIPT');
       const time = `local function time()
         local now = redis.call('TIME')
         return {now[1] + ${ahead / 1000}, now[2]}
       end `;
-      return client.call(command, time + String(script).replaceAll("redis.call('TIME')", 'time()'), ...args);
+      return await client.call(
+        command,
+        time + String(script).replaceAll("redis.call('TIME')", 'time()'),
+        ...args,
+      );
     };
     return redisJournal({ call }, { prefix, ...options });
   };

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
 import { Client, Pool } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { writeText } from '../../../src/journal/compare-and-swap.ts';
 import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { startCuttingProxy } from '../../helpers/cutting-proxy.ts';
 import { catchError } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
@@ -137,46 +136,9 @@ test('writes each record alone after the connection of a group was ended', async
   expect(await claiming[2]).toMatchObject({ state: 'claimed' });
 });
 
-/** A connection to PostgreSQL that is cut when the result of the next group arrives: the group is committed by then. */
-async function startCuttingProxy(): Promise<{ url: string; cuts: () => number }> {
-  const sockets = new Set<Socket>();
-  let cuts = 0;
-  const { hostname, port } = new URL(server.url);
-  const proxy = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    let isCut = false;
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', () => {});
-    }
-    client.on('close', () => upstream.destroy());
-    upstream.on('close', () => client.destroy());
-    client.on('data', (data) => {
-      if (cuts === 0 && data.includes('json_to_recordset')) isCut = true;
-      upstream.write(data);
-    });
-    upstream.on('data', (data) => {
-      if (!isCut) return client.write(data);
-      if (!client.destroyed) cuts++;
-      return client.destroy();
-    });
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
-  });
-  const address = proxy.address();
-  if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
-  const url = new URL(server.url);
-  url.port = String(address.port);
-  return { url: url.href, cuts: () => cuts };
-}
-
 test('finds each record of a group whose result was lost', async () => {
   const table = await createTable();
-  const proxy = await startCuttingProxy();
+  const proxy = await startCuttingProxy(server.url, (data) => data.includes('json_to_recordset'));
   stopClocks();
   const pool = openPool({ connectionString: proxy.url });
   const core = getJournalCore(postgresJournal(pool, { table }));

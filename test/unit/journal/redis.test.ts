@@ -49,6 +49,50 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
       test.each(cases)('$name', ({ run }) => run());
     });
 
+  test('charges on after Redis has forgotten its scripts', async () => {
+    const client = ioredis();
+    const journal = redisJournal(client, { prefix: 'forgotten:' });
+    await claimKey(journal, 'order-1');
+    await client.call('SCRIPT', 'FLUSH');
+    expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toMatchObject({
+      state: 'in_progress',
+    });
+    await client.call('SCRIPT', 'FLUSH');
+    expect(await claimKey(journal, 'order-2')).toMatchObject({ key: 'order-2' });
+  });
+
+  test('sends a script once, and many writes without waiting for each other', async () => {
+    const sent: string[][] = [];
+    let reply: () => void = () => {};
+    const replies = new Promise<void>((resolve) => {
+      reply = resolve;
+    });
+    const client = ioredis();
+    const core = getJournalCore(
+      redisJournal(
+        {
+          async call(command, ...args) {
+            const result = client.call(command, ...args);
+            if (command.startsWith('EVAL')) sent.push([command, ...args.map(String)]);
+            if (sent.length > 2) await replies;
+            return await result;
+          },
+        },
+        { prefix: 'at once:' },
+      ),
+    );
+    const change = { expected: null, text: '{}', mustCommit: true, index: null, dueIn: null };
+    await client.call('SCRIPT', 'FLUSH');
+    await core.store.write('order-0', { ...change, version: 'of order-0' });
+    expect(sent.map(([command]) => command)).toEqual(['EVALSHA', 'EVAL']);
+    const keys = Array.from({ length: 64 }, (_, number) => `order-${number + 1}`);
+    const written = keys.map((key) => core.store.write(key, { ...change, version: `of ${key}` }));
+    await vi.waitFor(() => expect(sent).toHaveLength(66));
+    expect(new Set(sent.slice(2).map(([command]) => command))).toEqual(new Set(['EVALSHA']));
+    reply();
+    expect(await Promise.all(written)).toEqual(Array(64).fill(true));
+  });
+
   test('reads the records of both clients and both protocols', async () => {
     const [two, three] = [await nodeRedis({ RESP: 2 }), await nodeRedis({ RESP: 3 })];
     onTestFinished(() => {

@@ -6,10 +6,9 @@ import {
   ServerError,
   TransactionMismatchError,
 } from '../../../src/index.ts';
-import { createRecords } from '../../../src/journal/compare-and-swap.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
-import { writeOrderRecord } from '../../../src/orders/order.ts';
+import { writeOrderRecord } from '../../../src/journal/order-record.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
@@ -234,7 +233,7 @@ test.each([
     if (key === '17/1' && !hasGoneOn) {
       hasGoneOn = true;
       const record = { format: 1 as const, latest: 1, superseded: [], priceChanged: [], ...recorded };
-      await writeOrderRecord(createRecords(records, 10_000), { id: '17', version: null }, record);
+      await writeOrderRecord(records, { id: '17', version: null }, record);
     }
     return isWritten;
   };
@@ -272,9 +271,9 @@ test('records too short a digest of the number to reveal it', async () => {
 test('says that an order has no other payment after 200', async () => {
   const shop = openOrderShop();
   const { charge, journal } = shop.start();
-  const { store, lease } = getJournalCore(journal);
+  const { store } = getJournalCore(journal);
   const record = { format: 1 as const, latest: 200, superseded: [], priceChanged: [] };
-  await writeOrderRecord(createRecords(store, lease), { id: '17', version: null }, record);
+  await writeOrderRecord(store, { id: '17', version: null }, record);
   const last = await finish(charge('17', momo));
   expect(last).toMatchObject({ payment: { key: '17/200' } });
   shop.service.decline(last.payments[0]?.reference ?? '');
