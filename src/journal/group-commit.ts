@@ -47,7 +47,7 @@ class WriteQueue {
     return new Promise((resolve) => {
       this.#queued.push({ ...write, resolve });
       if (this.#current) this.#scheduleNext(this.#current);
-      else this.#writeNext();
+      else if (this.#queued.length === 1) queueMicrotask(() => this.#writeNext());
     });
   }
 
