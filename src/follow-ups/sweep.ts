@@ -277,7 +277,6 @@ export class Sweep {
       if (!isChecking) return;
       isChecking = false;
       this.#checking -= 1;
-      if (this.#checking === 0) this.#closeGroup();
       this.#onChange();
     };
     const onSlow = () => {
