@@ -9,6 +9,7 @@ import {
 import { createRecords } from '../../../src/journal/compare-and-swap.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type JournalStore, memoryStore } from '../../../src/journal/index.ts';
+import { orderRecordKey } from '../../../src/journal/record.ts';
 import { writeOrderRecord } from '../../../src/orders/order.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
@@ -243,6 +244,34 @@ test.each([
   expect(await finish(charge('17', momo))).toMatchObject(expected);
   expect(await finish(journal.read('17/1'))).toMatchObject({ state: 'not_sent' });
   expect(postsOf(shop)).toHaveLength(posts);
+});
+
+test('checks an earlier payment again if its own check is older than a second', async () => {
+  const records = memoryStore();
+  let reference = '';
+  let isHeldUp = false;
+  const write: JournalStore['write'] = async (key, change) => {
+    if (key === '17/2' && !isHeldUp) {
+      isHeldUp = true;
+      await new Promise((resolve) => setTimeout(resolve, 2 * SECOND));
+      shop.service.approve(reference);
+      const version = (await records.read(orderRecordKey('17')))?.version ?? null;
+      const record = { format: 1 as const, latest: 3, superseded: [], priceChanged: [] };
+      await writeOrderRecord(createRecords(records, 10_000), { id: '17', version }, record);
+    }
+    return await records.write(key, change);
+  };
+  const shop = openOrderShop({ store: { ...records, write } });
+  const { checkout, charge, wait } = shop.start();
+  reference = (await finish(checkout('17', page))).payments[0]?.reference ?? '';
+  shop.service.abandon(reference);
+  await pass(2 * SECOND);
+  expect(await finish(wait('17'))).toMatchObject({ state: 'unpaid' });
+  await pass(2 * SECOND);
+  shop.requests.length = 0;
+  expect(await finish(charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+  expect(isHeldUp).toBe(true);
+  expect(shop.requests).toEqual([`GET ${reference}`, `GET ${reference}`]);
 });
 
 test('sends a refused payment once for two presses at once', async () => {
