@@ -9,7 +9,7 @@ import type { Journal } from './journal/journal.ts';
 import type { OrderMark } from './journal/record.ts';
 import { detectMode } from './normalize-options.ts';
 import type { Mode, NormalizedOptions, PollingRules, UnkeyedOptions } from './options.ts';
-import { normalizeWait } from './polling/normalize-wait.ts';
+import { createWait } from './polling/normalize-wait.ts';
 import type { Poller } from './polling/poller.ts';
 import type { Waiter } from './polling/waiter.ts';
 
@@ -96,7 +96,7 @@ export function createClientAccess(
     check: (reference, { sendUntil, ...options }) =>
       new Promise((resolve) => {
         // The sweep bounds the time: the limits of the client can hold a check back for long.
-        const wait = normalizeWait(reference, { ...options, timeout: Number.POSITIVE_INFINITY }, rules);
+        const wait = createWait(reference, { ...options, timeout: Number.POSITIVE_INFINITY }, rules);
         let waiter: Waiter | undefined;
         const onEnd = () => {
           if (waiter && !waiter.group.inFlight && poller.remove(waiter))

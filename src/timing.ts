@@ -38,9 +38,24 @@ export function withTimeout<T>(
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const controller = new AbortController();
+  return withDeadline(
+    timeout,
+    signal,
+    () => work(controller.signal),
+    (why) => controller.abort(why),
+  );
+}
+
+/** As {@link withTimeout}, for work that takes no signal. `onStop` is told why it is not waited for any more. */
+export function withDeadline<T>(
+  timeout: number,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+  onStop?: (why: DeadlineExceeded | CallerAborted) => void,
+): Promise<T> {
   if (signal?.aborted) return Promise.reject(new CallerAborted(signal.reason));
   return new Promise((resolve, reject) => {
-    const controller = new AbortController();
     const release = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -49,13 +64,13 @@ export function withTimeout<T>(
     const stop = (why: DeadlineExceeded | CallerAborted) => {
       release();
       reject(why);
-      controller.abort(why);
+      onStop?.(why);
     };
     const onAbort = () => stop(new CallerAborted(signal?.reason));
     const timer = setTimeout(() => stop(new DeadlineExceeded()), timeout);
     signal?.addEventListener('abort', onAbort, { once: true });
 
-    work(controller.signal).then(
+    work().then(
       (result) => {
         release();
         resolve(result);

@@ -7,14 +7,21 @@ import { readClocks } from '../timing.ts';
 export class HeldRecord {
   readonly #records: FollowUpRecords;
   readonly #duration: number;
+  readonly #joinGroup: () => Promise<void>;
   readonly #lease: Lease<FollowUpRecord>;
   /** Of a notification that came while the record was held. */
   #notified: number | undefined;
   #isFinished = false;
 
-  constructor(records: FollowUpRecords, found: FollowUpRecord, duration: number) {
+  /** `joinGroup` resolves once others write too, or shortly. */
+  constructor(
+    records: FollowUpRecords,
+    found: FollowUpRecord,
+    { duration, joinGroup }: { duration: number; joinGroup: () => Promise<void> },
+  ) {
     this.#records = records;
     this.#duration = duration;
+    this.#joinGroup = joinGroup;
     const renew = (value: FollowUpRecord) => this.#update(value, this.followUp, duration);
     this.#lease = new Lease(found, { duration, requestedAt: readClocks(), renew });
   }
@@ -46,8 +53,9 @@ export class HeldRecord {
   }
 
   /** Records a step, and goes on holding the record. Returns `false` if the record is lost. */
-  keep(followUp: FollowUp): Promise<boolean> {
-    return this.#lease.writeWithRetries((value) => this.#update(value, followUp, this.#duration));
+  async keep(followUp: FollowUp): Promise<boolean> {
+    await this.#joinGroup();
+    return await this.#lease.writeWithRetries((value) => this.#update(value, followUp, this.#duration));
   }
 
   /**
@@ -56,10 +64,11 @@ export class HeldRecord {
    *
    * @throws {JournalError} if the journal fails again and again. The record is due after its lease then.
    */
-  finish(followUp: FollowUp, dueIn: number | null): Promise<boolean> {
+  async finish(followUp: FollowUp, dueIn: number | null): Promise<boolean> {
     this.release();
     this.#isFinished = true;
-    return this.#lease.writeWithRetries((value) => this.#update(value, followUp, dueIn));
+    await this.#joinGroup();
+    return await this.#lease.writeWithRetries((value) => this.#update(value, followUp, dueIn));
   }
 
   /** Makes the record due at once again, unless its step is finished. If the journal cannot be reached, it is due after its lease. */

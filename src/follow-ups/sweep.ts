@@ -69,6 +69,9 @@ const SLOW_HANDLER = 60_000;
 /** So many such handlers can hang in a process: then no more records are claimed, because each takes memory. */
 const MAX_SLOW_HANDLERS = 1_000;
 
+/** How long what a check found waits for that of others before it is recorded, in milliseconds: they share one commit then. */
+const GROUP_WAIT = 10;
+
 /** While handlers run, what becomes due is claimed this often, in milliseconds. */
 const CLAIM_INTERVAL = 1_000;
 
@@ -108,6 +111,9 @@ export class Sweep {
   #failure: { readonly error: unknown } | undefined;
   #service: Promise<string> | undefined;
   #waiters: (() => void)[] = [];
+  /** The steps that are about to record what they found, and when they do at the latest. */
+  #group: (() => void)[] = [];
+  #groupTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(context: SweepContext) {
     this.#context = context;
@@ -148,6 +154,7 @@ export class Sweep {
   /** Claims no more. What waits at a limit of the client is not sent. */
   #end(): void {
     this.#ending.abort(OUT_OF_BUDGET);
+    this.#closeGroup();
     this.#onChange();
   }
 
@@ -186,9 +193,10 @@ export class Sweep {
   /** Returns how many records can be claimed now: enough for the checks, however many handlers run. */
   #getRoom(): number {
     const { access, slowSteps } = this.#context;
-    if (slowSteps.size >= MAX_SLOW_HANDLERS) return 0;
     const { maxConcurrency } = access;
-    return Math.min(maxConcurrency - this.#checking, maxConcurrency + MAX_HANDLERS - this.#quickSteps.size);
+    // The next ones are claimed while the last ones are checked.
+    if (slowSteps.size >= MAX_SLOW_HANDLERS || this.#checking > maxConcurrency / 2) return 0;
+    return Math.min(maxConcurrency, maxConcurrency + MAX_HANDLERS - this.#quickSteps.size);
   }
 
   async #waitUntil(isSo: () => boolean): Promise<void> {
@@ -243,6 +251,23 @@ export class Sweep {
     return claimed.length + unreadable.length;
   }
 
+  /** Resolves shortly, for all steps that wait at once; while no check is in flight, now. */
+  #joinGroup(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#group.push(resolve);
+      if (this.#checking === 0 || this.#ending.signal.aborted) this.#closeGroup();
+      else this.#groupTimer ??= setTimeout(() => this.#closeGroup(), GROUP_WAIT);
+    });
+  }
+
+  #closeGroup(): void {
+    clearTimeout(this.#groupTimer);
+    this.#groupTimer = undefined;
+    const group = this.#group;
+    this.#group = [];
+    for (const resolve of group) resolve();
+  }
+
   #startStep(found: FollowUpRecord): void {
     const { heldKeys, slowSteps } = this.#context;
     heldKeys.add(found.key);
@@ -271,7 +296,10 @@ export class Sweep {
 
   /** Does what is due for one record. It resolves in every case: one record must not end the others. */
   async #runStep(found: FollowUpRecord, onChecked: () => void, onSlow: () => void): Promise<void> {
-    const held = new HeldRecord(this.#context.records, found, this.#lease);
+    const held = new HeldRecord(this.#context.records, found, {
+      duration: this.#lease,
+      joinGroup: () => this.#joinGroup(),
+    });
     try {
       const service = await this.#getService();
       this.#stop.signal.throwIfAborted();

@@ -47,8 +47,15 @@ class WriteQueue {
     return new Promise((resolve) => {
       this.#queued.push({ ...write, resolve });
       if (this.#current) this.#scheduleNext(this.#current);
-      else this.#writeNext();
+      else if (write.change.mustCommit) this.#writeNext();
+      else if (this.#queued.length === 1) void this.#writeSoon();
     });
+  }
+
+  /** A sweep records what several checks found at once: its first write does not go alone. */
+  async #writeSoon(): Promise<void> {
+    await null;
+    if (!this.#current) this.#writeNext();
   }
 
   /** The next group is written after the current one, also if a test has replaced the timers, or if that one hangs. */

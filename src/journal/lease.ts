@@ -6,7 +6,7 @@ import {
   readClocks,
   sleep,
   type Timestamp,
-  withTimeout,
+  withDeadline,
 } from '../timing.ts';
 
 /**
@@ -31,7 +31,7 @@ export async function withJournalTimeout<T>(
   { timeout = JOURNAL_TIMEOUT, end }: { timeout?: number; end?: AbortSignal } = {},
 ): Promise<T> {
   try {
-    return await withTimeout(timeout, end, step);
+    return await withDeadline(timeout, end, step);
   } catch (error) {
     if (error instanceof CallerAborted) throw error.reason;
     if (!(error instanceof DeadlineExceeded)) throw error;
@@ -92,7 +92,7 @@ export class Lease<T> {
   /** Writes once, after the write in flight. Returns `false` if the record is lost. */
   async write(step: (value: T) => Promise<T | null>): Promise<boolean> {
     const before = this.#writing;
-    if (before) await withTimeout(WRITE_TIMEOUT, undefined, () => before).catch(() => {});
+    if (before) await withDeadline(WRITE_TIMEOUT, undefined, () => before).catch(() => {});
     if (this.#isLost) return false;
     const requestedAt = readClocks();
     const writing = withJournalTimeout(() => step(this.#value));

@@ -2,6 +2,7 @@ import { NotFoundError } from '../errors.ts';
 import { type CheckEnd, planAfterCheck } from '../follow-ups/plan.ts';
 import { toEntry } from '../journal/list.ts';
 import { NO_FOLLOW_UP, referenceOf } from '../journal/record.ts';
+import { elapsedSince, readClocks, type Timestamp } from '../timing.ts';
 import type { OrdersContext } from './options.ts';
 import type { Order, OrderedPayment } from './order.ts';
 import { settleSuccess } from './settle.ts';
@@ -13,8 +14,8 @@ const FRESH_FOR = 1_000;
 /** So many earlier payments, the latest ones, are checked before a new one begins. */
 const MAX_CHECKED = 10;
 
-/** What the checks of one press have shown, by the number of the payment. */
-export type PressChecks = Map<number, CheckEnd>;
+/** What the checks of one press have shown, and when, by the number of the payment. */
+export type PressChecks = Map<number, { readonly end: CheckEnd; readonly endedAt: Timestamp }>;
 
 /** What checks before a charge have shown. `error`: it is not known whether an earlier payment is paid. */
 export type EarlierPayments = { readonly isPaid: boolean; readonly error?: unknown };
@@ -33,8 +34,10 @@ export async function checkEarlierPayments(
     .slice(-MAX_CHECKED);
   const ends = await Promise.all(
     due.map(async (payment) => {
-      const end = checked.get(payment.number) ?? (await checkPayment(context, order.id, payment, signal));
-      checked.set(payment.number, end);
+      const known = checked.get(payment.number);
+      if (known && elapsedSince(known.endedAt) < FRESH_FOR) return known.end;
+      const end = await checkPayment(context, order.id, payment, signal);
+      checked.set(payment.number, { end, endedAt: readClocks() });
       return end;
     }),
   );

@@ -2,6 +2,7 @@
 
 import * as z from 'zod/mini';
 import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
+import type { PaymentOptions } from '../client-access.ts';
 import {
   type AnyTransaction,
   ConfigurationError,
@@ -58,11 +59,11 @@ const pressOptionsSchema = /* @__PURE__ */ (() =>
   } satisfies OptionsShape<OrderPressOptions>))();
 
 /** One press, as its steps share it. */
-interface Press<Input, Request extends CreateRequest, Result extends AnyTransaction> {
+interface Press {
   readonly context: OrdersContext;
   readonly id: string;
-  readonly operation: CreateOperation<Input, Request, Result>;
-  readonly input: Input;
+  /** Sends the request of this press at most once for its key. */
+  readonly create: (options: PaymentOptions) => Promise<{ readonly result?: AnyTransaction | undefined }>;
   /** `undefined` if the input is not valid. */
   readonly asked: AskedPayment | undefined;
   readonly invalid: InvalidInputError | undefined;
@@ -92,25 +93,14 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
   const { startAnother = false, ...options } = parseOptions(pressOptionsSchema, pressOptions, {
     operation: operation.name,
   });
-  const { asked, invalid } = await readInput(id, operation, input);
-  const press = {
-    context,
-    id,
-    operation,
-    input,
-    asked,
-    invalid,
-    options,
-    startAnother,
-    checked: new Map(),
-  };
+  const create = (given: PaymentOptions) => context.access.createPayment(operation, input, given);
+  const read = await readInput(id, operation, input);
+  const press = { context, id, create, ...read, options, startAnother, checked: new Map() };
   return await retryCas(() => tryToPay(press));
 }
 
 /** Returns `undefined` if the order changed meanwhile: what to do is decided anew then. */
-async function tryToPay<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  press: Press<Input, Request, Result>,
-): Promise<OrderStatus | undefined> {
+async function tryToPay(press: Press): Promise<OrderStatus | undefined> {
   const { context, id, invalid, options } = press;
   options.signal?.throwIfAborted();
   const order = await readSettledOrder(context.records, id).catch((error: unknown) => {
@@ -131,8 +121,8 @@ async function tryToPay<Input, Request extends CreateRequest, Result extends Any
 }
 
 /** A payment is under way. The customer might just have declined it, so it is checked first. */
-async function pressAgain<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  press: Press<Input, Request, Result>,
+async function pressAgain(
+  press: Press,
   order: Order,
   status: ProcessingOrder,
 ): Promise<OrderStatus | undefined> {
@@ -149,8 +139,8 @@ async function pressAgain<Input, Request extends CreateRequest, Result extends A
 }
 
 /** Begins the next payment of an order, or its latest one again, unless an earlier one is paid. */
-async function payNext<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  press: Press<Input, Request, Result>,
+async function payNext(
+  press: Press,
   order: Order,
   status: UnpaidOrder | ProcessingOrder,
 ): Promise<OrderStatus | undefined> {
@@ -198,18 +188,18 @@ class StandDown {
   }
 }
 
-async function startPayment<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  { context, id, operation, input, asked, options }: Press<Input, Request, Result>,
+async function startPayment(
+  { context, id, create, asked, options }: Press,
   order: Order,
   number: number,
 ): Promise<OrderStatus | undefined> {
-  const { access, records } = context;
+  const { records } = context;
   const key = paymentKey(id, number);
   const attempts = order.payments.find((payment) => payment.number === number)?.record.attempts ?? 0;
   const phone = asked?.phone;
   let error: unknown;
   try {
-    const { result } = await access.createPayment(operation, input, {
+    const { result } = await create({
       ...options,
       idempotencyKey: key,
       order: { id, number, ...(phone === undefined ? {} : { phone }) },

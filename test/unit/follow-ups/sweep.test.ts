@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { createJournal, memoryStore } from '../../../src/journal/index.ts';
 import { nextDelay } from '../../../src/schedule.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
-import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
+import { fakeClocks, pass, turns } from '../../helpers/fake-timers.ts';
 import { finish, getTimes, loseCharge, openShop, sweepFor } from '../../helpers/follow-ups.ts';
 import { EMAIL } from '../../helpers/service.ts';
 
@@ -186,3 +187,86 @@ const PENDING = {
   customer_email: EMAIL,
   paid_at: null,
 };
+
+test('records what checks found in one write, also if they end in different turns', async () => {
+  const store = memoryStore();
+  const groups: number[] = [];
+  let count = 0;
+  const shop = openShop({
+    openJournal: () =>
+      createJournal({
+        ...store,
+        async writeAll(writes) {
+          groups.push(writes.length);
+          return await Promise.all(writes.map(({ key, change }) => store.write(key, change)));
+        },
+      }),
+    async intercept({ method }) {
+      if (method === 'GET') await turns(++count);
+      return undefined;
+    },
+  });
+  for (let order = 0; order < 5; order++) await finish(shop.charge(`order-${order}`));
+  await pass(9 * SECOND);
+  const write = vi.spyOn(store, 'write');
+  expect(await finish(shop.start().sweep())).toMatchObject({ checked: 5, due: 0 });
+  expect(groups).toEqual([5]);
+  expect(write).toHaveBeenCalledTimes(5);
+});
+
+test('records a check although another one hangs', async () => {
+  let release = () => {};
+  const hang = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const shop = openShop({
+    async intercept({ method }) {
+      if (method === 'GET' && shop.gets.length === 1) await hang;
+      return undefined;
+    },
+  });
+  for (const key of ['order-1', 'order-2']) await finish(shop.charge(key));
+  await pass(9 * SECOND);
+  const { sweep, journal } = shop.start();
+  const swept = sweep();
+  await pass(100, 5);
+  expect((await journal.read('order-1'))?.followUp?.checks).toBeUndefined();
+  expect((await journal.read('order-2'))?.followUp?.checks).toBe(1);
+  release();
+  expect(await finish(swept)).toMatchObject({ checked: 2 });
+});
+
+test('claims the next payments while the last ones are checked', async () => {
+  const store = memoryStore();
+  const limits: number[] = [];
+  const released: (() => void)[] = [];
+  const shop = openShop({
+    openJournal: () =>
+      createJournal({
+        ...store,
+        async claimDue(claim) {
+          limits.push(claim.limit);
+          return (await store.claimDue?.(claim)) ?? [];
+        },
+      }),
+    async intercept({ method }) {
+      if (method === 'GET') await new Promise<void>((resolve) => released.push(resolve));
+      return undefined;
+    },
+  });
+  for (let order = 0; order < 8; order++) await finish(shop.charge(`order-${order}`));
+  await pass(9 * SECOND);
+  const swept = shop.start({}, { polling: { maxConcurrency: 4 } }).sweep();
+  await pass(100, 5);
+  expect(shop.gets).toHaveLength(4);
+  for (const release of released.splice(0, 2)) release();
+  await pass(100, 5);
+  expect(limits).toEqual([4, 4]);
+  expect(shop.gets).toHaveLength(6);
+  const done = finish(swept);
+  while (shop.gets.length < 8 || released.length > 0) {
+    for (const release of released.splice(0)) release();
+    await turns();
+  }
+  expect(await done).toMatchObject({ checked: 8, due: 0 });
+});

@@ -244,6 +244,35 @@ test.each([
   expect(postsOf(shop)).toHaveLength(posts);
 });
 
+test('checks an earlier payment again if its own check is older than a second', async () => {
+  const records = memoryStore();
+  let reference = '';
+  let isHeldUp = false;
+  const write: JournalStore['write'] = async (key, change) => {
+    if (key === '17/2' && !isHeldUp) {
+      isHeldUp = true;
+      await new Promise((resolve) => setTimeout(resolve, 2 * SECOND));
+      shop.service.approve(reference);
+      const expected = (await records.read('\torder 17'))?.version ?? null;
+      const text = JSON.stringify({ format: 1, latest: 3, superseded: [], priceChanged: [] });
+      const change = { expected, version: 'another press', text, mustCommit: true, index: null, dueIn: null };
+      expect(await records.write('\torder 17', change)).toBe(true);
+    }
+    return await records.write(key, change);
+  };
+  const shop = openOrderShop({ store: { ...records, write } });
+  const { checkout, charge, wait } = shop.start();
+  reference = (await finish(checkout('17', page))).payments[0]?.reference ?? '';
+  shop.service.abandon(reference);
+  await pass(2 * SECOND);
+  expect(await finish(wait('17'))).toMatchObject({ state: 'unpaid' });
+  await pass(2 * SECOND);
+  shop.requests.length = 0;
+  expect(await finish(charge('17', momo))).toMatchObject({ state: 'paid', payment: { key: '17/1' } });
+  expect(isHeldUp).toBe(true);
+  expect(shop.requests).toEqual([`GET ${reference}`, `GET ${reference}`]);
+});
+
 test('sends a refused payment once for two presses at once', async () => {
   const shop = openOrderShop();
   const [one, other] = [shop.start(), shop.start()];
