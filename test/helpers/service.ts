@@ -66,7 +66,7 @@ export interface Service {
 }
 
 /** Responds to each request with the success of its operation. */
-export const respondWithSuccess: Respond = (response, { path }) => {
+const respondWithSuccess: Respond = (response, { path }) => {
   const operation = path.includes('/verify/')
     ? 'verify'
     : path.endsWith('/initialize')
