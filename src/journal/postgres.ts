@@ -58,7 +58,7 @@ export interface PostgresJournal extends Journal {
 }
 
 /**
- * Makes a journal in PostgreSQL 12 or later, through your own `pg` 8.21 or later. Each of its steps is one statement that
+ * Makes a journal in PostgreSQL 14 or later, through your own `pg` 8.21 or later. Each of its steps is one statement that
  * commits by itself, so give it the **`Pool`**: a transaction of yours, open on another of its connections, is not
  * affected. Leave it a connection to spare: a charge inside a transaction takes a second one.
  *
