@@ -165,9 +165,9 @@ export class PaymentsClient {
    * ```
    */
   async verify(reference: string, options?: VerifyOptions): Promise<Transaction> {
-    const { expect, ...request }: VerifyOptions =
+    const request: VerifyOptions =
       options === undefined ? {} : parseOptions(verifyOptionsSchema, options, { operation: 'verify' });
-    return (await this.#read({ reference, expect }, request)).result;
+    return (await this.#read({ reference, expect: request.expect }, request)).result;
   }
 
   /**

@@ -23,8 +23,12 @@ export type TransactionStatus = KnownStatus | 'unrecognised';
 /** With two decimals, whatever the service wrote: `25.5` is `25.50`. Where a digit would be lost, it cannot be read. */
 const amountText = /* @__PURE__ */ (() =>
   z.pipe(
-    z.string().check(z.refine((text) => normalizeAmount(text) !== undefined)),
-    z.transform((text: string) => normalizeAmount(text) ?? text),
+    z.string(),
+    z.transform((text: string, { issues }) => {
+      const amount = normalizeAmount(text);
+      if (amount === undefined) issues.push({ code: 'custom', input: text });
+      return amount ?? text;
+    }),
   ))();
 const currencyCode = /* @__PURE__ */ (() => z.string().check(z.regex(/^[A-Za-z]{3}$/)))();
 

@@ -38,12 +38,13 @@ export function prepareCall<Input, Request extends object, Result extends AnyTra
   client: NormalizedOptions,
   operation: Operation<Input, Request, Result>,
   input: Input,
-  { extraBody, ...options }: UnkeyedOptions,
+  options: UnkeyedOptions,
 ): Call<Input, Request, Result> {
   if (operation.method === 'POST' && !client.transport) refuseOldRuntime(operation.name);
   const request = validateInput(operation, input);
-  const sent = operation.method === 'POST' ? buildBody(operation, request, extraBody) : { body: undefined };
-  return { operation, request, ...sent, ...normalizeRequestOptions(options, client) };
+  const sent = operation.method === 'POST' ? buildBody(operation, request, options.extraBody) : undefined;
+  const { signal, timeout, maxRetries, headers } = normalizeRequestOptions(options, client);
+  return { operation, request, body: sent?.body, fields: sent?.fields, signal, timeout, maxRetries, headers };
 }
 
 /**
