@@ -68,9 +68,10 @@ export type ClaimResult =
   /** The key was used with other input, and a charge of that input might exist: `found` is what is recorded of it. */
   | {
       readonly state: 'conflict';
-      readonly found:
-        | { readonly state: 'completed'; readonly reference: string }
-        | { readonly state: 'in_progress' | 'unknown' | 'closed'; readonly reference?: string | undefined };
+      readonly found: {
+        readonly state: 'completed' | 'in_progress' | 'unknown' | 'closed';
+        readonly reference: string | undefined;
+      };
     }
   /** The key is used by an order, and the intent is of none or of another payment; or the other way round. */
   | { readonly state: 'other_owner'; readonly order: OrderMark | undefined }
