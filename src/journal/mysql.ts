@@ -4,28 +4,21 @@
  * @module payment-collection-client/journal/mysql
  */
 
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
 import { assertOptions, buildJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
 import {
   createMysqlRunner,
   isDuplicateKey,
+  isMissingTable,
   type MysqlClient,
-  type MysqlRow,
   type MysqlRunner,
   type MysqlSession,
   type MysqlStep,
 } from './mysql-connection.ts';
 import { mysqlWarnings } from './mysql-durability.ts';
 import { buildMysqlStatements, createTable, type MysqlStatements } from './mysql-table.ts';
-import {
-  type JournalStore,
-  type ListedRecord,
-  NoJournalError,
-  type RecordWrite,
-  type StoredRecord,
-} from './store.ts';
+import { createRowReader, explainMissingTable } from './sql.ts';
+import type { JournalStore, RecordWrite } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -120,11 +113,12 @@ export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions =
   });
 }
 
-function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
-  const select = (statement: string) => explainMissingTable(() => runner.read(statement));
+const reader = createRowReader();
 
+function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
+  const select = (statement: string) => runner.read(statement).catch(explainMissing);
   const runWrite = <T>(mustCommit: boolean, step: MysqlStep<T>) =>
-    explainMissingTable(() => (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)));
+    (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)).catch(explainMissing);
   /** Returns `false` if one of the keys has a record: none is inserted then. */
   const insert = async ({ change }: MysqlSession, writes: readonly RecordWrite[]) => {
     try {
@@ -152,7 +146,7 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
   return {
     async read(key) {
       const [row] = await select(sql.read(key));
-      return row === undefined ? null : toStoredRecord(row);
+      return row === undefined ? null : reader.toStoredRecord(row);
     },
 
     write(key, change) {
@@ -176,58 +170,34 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
     },
 
     async list(query) {
-      return (await select(sql.list(query))).map(toListedRecord);
+      return (await select(sql.list(query))).map(reader.toListedRecord);
     },
 
     async count() {
-      const rows = await select(sql.count());
-      return Object.fromEntries(rows.map(({ state, records }) => [String(state), Number(records)]));
+      return reader.toCounts(await select(sql.count()));
     },
 
-    claimDue(claim) {
-      return explainMissingTable(() =>
-        runner.runCommitted(async (session) => {
-          const id = crypto.getRandomValues(new Uint8Array(16));
-          const { rows, insertId } = await session.change(sql.claimDue(id, claim));
-          if (rows === 0) return [];
-          return (await session.select(sql.readClaimed(id, claim.kind, insertId))).map(toListedRecord);
-        }),
-      );
-    },
+    claimDue: (claim) =>
+      runWrite(true, async (session) => {
+        const id = crypto.getRandomValues(new Uint8Array(16));
+        const { rows: changed, insertId } = await session.change(sql.claimDue(id, claim));
+        if (changed === 0) return [];
+        return (await session.select(sql.readClaimed(id, claim.kind, insertId))).map(reader.toListedRecord);
+      }),
 
     async countDue({ kind }) {
       const [row] = await select(sql.countDue(kind));
-      const { due, next_in } = row ?? {};
-      return { due: Number(due), nextIn: next_in === null ? null : Math.max(0, Number(next_in)) };
+      return reader.toDue(row);
     },
 
     async delete(records) {
       if (records.length === 0) return 0;
-      const step: MysqlStep<number> = async ({ change }) => (await change(sql.delete(records))).rows;
-      return explainMissingTable(() => runner.runCommitted(step));
+      return runWrite(true, async ({ change }) => (await change(sql.delete(records))).rows);
     },
   };
 }
 
-function toStoredRecord({ version, record, age }: MysqlRow): StoredRecord {
-  return { version: String(version), text: String(record), age: Number(age) };
-}
-
-function toListedRecord(row: MysqlRow): ListedRecord {
-  return { ...toStoredRecord(row), key: String(row.key), createdAt: Number(row.created_at) };
-}
-
-/** The server's code for a table that does not exist. */
-const MISSING_TABLE = 1146;
-
-/** Runs a step. If the table is missing, the error says how it is made. */
-async function explainMissingTable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (Object(error).errno !== MISSING_TABLE) throw error;
-    const cause = sanitizeError(error, redactUnknownSecrets);
-    const how = 'Nothing was recorded. Run journal.migrate(), or the text of mysqlSchema().';
-    throw new NoJournalError(how, cause);
-  }
-}
+const explainMissing = explainMissingTable(
+  isMissingTable,
+  'Nothing was recorded. Run journal.migrate(), or the text of mysqlSchema().',
+);

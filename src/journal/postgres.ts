@@ -11,16 +11,18 @@ import { isObject } from '../untrusted.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
 import { writeAnywhere, writeCommitted } from './postgres-commit.ts';
+import { executeWrite, type PostgresClient, type PostgresPool } from './postgres-connection.ts';
+import { explainMissing } from './postgres-errors.ts';
 import {
-  executeWrite,
-  type PostgresClient,
-  type PostgresPool,
-  surviveBrokenConnections,
-} from './postgres-connection.ts';
-import { explainMissingTable } from './postgres-errors.ts';
-import { isPostgresHandle, type PostgresHandle, parseColumns, suggestHandle } from './postgres-handles.ts';
+  isPostgresHandle,
+  type PostgresHandle,
+  parseColumns,
+  suggestHandle,
+  unreadableRows,
+} from './postgres-handles.ts';
 import { buildPostgresStatements, type PostgresStatements, postgresSchema } from './postgres-table.ts';
-import { type JournalStore, type ListedRecord, type StoredRecord, toStoredTime } from './store.ts';
+import { createRowReader, surviveBrokenConnections } from './sql.ts';
+import { type JournalStore, type StoredRecord, toStoredTime } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -162,18 +164,18 @@ const createHandleRunner = (handle: PostgresHandle, sql: PostgresStatements): Po
     (mustCommit ? writeCommitted : writeAnywhere)(handle, sql, statement, values),
 });
 
+const reader = createRowReader(unreadableRows);
+
 /** Often enough for processes that all write at once. */
 const MAX_ATTEMPTS = 20;
 
 function postgresStore(runner: PostgresRunner, sql: PostgresStatements): JournalStore {
-  const query: PostgresRunner['query'] = (statement, values) =>
-    explainMissingTable(() => runner.query(statement, values));
-  const write: PostgresRunner['write'] = (statement, values, mustCommit) =>
-    explainMissingTable(() => runner.write(statement, values, mustCommit));
+  const query: PostgresRunner['query'] = (...given) => runner.query(...given).catch(explainMissing);
+  const write: PostgresRunner['write'] = (...given) => runner.write(...given).catch(explainMissing);
 
   const read = async (key: string): Promise<StoredRecord | null> => {
     const [row] = await query(sql.read, [key]);
-    return row === undefined ? null : toStoredRecord(parseColumns(storedRow, row));
+    return row === undefined ? null : reader.toStoredRecord(row);
   };
   /** Repeats a step that others have overtaken. What it does depends on no earlier read. */
   const writeUntilDone = async (statement: string, values: (string | null)[]) => {
@@ -223,29 +225,21 @@ function postgresStore(runner: PostgresRunner, sql: PostgresStatements): Journal
     async list({ by, value, after, limit }) {
       const position = [toText(after?.createdAt ?? Number.NEGATIVE_INFINITY), after?.key ?? ''];
       const rows = await query(sql.list[by], [value, ...position, toText(limit)]);
-      return rows.map((row) => toListedRecord(parseColumns(listedRow, row)));
+      return rows.map(reader.toListedRecord);
     },
 
     async count() {
-      const rows = await query(sql.count);
-      return Object.fromEntries(
-        rows.map((row) => {
-          const { state, records } = parseColumns(countedRow, row);
-          return [state, Number(records)];
-        }),
-      );
+      return reader.toCounts(await query(sql.count));
     },
 
     async claimDue({ kind, limit, lease }) {
       const rows = await writeUntilDone(sql.claimDue, [toText(limit), toText(lease), kind]);
-      const found = rows.map((row) => parseColumns(claimedRow, row));
-      return found.flatMap((row) => (row.key === null ? [] : [toListedRecord(row)]));
+      return rows.filter((row) => Object(row).key !== null).map(reader.toListedRecord);
     },
 
     async countDue({ kind }) {
       const [row] = await query(sql.countDue, [kind]);
-      const { due, next } = parseColumns(dueRow, row);
-      return { due: Number(due), nextIn: next === null ? null : Math.max(0, Number(next)) };
+      return reader.toDue(row);
     },
 
     async delete(records) {
@@ -261,23 +255,8 @@ const overtakenError = () =>
     retryable: true,
   });
 
-const storedColumns = { version: z.string(), record: z.string(), age: z.string() };
-const listedColumns = { ...storedColumns, key: z.string(), created: z.string() };
-const storedRow = z.object(storedColumns);
-const listedRow = z.object(listedColumns);
-const claimedRow = z.union([listedRow, z.object({ key: z.null() })]);
 const writtenRow = z.object({ txid: z.nullable(z.string()) });
 const writtenTogetherRow = z.object({ key: z.string(), written: z.nullable(z.string()) });
 const deletedRow = z.object({ deleted: z.string() });
-const countedRow = z.object({ state: z.string(), records: z.string() });
-const dueRow = z.object({ due: z.string(), next: z.nullable(z.string()) });
 
 const toText = <T extends number | null>(value: T) => (value === null ? null : String(value));
-
-function toStoredRecord({ version, record, age }: z.infer<typeof storedRow>): StoredRecord {
-  return { version, text: record, age: Number(age) };
-}
-
-function toListedRecord(row: z.infer<typeof listedRow>): ListedRecord {
-  return { ...toStoredRecord(row), key: row.key, createdAt: Number(row.created) };
-}
