@@ -2,7 +2,7 @@ import { JournalError } from '../errors.ts';
 import type { Journal, JournalEntry, JournalState } from '../journal/journal.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
-import { COUNT_TIMEOUT, NO_KEYS, STATES } from './count.ts';
+import { COUNT_TIMEOUT, MEANINGS, NO_KEYS } from './count.ts';
 import { describeCommand, describeError, limitJournal } from './errors.ts';
 import type { Screen } from './screen.ts';
 import { formatAge, toJsonLine } from './text.ts';
@@ -74,10 +74,11 @@ function isUnreadable(error: unknown): error is JournalError {
 
 function parseState(given = 'unknown'): JournalState | undefined {
   if (given === 'all') return undefined;
-  const state = STATES.find((name) => name === given);
-  if (state) return state;
-  throw usageError(`--state takes ${STATES.join(', ')} or all, not "${given}".`);
+  if (isState(given)) return given;
+  throw usageError(`--state takes ${Object.keys(MEANINGS).join(', ')} or all, not "${given}".`);
 }
+
+const isState = (name: string): name is JournalState => Object.hasOwn(MEANINGS, name);
 
 function parseLimit(limit: string | undefined): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;

@@ -55,28 +55,12 @@ export interface MysqlJournal extends Journal {
 }
 
 /**
- * Makes a journal in MySQL 8.0 or later, or in MariaDB 10.6 or later, through your own `mysql2`. Each write of a record is
- * one statement that commits by itself, so give it a **pool**: a transaction of yours, open on another of its
- * connections, is not affected. Leave it a connection to spare: a charge inside a transaction takes a second one.
+ * Makes a journal in MySQL 8.0 or later, or in MariaDB 10.6 or later, through your own `mysql2`. docs/guides/mysql.md says
+ * what to set on the server, and what is refused. A setting with which a record could be lost is a `journal_warning`.
  *
- * A connection that was released to the pool inside a transaction is detected: it is closed, and the next one is taken. A
- * pool whose connections have `autocommit = 0` is refused, and nothing is sent.
- *
- * A single connection works too. While it is inside a transaction of yours, `read`, `list` and `resolve` are part of that.
- * Charging is refused, and so are follow-ups: what is recorded there could be rolled back after the charge.
- *
- * A connection that breaks while it is idle, in a restart of the server, does not end the process. The next call takes
- * another one of the pool.
- *
- * The server must have `innodb_flush_log_at_trx_commit = 1`, and `sync_binlog = 1` if it has a binary log. With other
- * values a crash can lose the record of a charge. The journal reads them once, and the client reports each that is not
- * sufficient as a `journal_warning`, to `onEvent` and `logger`. A failover to an asynchronous replica can lose what the
- * replica had not received.
- *
- * Each row is a key (its bytes in UTF-8) and its `record`, as JSON. Some columns repeat what the record is found by:
- * `state`, `created_at`, `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is when
- * a follow-up is due. Times are milliseconds since 1970. The journal's own records have no `state`. Read the table as you
- * like, but change it through the journal only.
+ * Give it a **pool** with a connection to spare: each write commits by itself, so a transaction of yours on another
+ * connection is not affected. While a single connection is inside a transaction of yours, `read`, `list` and `resolve` are
+ * part of that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -87,16 +71,6 @@ export interface MysqlJournal extends Journal {
  * const journal = mysqlJournal(mysqlPool); // what createPool() of mysql2 returns
  * await journal.migrate();
  * const payments = new PaymentsClient({ journal });
- * ```
- *
- * @example
- * Lists the unresolved keys by hand. A key in state `begun` is unresolved once its lease has expired.
- * ```sql
- * SELECT CONVERT(`key` USING utf8mb4) AS `key`, FROM_UNIXTIME(created_at / 1000) AS created,
- *   JSON_VALUE(record, '$.amount') AS amount, JSON_EXTRACT(record, '$.requestIds') AS request_ids
- * FROM payments_journal
- * WHERE state = 'unknown' OR (state = 'begun' AND written_at < (UNIX_TIMESTAMP() - 10) * 1000)
- * ORDER BY created_at;
  * ```
  */
 export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions = {}): MysqlJournal {

@@ -60,29 +60,12 @@ export interface PostgresJournal extends Journal {
 }
 
 /**
- * Makes a journal in PostgreSQL 12 or later, through your own `pg` 8.21 or later. Each of its steps is one statement that
- * commits by itself, so give it the **`Pool`**: a transaction of yours, open on another of its connections, is not
- * affected. Leave it a connection to spare: a charge inside a transaction takes a second one.
+ * Makes a journal in PostgreSQL 12 or later, through your own `pg` 8.21 or later, or through what {@link fromPostgresJs},
+ * {@link fromPrisma} or {@link fromQuery} returns. docs/guides/postgres.md says what to set, and what is refused.
  *
- * A connection that was released to the pool inside a transaction is detected: it is closed, nothing is sent, and the next
- * call succeeds. An older pg cannot detect that, so charging is refused with it.
- *
- * A `Client` works too. While it is inside a transaction of yours, `read`, `list` and `resolve` are part of that. Charging
- * is refused, and so are follow-ups: what is recorded there could be rolled back after the charge.
- *
- * The journal listens for `error` on the pool or client: a connection that breaks while it is idle, in a restart of the
- * server, does not end the process.
- *
- * With another driver, give it what {@link fromPostgresJs}, {@link fromPrisma} or {@link fromQuery} returns. Such a driver
- * cannot show whether a connection is inside a transaction. So each write takes three statements, and the database itself
- * confirms that it is committed. A handle that is inside a transaction is refused before anything is sent.
- *
- * `synchronous_commit = off` is overridden for what is recorded. A failover to an asynchronous replica can lose what the
- * replica had not received.
- *
- * Each row is a key and its `record`, as JSON. Some columns repeat what the record is found by: `state`, `created_at`,
- * `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is when a follow-up is due. The
- * journal's own records have no `state`. Read the table as you like, but change it through the journal only.
+ * Give it the **`Pool`** with a connection to spare: each write commits by itself, so a transaction of yours on another
+ * connection is not affected. While a `Client` is inside a transaction of yours, `read`, `list` and `resolve` are part of
+ * that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -94,15 +77,6 @@ export interface PostgresJournal extends Journal {
  * const journal = postgresJournal(new Pool());
  * await journal.migrate();
  * const payments = new PaymentsClient({ journal });
- * ```
- *
- * @example
- * Lists the unresolved keys by hand. A key in state `begun` is unresolved once its lease has expired.
- * ```sql
- * SELECT key, created_at, record ->> 'amount' AS amount, record ->> 'requestIds' AS request_ids
- * FROM payments_journal
- * WHERE state = 'unknown' OR (state = 'begun' AND written_at < now() - interval '10 seconds')
- * ORDER BY created_at;
  * ```
  */
 export function postgresJournal(
