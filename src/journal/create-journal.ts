@@ -159,17 +159,8 @@ function nextHistory({ requestId }: ChargeIntent, before: KeyHistory | undefined
   return addRequest({ createdAt: Date.now(), attempts, requestIds, resolutions }, requestId);
 }
 
-function begunRecord({ intent, history }: Claim): JournalRecord {
-  const { operation, service, fingerprint, amount, currency, network, order } = intent;
-  const fields = { operation, service, fingerprint, amount, currency };
-  return {
-    format: 2,
-    ...fields,
-    ...(network === undefined ? {} : { network }),
-    ...(order === undefined ? {} : { order }),
-    ...history,
-    state: 'begun',
-  };
+function begunRecord({ intent: { requestId: _, ...intent }, history }: Claim): JournalRecord {
+  return { format: 2, ...intent, ...history, state: 'begun' };
 }
 
 /** Returns the record of a claim's outcome, and when its follow-up begins. */
