@@ -49,7 +49,7 @@ export async function callStore<T>(
 }
 
 /** Reads what a store holds under a key, also what is not a record of a charge. */
-export const readStored = (store: JournalStore, key: string) => callStore('read', () => store.read(key));
+const readStored = (store: JournalStore, key: string) => callStore('read', () => store.read(key));
 
 /** @throws {JournalError} if the store fails, and does not show that the write was done. */
 export async function writeText(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {

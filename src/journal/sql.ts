@@ -3,7 +3,7 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { type JournalStore, type ListedRecord, NoJournalError, type StoredRecord } from './store.ts';
+import { type ListedRecord, NoJournalError, type StoredRecord } from './store.ts';
 
 /** @throws {ConfigurationError} if `table` is not a plain name in lower case, with a schema or database or without. */
 export function assertTableName(table: unknown): void {
@@ -37,14 +37,6 @@ export function surviveBrokenConnections(client: Emitter): void {
   client.on('error', ignore);
 }
 
-/** Reads rows by the names of their columns, which are the same in each dialect. */
-export interface RowReader {
-  toStoredRecord(row: unknown): StoredRecord;
-  toListedRecord(row: unknown): ListedRecord;
-  toCounts(rows: readonly unknown[]): Record<string, number>;
-  toDue(row: unknown): Awaited<ReturnType<NonNullable<JournalStore['countDue']>>>;
-}
-
 const createUnreadableError = () =>
   new JournalError(
     'The database returned a row of the journal without its columns, so no record can be read. ' +
@@ -52,8 +44,11 @@ const createUnreadableError = () =>
     { outcome: 'unknown' },
   );
 
-/** A row without one of its columns must not count as "nothing was found": it throws what `unreadable` returns. */
-export function createRowReader(unreadable = createUnreadableError): RowReader {
+/**
+ * Returns what reads rows by the names of their columns, which are the same in each dialect. A row without one of them must
+ * not count as "nothing was found": that throws what `unreadable` returns.
+ */
+export function createRowReader(unreadable = createUnreadableError) {
   const toText = (value: unknown): string => {
     if (typeof value === 'string') return value;
     throw unreadable();
@@ -65,24 +60,24 @@ export function createRowReader(unreadable = createUnreadableError): RowReader {
     if (Number.isFinite(number)) return number;
     throw unreadable();
   };
-  const toStoredRecord = (row: unknown) => {
+  const toStoredRecord = (row: unknown): StoredRecord => {
     const { version, record, age } = Object(row);
     return { version: toText(version), text: toText(record), age: toNumber(age) };
   };
   return {
     toStoredRecord,
-    toListedRecord(row) {
+    toListedRecord(row: unknown): ListedRecord {
       const { key, created } = Object(row);
       return { ...toStoredRecord(row), key: toText(key), createdAt: toNumber(created) };
     },
-    toCounts: (rows) =>
+    toCounts: (rows: readonly unknown[]): Record<string, number> =>
       Object.fromEntries(
         rows.map((row) => {
           const { state, records } = Object(row);
           return [toText(state), toNumber(records)];
         }),
       ),
-    toDue(row) {
+    toDue(row: unknown) {
       const { due, later } = Object(row);
       return { due: toNumber(due), nextIn: later === null ? null : Math.max(0, toNumber(later)) };
     },
