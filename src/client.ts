@@ -90,8 +90,8 @@ export class PaymentsClient {
   }
 
   /**
-   * Starts a payment by checkout page. Send the customer to `checkout_url`, and keep `reference`. That a payment cannot be
-   * paid without its `checkout_url` is an assumption (docs/reference/service.md, "Start a checkout payment").
+   * Starts a payment by checkout page. Send the customer to `checkout_url`, and keep `reference`. It is an assumption that a
+   * payment cannot be paid without its `checkout_url` (docs/reference/service.md, "Start a checkout payment").
    *
    * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
    * @throws {APIError} if the service refused the request.
@@ -118,7 +118,7 @@ export class PaymentsClient {
    * `processing`: wait for the final status by its `reference`.
    *
    * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
-   * @throws {APIError} if the service refused the charge. That no charge exists then is an assumption.
+   * @throws {APIError} if the service refused the charge. It is an assumption that no charge exists then.
    * @throws {ConnectionError} if no connection was made. Nothing was sent.
    * @throws {OutcomeUnknownError} if a charge might exist. Do not charge again.
    * @throws {TransactionMismatchError} if another amount or currency was charged. Do not charge again.

@@ -18,7 +18,7 @@ import { isObject, parseJson } from './untrusted.ts';
  *
  * - `not_sent`: nothing left this process, or no connection was made. No charge exists from this call. An earlier call
  *   under the same `idempotencyKey` might have charged.
- * - `rejected`: the service refused the request. That no charge exists from this call is an assumption
+ * - `rejected`: the service refused the request. It is an assumption that no charge exists from this call
  *   (docs/reference/service.md, "Errors").
  * - `unknown`: a charge might exist. Do not charge again before you know.
  */

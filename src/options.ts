@@ -42,7 +42,7 @@ export interface PaymentsClientOptions {
   timeout?: number | undefined;
   /**
    * How many times a call is retried. A read is retried after a temporary error. A POST is retried only if no connection
-   * was made, or after a 429. That a 429 means "not accepted" is an assumption (docs/reference/service.md, "Errors").
+   * was made, or after a 429. It is an assumption that a 429 means "not accepted" (docs/reference/service.md, "Errors").
    *
    * @default 2
    */
@@ -74,13 +74,15 @@ export interface PaymentsClientOptions {
    */
   headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Gets one line per request, response, retry, poll and wait. Pass `console` or a pino logger.
+   * Gets one line per event: a request, a response, a retry, a poll, a wait, and what the journal and follow-ups report. Pass
+   * `console` or a pino logger.
    *
    * @default none: nothing is logged
    */
   logger?: Logger | undefined;
   /**
-   * Gets one object per request, response, retry, poll and wait. An error that it throws changes no result.
+   * Gets one object per event: a request, a response, a retry, a poll, a wait, and what the journal and follow-ups report. An
+   * error that it throws changes no result.
    *
    * @default none
    */

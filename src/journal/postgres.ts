@@ -60,7 +60,7 @@ export interface PostgresJournal extends Journal {
 }
 
 /**
- * Makes a journal in PostgreSQL 12 or later, through your own `pg` 8.21 or later, or through what {@link fromPostgresJs},
+ * Makes a journal in PostgreSQL 14 or later, through your own `pg` 8.21 or later, or through what {@link fromPostgresJs},
  * {@link fromPrisma} or {@link fromQuery} returns. docs/guides/postgres.md says what to set, and what is refused.
  *
  * Give it the **`Pool`** with a connection to spare: each write commits by itself, so a transaction of yours on another

@@ -14,9 +14,13 @@ export type Resolution = { reference: string; checkout_url?: string | undefined 
 
 /** Who resolved a key, and why. Both are kept for ever, with the time. */
 export interface ResolutionNote {
-  /** The person, 1 to 200 characters. It is stored as it is, without API keys. @example 'kofi@shop.example' */
+  /**
+   * The person, 1 to 200 characters. It is stored as it is, without keys `sk_test_…` and `sk_live_…`.
+   *
+   * @example 'kofi@shop.example'
+   */
   by: string;
-  /** What they found, 1 to 1,000 characters. It is stored without phone numbers, emails and keys. */
+  /** What they found, 1 to 1,000 characters. It is stored without phone numbers, emails and API keys. */
   reason: string;
   /**
    * How many `resolutions` the entry had when the person decided. If another person has resolved the key since, the

@@ -16,7 +16,7 @@ export interface NewOrder {
  * - `released`: not paid in time. The goods are for sale again.
  * - `paid_late`: paid after the release. A person ships the order, or pays the money back.
  * - `in_review`: a charge might exist, or its amount is wrong. A person reviews it.
- * - `rejected`: the service rejected the charge. That no charge exists then is an assumption.
+ * - `rejected`: the service rejected the charge. It is an assumption that no charge exists then.
  */
 export type OrderState =
   | 'placed'

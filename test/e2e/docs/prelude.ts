@@ -1,5 +1,4 @@
 import { type ChargeMobileMoneyInput, PaymentsClient } from 'payment-collection-client';
-import { createFollowUps, type FollowUps } from 'payment-collection-client/follow-ups';
 import { memoryJournal } from 'payment-collection-client/journal';
 import { createOrderPayments, type OrderPayments } from 'payment-collection-client/orders';
 import type { MockPayments } from 'payment-collection-client/testing';
@@ -36,13 +35,11 @@ export interface Names {
   charge: ChargeMobileMoneyInput;
   reference: string;
   payments: PaymentsClient;
-  followUps: FollowUps;
   orderPayments: OrderPayments;
   secrets: { get(name: string): Promise<string> };
   pool: Pool;
   express: {
     json(options?: { type: () => boolean; limit: string }): Handler;
-    text(options: { type: () => boolean; limit: string }): Handler;
   };
   app: { post(path: string, ...handlers: Handler[]): void };
 }
@@ -70,7 +67,6 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
   const { reference } = await payments.initialize({ ...price, customer_email: customer.customer_email });
   const journal = memoryJournal();
   const keyed = { payments: new PaymentsClient({ journal }), journal };
-  const followUps = createFollowUps({ ...keyed, onFinal() {}, onAttention() {} });
   const orderPayments = createOrderPayments({ ...keyed, onPaid() {}, onAttention() {} });
   const names = {
     order: { id: '17', ...price, reference, chargedAt: Date.now() - 60_000 },
@@ -78,10 +74,9 @@ export async function setScene(mock: MockPayments): Promise<Scene> {
     charge: { ...price, ...customer },
     reference,
     payments,
-    followUps,
     orderPayments,
     secrets: { get: async () => mock.apiKey },
-    express: { json: () => readBody, text: () => readBody },
+    express: { json: () => readBody },
     app: { post: (path: string, ...handlers: Handler[]) => void routes.set(path, handlers) },
   };
   return {

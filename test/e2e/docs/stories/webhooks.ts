@@ -26,33 +26,7 @@ export const webhooks: Stories = {
     },
     ...saysNothing,
   ],
-  'docs/guides/webhooks.md, Handle webhooks (2)': [
-    {
-      where: 'a webhook comes in',
-      arrange: ({ names }) => void vi.spyOn(names.payments, 'notify'),
-      afterwards({ names, post }) {
-        const body = { any: [{ field: names.reference }, names.reference] };
-        post('/webhooks/payments', body);
-        expect(names.payments.notify).toHaveBeenCalledExactlyOnceWith(body);
-      },
-      actions: ['respond 204'],
-    },
-    ...saysNothing,
-  ],
-  'docs/guides/webhooks.md, Bring a follow-up forward': [
-    {
-      where: 'a webhook comes in',
-      arrange: ({ names }) => void vi.spyOn(names.followUps, 'notify'),
-      async afterwards({ names, post, actions }) {
-        const body = { data: { reference: names.reference } };
-        post('/webhooks/payments', body);
-        expect(names.followUps.notify).toHaveBeenCalledExactlyOnceWith(body);
-        await vi.waitFor(() => expect(actions).toHaveLength(1));
-      },
-      actions: ['respond 204'],
-    },
-    ...saysNothing,
-  ],
+
   'docs/guides/webhooks.md, Use a framework with `Request` and `Response`': [
     {
       where: 'a webhook comes in',
