@@ -1,4 +1,4 @@
-import type { FollowUpRecord, FollowUpRecords } from '../journal/core.ts';
+import type { FollowUpRecord, FollowUpRecords } from '../journal/follow-up-records.ts';
 import { Lease } from '../journal/lease.ts';
 import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from '../journal/record.ts';
 import { readClocks } from '../timing.ts';

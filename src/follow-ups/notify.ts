@@ -1,4 +1,4 @@
-import type { FollowUpRecord } from '../journal/core.ts';
+import type { FollowUpRecord } from '../journal/follow-up-records.ts';
 import { withJournalTimeout } from '../journal/lease.ts';
 import { NO_FOLLOW_UP } from '../journal/record.ts';
 import { NOTIFY_INTERVAL } from '../timing.ts';

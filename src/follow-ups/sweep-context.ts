@@ -1,7 +1,7 @@
 import type { Transaction } from '../api/transaction.ts';
 import type { ClientAccess } from '../client-access.ts';
 import type { AttentionReason } from '../events.ts';
-import type { FollowUpRecords } from '../journal/core.ts';
+import type { FollowUpRecords } from '../journal/follow-up-records.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RecordKind } from '../journal/store.ts';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { digestService } from '../idempotency/fingerprint.ts';
-import type { FollowUpRecord } from '../journal/core.ts';
+import type { FollowUpRecord } from '../journal/follow-up-records.ts';
 import { withJournalTimeout } from '../journal/lease.ts';
 import { MAX_DUE_IN } from '../journal/store.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';

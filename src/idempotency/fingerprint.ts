@@ -88,7 +88,7 @@ export function digestService(baseUrl: string, mode: Mode): Promise<string> {
 }
 
 /** Returns the digest in hexadecimal. */
-async function sha256(text: string): Promise<string> {
+export async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

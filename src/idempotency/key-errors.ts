@@ -35,16 +35,11 @@ export function createKeyContext<Input, Request extends CreateRequest, Result>(
 }
 
 /** The record of the key leaves the outcome unknown. */
-export function unresolvedKeyError(
-  { operation, redactedKey, redactId }: KeyContext,
-  reference?: string,
-): OutcomeUnknownError {
+export function unresolvedKeyError(context: KeyContext, reference?: string): OutcomeUnknownError {
+  const { operation, redactedKey, redactId } = context;
   const shown = reference && redactId(reference);
-  return new OutcomeUnknownError(
-    `${operation}: an earlier call ${mightHave(operation)}. Nothing was sent. ` +
-      describeResolution(operation, redactedKey, shown),
-    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
-  );
+  const message = `an earlier call ${mightHave(operation)}. Nothing was sent. ${describeResolution(operation, redactedKey, shown)}`;
+  return unknownOutcomeError(context, message, reference);
 }
 
 /** The record of the key cannot be read, so this process cannot resolve the key either. */
@@ -60,66 +55,56 @@ export function unreadableRecordError(
   );
 }
 
+function unknownOutcomeError(
+  { operation, redactedKey, redactId }: KeyContext,
+  message: string,
+  reference: string | undefined,
+): OutcomeUnknownError {
+  const shown = reference && redactId(reference);
+  const facts = { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey };
+  return new OutcomeUnknownError(`${operation}: ${message}`, facts);
+}
+
 function mightHave(operation: OperationName): string {
   return operation === 'initialize' ? 'might have started a payment' : 'might have charged';
 }
 
 /** The charge is recorded, but its result cannot be replayed. */
-export function unreadableResultError(
-  { operation, redactedKey, quotedKey, redactId }: KeyContext,
-  reference: string,
-): OutcomeUnknownError {
-  const shown = redactId(reference);
-  return new OutcomeUnknownError(
-    `${operation}: the journal holds ${shown} for key ${quotedKey}, but the rest of its record cannot be read. ` +
-      'Nothing was sent now. Do not charge again: verify it.',
-    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
-  );
+export function unreadableResultError(context: KeyContext, reference: string): OutcomeUnknownError {
+  const message =
+    `the journal holds ${context.redactId(reference)} for key ${context.quotedKey}, but the rest of its record cannot be ` +
+    'read. Nothing was sent now. Do not charge again: verify it.';
+  return unknownOutcomeError(context, message, reference);
 }
 
 /** A person closed the key: its payment was dealt with outside. */
-export function closedKeyError(
-  { operation, redactedKey, quotedKey, redactId }: KeyContext,
-  reference: string | undefined,
-): OutcomeUnknownError {
-  const shown = reference && redactId(reference);
-  return new OutcomeUnknownError(
-    `${operation}: a person closed key ${quotedKey}: its payment was dealt with by hand. Nothing was sent. ` +
-      `${anotherKey(operation)}`,
-    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
-  );
+export function closedKeyError(context: KeyContext, reference: string | undefined): OutcomeUnknownError {
+  const message =
+    `a person closed key ${context.quotedKey}: its payment was dealt with by hand. Nothing was sent. ` +
+    anotherKey(context.operation);
+  return unknownOutcomeError(context, message, reference);
 }
 
 /** The `error.code` of a key that is unknown because the service returned the transaction of another key. */
 export const SHARED_REFERENCE = 'shared_reference';
 
 /** The service returned the transaction of another key. */
-export function sharedReferenceError(
-  { operation, redactedKey, redactId }: KeyContext,
-  reference: string,
-): OutcomeUnknownError {
-  const shown = redactId(reference);
-  return new OutcomeUnknownError(
-    `${operation}: the service returned ${shown}, which another key has. One transaction settles one key: do not charge ` +
-      'again, find out whether this one was charged, and resolve it.',
-    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
-  );
+export function sharedReferenceError(context: KeyContext, reference: string): OutcomeUnknownError {
+  const message =
+    `the service returned ${context.redactId(reference)}, which another key has. One transaction settles one key: do not ` +
+    'charge again, find out whether this one was charged, and resolve it.';
+  return unknownOutcomeError(context, message, reference);
 }
 
 const anotherKey = (operation: OperationName) =>
   `Another ${operation === 'initialize' ? 'payment' : 'charge'} needs another key.`;
 
 /** The key was resolved with another result while its charge was in flight. */
-export function resolvedMeanwhileError(
-  { operation, redactedKey, quotedKey, redactId }: KeyContext,
-  reference: string,
-): OutcomeUnknownError {
-  const shown = redactId(reference);
-  return new OutcomeUnknownError(
-    `${operation}: the service made ${shown}, but key ${quotedKey} was resolved otherwise meanwhile. Two charges ` +
-      'might exist: verify it, and compare it with journal.read.',
-    { operation, cause: undefined, reference, shown, idempotencyKey: redactedKey },
-  );
+export function resolvedMeanwhileError(context: KeyContext, reference: string): OutcomeUnknownError {
+  const message =
+    `the service made ${context.redactId(reference)}, but key ${context.quotedKey} was resolved otherwise meanwhile. Two ` +
+    'charges might exist: verify it, and compare it with journal.read.';
+  return unknownOutcomeError(context, message, reference);
 }
 
 /** What the journal says of a key that was used with other input. */
@@ -127,11 +112,9 @@ type UsedKey = Extract<ClaimResult, { state: 'conflict' }>['found'];
 
 /** The key was used with other input, and a charge of that call might exist. */
 export function conflictError(context: KeyContext, found: UsedKey): IdempotencyConflictError {
-  const { operation, redactedKey } = context;
-  return new IdempotencyConflictError(`${operation}: ${describeConflict(context, found)}`, {
-    operation,
-    idempotencyKey: redactedKey,
-  });
+  const { operation, redactedKey: idempotencyKey } = context;
+  const message = `${operation}: ${describeConflict(context, found)}`;
+  return new IdempotencyConflictError(message, { operation, idempotencyKey });
 }
 
 /** Only an unresolved key can be resolved. The result of another one is known, or will be. */
@@ -141,8 +124,7 @@ function describeConflict(
 ): string {
   const what = operation === 'initialize' ? 'payment' : 'charge';
   const advice = anotherKey(operation);
-  const reference =
-    'reference' in found && found.reference !== undefined ? redactId(found.reference) : undefined;
+  const reference = found.reference && redactId(found.reference);
   switch (found.state) {
     case 'completed':
       return `key ${quotedKey} had other input, and its ${what} is ${reference}. Nothing was sent. Verify it. ${advice}`;

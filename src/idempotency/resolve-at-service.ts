@@ -1,6 +1,6 @@
 import type { Expectation } from '../api/input.ts';
 import type { Transaction } from '../api/transaction.ts';
-import { ConfigurationError, JournalError, NotFoundError, PaymentsError, quoteKey } from '../errors.ts';
+import { ConfigurationError, JournalError, NotFoundError, quoteKey } from '../errors.ts';
 import type { Report } from '../events.ts';
 import { getJournalCore } from '../journal/core.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
@@ -12,8 +12,6 @@ import {
   validateResolution,
 } from '../journal/resolution.ts';
 import { detectMode, runAsRead } from '../normalize-options.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
 import { digestService, validateIdempotencyKey } from './fingerprint.ts';
 import { SHARED_REFERENCE } from './key-errors.ts';
 
@@ -49,14 +47,14 @@ export async function resolveKeyAtService(journal: Journal, call: ResolveCall): 
   }
   const { by, reason, resolutionsSeen = before.resolutions.length } = valid;
   const note = { by, reason, resolutionsSeen };
-  await asJournalError(() => journal.resolve(call.idempotencyKey, valid.resolution, note));
+  await journal.resolve(call.idempotencyKey, valid.resolution, note);
   const after = await readEntry(journal, call);
   if (after.resolutions.length > before.resolutions.length) reportResolved(call, after, valid);
   return after;
 }
 
 async function readEntry(journal: Journal, { idempotencyKey, redactId }: ResolveCall): Promise<JournalEntry> {
-  const entry = await asJournalError(() => journal.read(idempotencyKey));
+  const entry = await journal.read(idempotencyKey);
   if (entry) return entry;
   throw new JournalError(`The journal has no record of the key ${quoteKey(redactId(idempotencyKey))}.`);
 }
@@ -117,18 +115,4 @@ function reportResolved(
     ...(reference === undefined ? {} : { reference }),
     by,
   });
-}
-
-/** A journal can be anyone's code, and can throw anything. */
-async function asJournalError<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof PaymentsError) throw error;
-    const cause = sanitizeError(error, redactUnknownSecrets);
-    throw new JournalError('The journal failed. Nothing was changed, as far as is known.', {
-      cause,
-      retryable: true,
-    });
-  }
 }

@@ -1,21 +1,11 @@
+import type { JournalState } from '../journal/journal.ts';
 import { type Arguments, refuseKeys } from './arguments.ts';
 import type { Run } from './config.ts';
 import { describeCommand, limitJournal } from './errors.ts';
 import { toJsonLine } from './text.ts';
 
-/** In the order in which they are shown. */
-export const STATES = [
-  'unknown',
-  'begun',
-  'completed',
-  'not_sent',
-  'rejected',
-  'not_charged',
-  'closed',
-] as const;
-
-/** What a state means, in a few words. */
-export const MEANINGS: Readonly<Record<string, string>> = {
+/** What each state means, in a few words, in the order in which they are shown. */
+export const MEANINGS: Readonly<Record<JournalState, string>> = {
   unknown: 'unresolved: a charge might exist',
   begun: 'in progress: a process is charging now',
   completed: 'its transaction is known',
@@ -40,23 +30,25 @@ export function prepareCount(args: Arguments): Run {
     await limitJournal(() => journal.read('payment-journal'));
     const counts: Readonly<Record<string, number>> = await limitJournal(() => journal.count(), COUNT_TIMEOUT);
     const { unknown = 0 } = counts;
-    const rows = STATES.map((state) => [state, counts[state] ?? 0] as const);
+    const rows = Object.entries(MEANINGS).map(([state, meaning]) => ({
+      state,
+      meaning,
+      count: counts[state] ?? 0,
+    }));
     if (json) {
-      await out.print(toJsonLine(Object.fromEntries(rows)));
+      await out.print(toJsonLine(Object.fromEntries(rows.map(({ state, count }) => [state, count]))));
       return unknown > 0;
     }
-    const numbers = rows.map(([, count]) => count.toLocaleString('en'));
-    const width = Math.max(4, ...numbers.map(({ length }) => length));
-    const lines = rows.map(([state, count], at) => {
-      const line = `${state.padEnd(11)}  ${numbers[at]?.padStart(width)}`;
+    const width = Math.max(4, ...rows.map(({ count }) => count.toLocaleString('en').length));
+    const format = (state: string, keys: string) => `${state.padEnd(11)}  ${keys.padStart(width)}`;
+    const lines = rows.map(({ state, meaning, count }) => {
+      const line = format(state, count.toLocaleString('en'));
       const isAlarm = state === 'unknown' && count > 0;
-      return `${isAlarm ? out.style('yellow', line) : line}  ${out.style('dim', MEANINGS[state] ?? '')}`;
+      return `${isAlarm ? out.style('yellow', line) : line}  ${out.style('dim', meaning)}`;
     });
-    const hasKeys = rows.some(([, count]) => count > 0);
-    const end = hasKeys ? 'No unresolved keys.' : NO_KEYS;
     const list = `List the unresolved keys: ${describeCommand('list', config)}`;
-    const head = out.style('dim', `${'STATE'.padEnd(11)}  ${'KEYS'.padStart(width)}`);
-    await out.print(head, ...lines, '', unknown > 0 ? list : end);
+    const end = rows.some(({ count }) => count > 0) ? 'No unresolved keys.' : NO_KEYS;
+    await out.print(out.style('dim', format('STATE', 'KEYS')), ...lines, '', unknown > 0 ? list : end);
     return unknown > 0;
   };
 }

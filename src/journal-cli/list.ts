@@ -1,15 +1,11 @@
-import stringWidth from 'string-width';
 import { JournalError } from '../errors.ts';
-import type { Journal, JournalEntry, JournalQuery, JournalState } from '../journal/journal.ts';
+import type { Journal, JournalEntry, JournalState } from '../journal/journal.ts';
 import { type Arguments, refuseKeys, usageError } from './arguments.ts';
 import type { Run } from './config.ts';
-import { COUNT_TIMEOUT, NO_KEYS, STATES } from './count.ts';
+import { COUNT_TIMEOUT, MEANINGS, NO_KEYS } from './count.ts';
 import { describeCommand, describeError, limitJournal } from './errors.ts';
 import type { Screen } from './screen.ts';
 import { formatAge, toJsonLine } from './text.ts';
-
-/** How many rows are laid out at once: memory is bounded, however long the list is. */
-const ROWS_OF_PAGE = 100;
 
 /** Lists keys. A record that cannot be read might be a charge, so it counts as unresolved. */
 export function prepareList(args: Arguments): Run {
@@ -19,10 +15,11 @@ export function prepareList(args: Arguments): Run {
   const limit = parseLimit(args.options.limit);
   return async ({ journal }, screen) => {
     const { out, err, redact } = screen;
-    const toLine = (entry: JournalEntry) => toJsonLine(entry, redact.recorded);
-    const format = json ? (page: readonly JournalEntry[]) => page.map(toLine) : createTable(state, screen);
+    const format = json
+      ? (entry: JournalEntry) => [toJsonLine(entry, redact.recorded)]
+      : createFormat(state === undefined, screen);
     try {
-      const found = await printEntries(journal, { state, limit }, (page) => out.print(...format(page)));
+      const found = await printEntries(journal, { state, limit }, (entry) => out.print(...format(entry)));
       const { hasUnresolved, lines } = await describeEnd(journal, found, state ?? 'all', config);
       const more = found.hasMore ? [`There are more keys than --limit ${limit}.`] : [];
       if (!json) await out.print(...lines, ...more);
@@ -42,23 +39,29 @@ interface Found {
   readonly hasMore: boolean;
 }
 
-/** Prints pages of entries until nothing reads them any more. */
+/** Prints entries until nothing reads them any more. */
 async function printEntries(
   journal: Journal,
   { state, limit }: { state: JournalState | undefined; limit: number },
-  print: (page: readonly JournalEntry[]) => Promise<boolean>,
+  print: (entry: JournalEntry) => Promise<boolean>,
 ): Promise<Found> {
+  // One more than is shown tells whether there are more.
+  const entries = journal.list({ state, limit: limit + 1 });
   let listed = 0;
   let unresolved = 0;
-  // One more than is shown tells whether there are more.
-  for await (const page of readPages(journal, { state, limit: limit + 1 })) {
-    const shown = page.slice(0, limit - listed);
-    listed += shown.length;
-    unresolved += shown.filter((entry) => entry.state === 'unknown').length;
-    const isRead = await print(shown);
-    if (!isRead || shown.length < page.length) return { listed, unresolved, hasMore: isRead };
+  try {
+    for (;;) {
+      const { value } = await limitJournal(() => entries.next());
+      const hasMore = value !== undefined && listed === limit;
+      if (!value || hasMore) return { listed, unresolved, hasMore };
+      listed += 1;
+      if (value.state === 'unknown') unresolved += 1;
+      if (!(await print(value))) return { listed, unresolved, hasMore };
+    }
+  } finally {
+    // It is not awaited: a database that hangs would keep it.
+    entries.return().catch(() => {});
   }
-  return { listed, unresolved, hasMore: false };
 }
 
 /** What to do about records that this version cannot read. */
@@ -71,10 +74,11 @@ function isUnreadable(error: unknown): error is JournalError {
 
 function parseState(given = 'unknown'): JournalState | undefined {
   if (given === 'all') return undefined;
-  const state = STATES.find((name) => name === given);
-  if (state) return state;
-  throw usageError(`--state takes ${STATES.join(', ')} or all, not "${given}".`);
+  if (isState(given)) return given;
+  throw usageError(`--state takes ${Object.keys(MEANINGS).join(', ')} or all, not "${given}".`);
 }
+
+const isState = (name: string): name is JournalState => Object.hasOwn(MEANINGS, name);
 
 function parseLimit(limit: string | undefined): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;
@@ -82,49 +86,19 @@ function parseLimit(limit: string | undefined): number {
   throw usageError(`--limit takes a whole number from 1 on, not "${limit}".`);
 }
 
-/** Yields the entries in pages. If the journal fails, the error comes after what was read. */
-async function* readPages(journal: Journal, query: JournalQuery): AsyncGenerator<JournalEntry[], void, void> {
-  const entries = journal.list(query);
-  const page: JournalEntry[] = [];
-  try {
-    for (;;) {
-      const next = await limitJournal(() => entries.next());
-      if (next.done) break;
-      if (page.push(next.value) === ROWS_OF_PAGE) yield page.splice(0);
-    }
-  } catch (error) {
-    if (page.length > 0) yield page;
-    throw error;
-  } finally {
-    // It is not awaited: a database that hangs would keep it.
-    entries.return().catch(() => {});
-  }
-  if (page.length > 0) yield page;
-}
-
-/** The key is the last column and whole, so that it can be copied. Columns only get wider from page to page. */
-function createTable(state: JournalState | undefined, { out, show }: Screen) {
-  const titles = ['STARTED', 'AMOUNT', ...(state === undefined ? ['STATE'] : []), 'REFERENCE', 'KEY'];
-  const widths = titles.map(() => 0);
-  let head: string[][] = [titles];
-  const pad = (cell: string, at: number) => {
-    const spaces = ' '.repeat((widths[at] ?? 0) - stringWidth(cell));
-    if (titles[at] === 'KEY') return cell;
-    return titles[at] === 'AMOUNT' ? spaces + cell : cell + spaces;
+/** Returns what formats an entry as a line, with a head before the first one. The key is last and whole, to be copied. */
+function createFormat(hasState: boolean, { out, show }: Screen) {
+  const format = ({ started, amount, state, reference, key }: Readonly<Record<string, string>>) => {
+    const states = hasState ? [state?.padEnd(11)] : [];
+    return [started?.padEnd(10), amount?.padStart(14), ...states, reference?.padEnd(16), key].join('  ');
   };
-  return (page: readonly JournalEntry[]): string[] => {
-    const rows = page.map((entry) => {
-      const { createdAt, amount, currency, reference = '-', key } = entry;
-      const cells = [formatAge(createdAt), `${amount} ${currency}`, reference, key].map(show);
-      return state === undefined ? cells.toSpliced(2, 0, show(entry.state)) : cells;
-    });
-    const lines = [...head, ...rows];
-    for (const line of lines)
-      for (const [at, cell] of line.entries()) widths[at] = Math.max(widths[at] ?? 0, stringWidth(cell));
-    const formatted = lines.map((line) => line.map(pad).join('  '));
-    const start = head.length;
+  const titles = { started: 'STARTED', amount: 'AMOUNT', state: 'STATE', reference: 'REFERENCE', key: 'KEY' };
+  let head = [out.style('dim', format(titles))];
+  return ({ createdAt, amount, currency, state, reference = '-', key }: JournalEntry): string[] => {
+    const cells = { amount: show(`${amount} ${currency}`), state: show(state), reference: show(reference) };
+    const lines = [...head, format({ started: formatAge(createdAt), ...cells, key: show(key) })];
     head = [];
-    return formatted.map((line, at) => (at < start ? out.style('dim', line) : line));
+    return lines;
   };
 }
 

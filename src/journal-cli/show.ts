@@ -44,7 +44,7 @@ export async function readEntry(journal: Journal, key: string): Promise<JournalE
 export function formatFacts(entry: JournalEntry, { show }: Screen, { style }: Output): string[] {
   const { key, state, operation, amount, currency, network, createdAt, updatedAt, attempts } = entry;
   const { requestIds, reference = 'none recorded', service } = entry;
-  const stateText = show(`${state} (${MEANINGS[state] ?? 'of another version'})`);
+  const stateText = show(`${state} (${MEANINGS[state]})`);
   const facts: [label: string, values: readonly string[]][] = [
     ['Key', [style('bold', show(key))]],
     ['State', [state === 'unknown' ? style('yellow', stateText) : stateText]],

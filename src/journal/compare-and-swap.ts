@@ -1,6 +1,8 @@
-import { JournalError } from '../errors.ts';
+import type * as z from 'zod/mini';
+import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
+import { parseJson } from '../untrusted.ts';
 import { writeGrouped } from './group-commit.ts';
 import { type JournalRecord, parseRecord, referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, RecordChange, StoredRecord } from './store.ts';
@@ -30,67 +32,85 @@ export function parseStored({ version, text, age }: StoredRecord): VersionedReco
 /** Without a version, a write that expects no record could replace the record. */
 const hasVersion = (version: unknown) => typeof version === 'string' && version !== '';
 
-/** Reads what a store holds under a key, also what is not a record of a charge. */
-export async function readStored(store: JournalStore, key: string): Promise<StoredRecord | null> {
+/** Runs a step of the store. @throws {JournalError} whatever else the store throws */
+export async function callStore<T>(
+  step: 'read' | 'written' | 'listed' | 'counted',
+  run: () => Promise<T>,
+): Promise<T> {
   try {
-    return await store.read(key);
+    return await run();
   } catch (error) {
-    throw toStoreError('read', error);
+    if (error instanceof JournalError || error instanceof ConfigurationError) throw error;
+    const cause: Error & { code?: unknown } = sanitizeError(error, redactUnknownSecrets);
+    // An AggregateError, of a name with several addresses, has no message.
+    const reason = cause.message || cause.code || cause.name;
+    throw new JournalError(`The journal could not be ${step} (${reason}).`, { cause, retryable: true });
   }
 }
 
-/** What a write of a record needs besides the record. */
-interface WriteOptions {
-  /** The version that the record must have, or `null` if there must be no record. */
-  expected: string | null;
-  version: string;
-  mustCommit: boolean;
-  dueIn: number | null;
-}
+/** Reads what a store holds under a key, also what is not a record of a charge. */
+const readStored = (store: JournalStore, key: string) => callStore('read', () => store.read(key));
 
 /** @throws {JournalError} if the store fails, and does not show that the write was done. */
 export async function writeText(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
-  try {
-    return await writeGrouped(store, key, change);
-  } catch (error) {
-    // What a store refuses does not count, even if it can be read: it might be in a transaction that is not committed.
-    if (error instanceof JournalError) throw error;
-    // The write might have been done, and only its result lost.
-    const found = await readStored(store, key).catch(() => null);
-    if (found?.version === change.version) return true;
-    throw toStoreError('written', error);
-  }
+  return await callStore('written', async () => {
+    try {
+      return await writeGrouped(store, key, change);
+    } catch (error) {
+      // What a store refuses does not count, even if it can be read: it might be in a transaction that is not committed.
+      if (error instanceof JournalError) throw error;
+      // The write might have been done, and only its result lost.
+      const found = await readStored(store, key).catch(() => null);
+      if (found?.version === change.version) return true;
+      throw error;
+    }
+  });
 }
 
-export function toStoreError(step: 'read' | 'written' | 'listed' | 'counted', error: unknown): JournalError {
-  if (error instanceof JournalError) return error;
-  const cause: Error & { code?: unknown } = sanitizeError(error, redactUnknownSecrets);
-  // An AggregateError, of a name with several addresses, has no message.
-  const reason = cause.message || cause.code || cause.name;
-  return new JournalError(`The journal could not be ${step} (${reason}).`, { cause, retryable: true });
+/**
+ * Reads a record of the journal's own. `null`: there is none.
+ *
+ * @throws what `unreadable` returns if the record is not as the schema says.
+ */
+export async function readOwn<T>(
+  store: JournalStore,
+  key: string,
+  schema: z.ZodMiniType<T>,
+  unreadable: () => JournalError,
+): Promise<{ readonly value: T; readonly version: string } | null> {
+  const stored = await readStored(store, key);
+  if (!stored) return null;
+  const parsed = schema.safeParse(parseJson(String(stored.text)));
+  if (parsed.success) return { value: parsed.data, version: stored.version };
+  throw unreadable();
+}
+
+/** Writes a record of the journal's own, which no list finds. Returns its version; `null` if it was not as expected. */
+export async function writeOwn(
+  store: JournalStore,
+  key: string,
+  value: object,
+  { expected, mustCommit }: Pick<RecordChange, 'expected' | 'mustCommit'>,
+): Promise<string | null> {
+  const version = newVersion(crypto.randomUUID());
+  const change = { expected, version, text: JSON.stringify(value), mustCommit, index: null, dueIn: null };
+  return (await writeText(store, key, change)) ? version : null;
 }
 
 /** The records of one journal, as its methods read and write them. */
-export interface Records {
-  readonly store: JournalStore;
-  /**
-   * Reads the record of a key.
-   *
-   * @throws {JournalError} if the store fails. Its outcome is `unknown` if there is a record that cannot be read: a
-   * charge might exist, so nothing is sent.
-   */
-  read(key: string): Promise<VersionedRecord | null>;
-  /** Replaces a record; `false` if its version is not the expected one. */
-  write(key: string, record: JournalRecord, write: WriteOptions): Promise<boolean>;
-  /** Whether a process holds the claim of a record: its lease has not expired. */
-  isInProgress(found: VersionedRecord): boolean;
-}
+export type Records = ReturnType<typeof createRecords>;
 
-export function createRecords(store: JournalStore, lease: number): Records {
+export function createRecords(store: JournalStore, lease: number) {
   return {
     store,
 
-    async read(key) {
+    /**
+     * Reads the record of a key.
+     *
+     * @throws {JournalError} if the store fails. Its outcome is `unknown` if there is a record that cannot be read: a
+     * charge might exist, so nothing is sent.
+     */
+    async read(key: string): Promise<VersionedRecord | null> {
       const stored = await readStored(store, key);
       if (!stored) return null;
       const found = parseStored(stored);
@@ -102,20 +122,21 @@ export function createRecords(store: JournalStore, lease: number): Records {
       );
     },
 
-    write(key, record, options) {
-      const { state, createdAt } = record;
-      const kind = record.order === undefined ? 'key' : 'order';
-      const index = {
-        kind,
-        state,
-        createdAt,
-        reference: referenceOf(record)?.toLowerCase() ?? null,
-      } as const;
+    /** Replaces a record; `false` if its version is not the expected one. */
+    write(
+      key: string,
+      record: JournalRecord,
+      options: Omit<RecordChange, 'text' | 'index'>,
+    ): Promise<boolean> {
+      const { state, createdAt, order } = record;
+      const reference = referenceOf(record)?.toLowerCase() ?? null;
+      const index = { kind: order === undefined ? 'key' : 'order', state, createdAt, reference } as const;
       const text = JSON.stringify({ ...record, updatedAt: Date.now() });
       return writeText(store, key, { ...options, text, index });
     },
 
-    isInProgress: ({ record, age }) =>
+    /** Whether a process holds the claim of a record: its lease has not expired. */
+    isInProgress: ({ record, age }: VersionedRecord) =>
       // An age far below zero is that of a clock that was set back: it must not hold the key for as long.
       record.state === 'begun' && Math.abs(age) < lease && record.followUp?.leaseExpired !== true,
   };

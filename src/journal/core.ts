@@ -1,8 +1,9 @@
 import { ConfigurationError } from '../errors.ts';
 import { isObject } from '../untrusted.ts';
+import type { FollowUpRecords } from './follow-up-records.ts';
 import type { JournalEntry, JournalWarning } from './journal.ts';
-import type { ChargeIntent, Completion, FollowUp, JournalRecord, KeyHistory, OrderMark } from './record.ts';
-import type { JournalStore, RecordKind } from './store.ts';
+import type { ChargeIntent, Completion, KeyHistory, OrderMark } from './record.ts';
+import type { JournalStore } from './store.ts';
 
 /** The same symbol in an ES module and in CommonJS: one application can load both. */
 export const JOURNAL_CORE: unique symbol = Symbol.for('payment-collection-client.journal');
@@ -68,49 +69,12 @@ export type ClaimResult =
   /** The key was used with other input, and a charge of that input might exist: `found` is what is recorded of it. */
   | {
       readonly state: 'conflict';
-      readonly found:
-        | { readonly state: 'completed'; readonly reference: string }
-        | { readonly state: 'in_progress' | 'unknown' | 'closed'; readonly reference?: string | undefined };
+      readonly found: {
+        readonly state: 'completed' | 'in_progress' | 'unknown' | 'closed';
+        readonly reference: string | undefined;
+      };
     }
   /** The key is used by an order, and the intent is of none or of another payment; or the other way round. */
   | { readonly state: 'other_owner'; readonly order: OrderMark | undefined }
   /** The journal belongs to another service or mode than `intent.service`, and recorded nothing. */
   | { readonly state: 'other_service'; readonly service: string };
-
-/** The records that are due for a follow-up. */
-export interface FollowUpRecords {
-  /**
-   * Returns due records, and makes each due again after `lease` milliseconds. `onUnreadable` gets the keys of
-   * those that cannot be read.
-   */
-  claimDue(claim: {
-    kind: RecordKind;
-    limit: number;
-    lease: number;
-    onUnreadable?: (keys: readonly string[]) => void;
-  }): Promise<FollowUpRecord[]>;
-  /** Returns how many records are due, and in how many milliseconds the next one is. */
-  countDue(query: { kind: RecordKind }): Promise<{ due: number; nextIn: number | null }>;
-  /** Whether the journal belongs to this service and mode, as a digest. */
-  isOwnService(service: string): Promise<boolean>;
-  /** Returns the records that name a transaction, in upper or lower case. */
-  find(reference: string): Promise<FollowUpRecord[]>;
-  /**
-   * Records a step, and when the next one is due (`null`: never). Returns the record as it is now, or `null` if
-   * it was changed meanwhile: it has another state or result, or another process recorded a step. A notification is no
-   * step: it is kept.
-   */
-  update(record: FollowUpRecord, followUp: FollowUp, dueIn: number | null): Promise<FollowUpRecord | null>;
-  /** Counts a notification, and makes a completed record due. Returns `false` if it was changed meanwhile. */
-  notify(record: FollowUpRecord, dueIn: number): Promise<boolean>;
-}
-
-/** A record that a follow-up is about. */
-export interface FollowUpRecord {
-  readonly key: string;
-  /** The version that `update` expects. */
-  readonly version: string;
-  readonly record: JournalRecord;
-  /** What `journal.read` returns. */
-  readonly entry: JournalEntry;
-}

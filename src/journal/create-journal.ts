@@ -22,6 +22,7 @@ import {
   type JournalRecord,
   type KeyHistory,
   type OrderMark,
+  referenceOf,
 } from './record.ts';
 import { resolveKey } from './resolve-key.ts';
 import { createServiceGuard } from './service-guard.ts';
@@ -158,17 +159,8 @@ function nextHistory({ requestId }: ChargeIntent, before: KeyHistory | undefined
   return addRequest({ createdAt: Date.now(), attempts, requestIds, resolutions }, requestId);
 }
 
-function begunRecord({ intent, history }: Claim): JournalRecord {
-  const { operation, service, fingerprint, amount, currency, network, order } = intent;
-  const fields = { operation, service, fingerprint, amount, currency };
-  return {
-    format: 2,
-    ...fields,
-    ...(network === undefined ? {} : { network }),
-    ...(order === undefined ? {} : { order }),
-    ...history,
-    state: 'begun',
-  };
+function begunRecord({ intent: { requestId: _, ...intent }, history }: Claim): JournalRecord {
+  return { format: 2, ...intent, ...history, state: 'begun' };
 }
 
 /** Returns the record of a claim's outcome, and when its follow-up begins. */
@@ -177,24 +169,15 @@ function completedRecord(
   completion: Completion,
 ): { record: JournalRecord; dueIn: number | null } {
   const { state: _, ...base } = begunRecord(claim);
-  switch (completion.state) {
-    case 'completed': {
-      const { state, result, firstCheckIn = 0 } = completion;
-      const delay = base.createdAt + firstCheckIn - Date.now();
-      // A clock that was set back must not make it later.
-      const dueIn = Math.max(0, Math.min(delay, firstCheckIn, MAX_DUE_IN));
-      return { record: { ...base, state, result }, dueIn };
-    }
-    case 'unknown': {
-      const { state, reference, error } = completion;
-      return { record: { ...base, state, reference, error }, dueIn: 0 };
-    }
-    case 'not_sent':
-    case 'rejected': {
-      const { state, error } = completion;
-      return { record: { ...base, state, error }, dueIn: null };
-    }
-  }
+  if (completion.state !== 'completed')
+    return { record: { ...base, ...completion }, dueIn: completion.state === 'unknown' ? 0 : null };
+  const { state, result, firstCheckIn = 0 } = completion;
+  const delay = base.createdAt + firstCheckIn - Date.now();
+  // A clock that was set back must not make it later.
+  return {
+    record: { ...base, state, result },
+    dueIn: Math.max(0, Math.min(delay, firstCheckIn, MAX_DUE_IN)),
+  };
 }
 
 const isSameOrder = (one: OrderMark | undefined, other: OrderMark | undefined) =>
@@ -207,28 +190,15 @@ function claimResultFor(
   isInProgress: boolean,
 ): ClaimResult | undefined {
   if (!isSameOrder(record.order, intent.order)) return { state: 'other_owner', order: record.order };
-  const isOtherInput = record.fingerprint !== intent.fingerprint;
-  switch (record.state) {
-    case 'completed':
-      if (isOtherInput)
-        return { state: 'conflict', found: { state: 'completed', reference: record.result.reference } };
-      return { state: 'completed', result: record.result };
-    case 'unknown':
-      if (isOtherInput)
-        return { state: 'conflict', found: { state: 'unknown', reference: record.reference } };
-      return { state: 'unknown', reference: record.reference };
-    case 'closed':
-      if (isOtherInput) return { state: 'conflict', found: { state: 'closed', reference: record.reference } };
-      return { state: 'closed', reference: record.reference };
-    case 'begun':
-      if (isOtherInput)
-        return { state: 'conflict', found: { state: isInProgress ? 'in_progress' : 'unknown' } };
-      return isInProgress ? { state: 'in_progress', version } : { state: 'unknown', reference: undefined };
-    case 'not_sent':
-    case 'rejected':
-    case 'not_charged':
-      return undefined;
-  }
+  const { state } = record;
+  if (state === 'not_sent' || state === 'rejected' || state === 'not_charged') return undefined;
+  const reference = referenceOf(record);
+  const known = state !== 'begun' ? state : isInProgress ? 'in_progress' : 'unknown';
+  if (record.fingerprint !== intent.fingerprint)
+    return { state: 'conflict', found: { state: known, reference } };
+  if (state === 'completed') return { state, result: record.result };
+  if (known === 'in_progress') return { state: known, version };
+  return { state: state === 'closed' ? state : 'unknown', reference };
 }
 
 const lease = /* @__PURE__ */ optionalNumber(

@@ -1,22 +1,42 @@
 import {
+  callStore,
   type KeyedRecord,
   newVersion,
   ownerOf,
   parseListed,
   type Records,
   retryCas,
-  toStoreError,
   type VersionedRecord,
 } from './compare-and-swap.ts';
-import type { FollowUpRecord, FollowUpRecords } from './core.ts';
+import type { JournalEntry } from './journal.ts';
 import { findByReference, missingMethodError, toEntry } from './list.ts';
 import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from './record.ts';
+import type { RecordKind } from './store.ts';
+
+interface DueClaim {
+  kind: RecordKind;
+  limit: number;
+  lease: number;
+  onUnreadable?: (keys: readonly string[]) => void;
+}
+
+/** A record that a follow-up is about. */
+export interface FollowUpRecord {
+  readonly key: string;
+  /** The version that `update` expects. */
+  readonly version: string;
+  readonly record: JournalRecord;
+  /** What `journal.read` returns. */
+  readonly entry: JournalEntry;
+}
+
+export type FollowUpRecords = ReturnType<typeof createFollowUpRecords>;
 
 /** Returns what follow-ups read and write of a journal's records. */
 export function createFollowUpRecords(
   records: Records,
   resolveService: (service: string) => Promise<string>,
-): FollowUpRecords {
+) {
   const { store } = records;
   const toFollowUpRecord = (found: KeyedRecord): FollowUpRecord => {
     const { key, version, record } = found;
@@ -24,30 +44,45 @@ export function createFollowUpRecords(
   };
 
   return {
-    async claimDue({ kind, limit, lease, onUnreadable }) {
-      if (typeof store.claimDue !== 'function') throw missingMethodError('claimDue');
-      const listed = await store.claimDue({ kind, limit, lease }).catch((error: unknown) => {
-        throw toStoreError('read', error);
+    /**
+     * Returns due records, and makes each due again after `lease` milliseconds. `onUnreadable` gets the keys of
+     * those that cannot be read.
+     */
+    async claimDue({ onUnreadable, ...claim }: DueClaim): Promise<FollowUpRecord[]> {
+      const listed = await callStore('read', async () => {
+        if (typeof store.claimDue !== 'function') throw missingMethodError('claimDue');
+        return [...(await store.claimDue(claim))];
       });
       const { found, unreadable } = parseListed(listed);
       if (unreadable.length > 0) onUnreadable?.(unreadable);
       return found.map(toFollowUpRecord);
     },
 
-    async countDue({ kind }) {
-      if (typeof store.countDue !== 'function') throw missingMethodError('countDue');
-      return await store.countDue({ kind }).catch((error: unknown) => {
-        throw toStoreError('read', error);
-      });
-    },
+    /** Returns how many records are due, and in how many milliseconds the next one is. */
+    countDue: (query: { kind: RecordKind }) =>
+      callStore('read', async () => {
+        if (typeof store.countDue !== 'function') throw missingMethodError('countDue');
+        return await store.countDue(query);
+      }),
 
-    isOwnService: async (service) => (await resolveService(service)) === service,
+    /** Whether the journal belongs to this service and mode, as a digest. */
+    isOwnService: async (service: string) => (await resolveService(service)) === service,
 
-    async find(reference) {
+    /** Returns the records that name a transaction, in upper or lower case. */
+    async find(reference: string) {
       return (await findByReference(store, reference)).map(toFollowUpRecord);
     },
 
-    async update({ key, version: claimed, record, entry }, given, dueIn) {
+    /**
+     * Records a step, and when the next one is due (`null`: never). Returns the record as it is now, or `null` if
+     * it was changed meanwhile: it has another state or result, or another process recorded a step. A notification is no
+     * step: it is kept.
+     */
+    async update(
+      { key, version: claimed, record, entry }: FollowUpRecord,
+      given: FollowUp,
+      dueIn: number | null,
+    ): Promise<FollowUpRecord | null> {
       const isBegun = record.state === 'begun';
       let followUp = isBegun ? { ...given, leaseExpired: true as const } : given;
       let expected = claimed;
@@ -74,7 +109,8 @@ export function createFollowUpRecords(
       });
     },
 
-    async notify({ key, version: expected, record }, dueIn) {
+    /** Counts a notification, and makes a completed record due. Returns `false` if it was changed meanwhile. */
+    async notify({ key, version: expected, record }: FollowUpRecord, dueIn: number): Promise<boolean> {
       const { followUp: before = NO_FOLLOW_UP } = record;
       const followUp = { ...before, notified: (before.notified ?? 0) + 1 };
       return await retryCas(async () => {

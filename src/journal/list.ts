@@ -2,11 +2,11 @@ import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { isPlainObject } from '../untrusted.ts';
 import {
+  callStore,
   type KeyedRecord,
   parseListed,
   parseStored,
   type Records,
-  toStoreError,
   type VersionedRecord,
 } from './compare-and-swap.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
@@ -78,12 +78,10 @@ export async function* readPages(
 
 /** Reads one page. @throws {ConfigurationError} if the store cannot list. */
 async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
-  if (typeof store.list !== 'function') throw missingMethodError('list');
-  try {
-    return await store.list(query);
-  } catch (error) {
-    throw toStoreError('listed', error);
-  }
+  return await callStore('listed', async () => {
+    if (typeof store.list !== 'function') throw missingMethodError('list');
+    return [...(await store.list(query))];
+  });
 }
 
 /** How many keys of one transaction are looked at: more than one is wrong already. */
@@ -158,7 +156,7 @@ function unreadableError(keys: readonly string[]): JournalError {
 export async function countEntries(records: Records): Promise<Record<JournalState, number>> {
   const { store } = records;
   const counts = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0, closed: 0 };
-  const stored = await countStored(store);
+  const stored = await callStore('counted', async () => store.count?.());
   for (const state of STATES) counts[state] = stored?.[state] ?? 0;
   // A newer version can have recorded a state that this one does not know. It might be a charge.
   for (const [state, count] of Object.entries(stored ?? {}))
@@ -170,15 +168,6 @@ export async function countEntries(records: Records): Promise<Record<JournalStat
     counts[parseEntry(records, record)?.state ?? 'unknown'] += 1;
   }
   return counts;
-}
-
-async function countStored(store: JournalStore): Promise<Readonly<Record<string, number>> | undefined> {
-  if (typeof store.count !== 'function') return undefined;
-  try {
-    return await store.count();
-  } catch (error) {
-    throw toStoreError('counted', error);
-  }
 }
 
 /** Returns what is shown of a record. After the lease, its process might have died after it had sent the request. */

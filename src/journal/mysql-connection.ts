@@ -6,6 +6,7 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { sleep } from '../timing.ts';
 import { isObject } from '../untrusted.ts';
+import { ignore, surviveBrokenConnections } from './sql.ts';
 
 /** A statement for `mysql2`. Its options override those that the merchant's pool has. */
 export interface MysqlQuery {
@@ -80,9 +81,6 @@ export interface MysqlRunner {
   read(sql: string): Promise<readonly MysqlRow[]>;
 }
 
-const ignore = () => {};
-const withListener = new WeakSet<MysqlConnection>();
-
 /** @throws {ConfigurationError} if `client` is not a pool or a connection of `mysql2`. */
 export function createMysqlRunner(client: MysqlClient): MysqlRunner {
   const promised = toPromised(client);
@@ -142,19 +140,10 @@ function clientError(): ConfigurationError {
   return new ConfigurationError('mysqlJournal takes a pool or a connection of mysql2, and no PoolCluster.');
 }
 
-/**
- * Listens for `error`. mysql2 emits it for a connection that breaks while it is idle, and it ends a process without a
- * listener. A restart of the server must not do that. The next query on the connection fails anyway, so nothing is hidden.
- */
-function surviveBrokenConnections(connection: MysqlConnection): void {
-  if (withListener.has(connection) || typeof connection.on !== 'function') return;
-  withListener.add(connection);
-  connection.on('error', ignore);
-}
-
 /** The server's codes: a deadlock, a lock that was not released in time, a row that has changed since it was read. */
 const OVERTAKEN = [1213, 1205, 1020];
 const DUPLICATE_KEY = 1062;
+const MISSING_TABLE = 1146;
 
 /** How often a step is run at most, and for how long, in milliseconds. */
 const MAX_STEP_ATTEMPTS = 20;
@@ -178,6 +167,8 @@ const errorNumber = (error: unknown) => Number(Object(error).errno);
 
 /** Whether a record was there already. The statement has changed nothing. */
 export const isDuplicateKey = (error: unknown) => errorNumber(error) === DUPLICATE_KEY;
+
+export const isMissingTable = (error: unknown) => errorNumber(error) === MISSING_TABLE;
 
 /** How many connections of a pool are tried at most: each that is broken or inside a transaction is replaced. */
 const MAX_CONNECTION_ATTEMPTS = 20;

@@ -3,7 +3,8 @@
  * hexadecimal. So neither the SQL mode and the character set of a connection nor the options of mysql2 can change it.
  */
 
-import { ConfigurationError, JournalError } from '../errors.ts';
+import { JournalError } from '../errors.ts';
+import { assertTableName } from './sql.ts';
 import {
   type JournalStore,
   type ListQuery,
@@ -29,8 +30,7 @@ const MAX_REFERENCE_CHARS = 255;
 
 /** Returns the statement of {@link mysqlSchema}. */
 export function createTable(table: string): string {
-  if (typeof table !== 'string' || !/^(?:[a-z_][a-z\d_]{0,62}\.)?[a-z_][a-z\d_]{0,50}$/.test(table))
-    throw new ConfigurationError('table must be a plain name in lower case, such as payments_journal.');
+  assertTableName(table);
   const text = 'CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
   // Keys are bytes: a collation of text that both servers have would take a key and one with a space at its end for one.
   return `CREATE TABLE IF NOT EXISTS ${quoteTable(table)} (
@@ -64,62 +64,46 @@ const quoteTable = (table: string) => table.replace(/[^.]+/g, '`$&`');
 /** What `claimDue` of a store is given. */
 type DueClaim = Parameters<NonNullable<JournalStore['claimDue']>>[0];
 
-/** Each is one statement. */
-export interface MysqlStatements {
-  read(key: string): string;
-  /** Of different keys. If one of them has a record, it fails as a whole. */
-  insert(writes: readonly RecordWrite[]): string;
-  /** The record must have the version `expected`. */
-  update(key: string, change: RecordChange, expected: string): string;
-  /** Updates records of different keys, each as `update` does, except those that another transaction has locked. */
-  updateAll(writes: readonly RecordWrite[]): string;
-  readVersions(writes: readonly RecordWrite[]): string;
-  list(query: ListQuery): string;
-  count(): string;
-  /** Makes due records due again later, and marks them with a claim of 16 bytes. Its `insertId` is when they are due. */
-  claimDue(id: Uint8Array, claim: DueClaim): string;
-  /** Reads the records that `claimDue` has marked, by its `insertId`. */
-  readClaimed(id: Uint8Array, kind: RecordKind, dueAt: number): string;
-  countDue(kind: RecordKind): string;
-  delete(records: readonly { readonly key: string; readonly version: string }[]): string;
-  /** Reads the storage engine of the table. */
-  readEngine(): string;
-}
+export type MysqlStatements = ReturnType<typeof buildMysqlStatements>;
 
 /** The columns of a record that was read, as bytes: as text it would be converted to the character set of the connection. */
 const READ_COLUMNS = `version, CAST(record AS BINARY) AS record, ${NOW} - written_at AS age`;
 
 /** Those of one that was listed. */
-const LISTED_COLUMNS = `\`key\`, ${READ_COLUMNS}, created_at`;
+const LISTED_COLUMNS = `\`key\`, ${READ_COLUMNS}, created_at AS created`;
 
 /** A clock that went back leaves times later than a write does. */
 const IS_TOO_LATE = `due_at > ${NOW} + ${MAX_DUE_IN}`;
 const IS_DUE = `due_at <= ${NOW}`;
 
-export function buildMysqlStatements(table: string): MysqlStatements {
+/** Builds the statements: each step of the journal is one. */
+export function buildMysqlStatements(table: string) {
   const records = quoteTable(table);
   /** With an index named, a small table is not read as a whole either. A read that locks would wait for all others. */
   const by = (index: string) => `${records} FORCE INDEX (${index})`;
   const dueOf = (kind: RecordKind) => `${by('due_at')} WHERE kind = ${toText(kind)} AND`;
 
   return {
-    read: (key) => `SELECT ${READ_COLUMNS} FROM ${records} WHERE \`key\` = ${toKey(key)}`,
+    read: (key: string) => `SELECT ${READ_COLUMNS} FROM ${records} WHERE \`key\` = ${toKey(key)}`,
 
-    // The keys are in order, so that two of these do not end in a deadlock.
-    insert: (writes) => {
+    /** Of different keys, in order, so that two of these do not end in a deadlock. If one has a record, it fails as a whole. */
+    insert: (writes: readonly RecordWrite[]) => {
       const rows = writes.map(
         ({ key, change }) => `(${[toKey(key), ...Object.values(toColumns(change))].join(', ')})`,
       );
       return `INSERT INTO ${records} (\`key\`, ${COLUMNS.join(', ')}) VALUES ${rows.sort().join(', ')}`;
     },
 
-    update: (key, change, expected) => {
+    update: (key: string, change: RecordChange, expected: string) => {
       const columns = Object.entries(toColumns(change)).map(([name, value]) => `${name} = ${value}`);
       return `UPDATE ${records} SET ${columns.join(', ')} WHERE \`key\` = ${toKey(key)} AND version = ${toVersion(expected)}`;
     },
 
-    // As in claimDue, the derived table with a limit is read first, and waits for no lock of others.
-    updateAll: (writes) => {
+    /**
+     * Updates records of different keys, except those that another transaction has locked. As in claimDue, the derived table
+     * with a limit is read first, and waits for no lock of others.
+     */
+    updateAll: (writes: readonly RecordWrite[]) => {
       const given = writes.map(({ key, change }) => {
         const columns = Object.entries({ ...toColumns(change), expected: toVersion(change.expected ?? '') });
         return `SELECT ${toKey(key)} AS \`key\`, ${columns.map(([name, value]) => `${value} AS ${name}`).join(', ')}`;
@@ -131,10 +115,10 @@ export function buildMysqlStatements(table: string): MysqlStatements {
       SET ${COLUMNS.map((name) => `kept.${name} = given.${name}`).join(', ')}`;
     },
 
-    readVersions: (writes) =>
+    readVersions: (writes: readonly RecordWrite[]) =>
       `SELECT \`key\`, version FROM ${by('PRIMARY')} WHERE ${hasKeyOf(writes)} LIMIT ${writes.length}`,
 
-    list: ({ by: column, value, after, limit }) => {
+    list: ({ by: column, value, after, limit }: ListQuery) => {
       const wanted = column === 'reference' ? toReference(value) : toText(value);
       const createdAt = toTime(after?.createdAt ?? 0);
       const position = after
@@ -148,9 +132,13 @@ export function buildMysqlStatements(table: string): MysqlStatements {
     count: () =>
       `SELECT state, COUNT(*) AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state LIMIT 100`,
 
-    // A derived table with a limit is read first: it locks what it finds, and waits for no lock of others. The last condition
-    // is checked when the record is locked: two callers never get one record.
-    claimDue: (id, { kind, limit, lease }) =>
+    /**
+     * Makes due records due again later, and marks them with a claim of 16 bytes. Its `insertId` is when they are due.
+     *
+     * A derived table with a limit is read first: it locks what it finds, and waits for no lock of others. The last condition
+     * is checked when the record is locked: two callers never get one record.
+     */
+    claimDue: (id: Uint8Array, { kind, limit, lease }: DueClaim) =>
       `UPDATE (SELECT \`key\`, due_at FROM ${dueOf(kind)} (${IS_DUE} OR ${IS_TOO_LATE})
         ORDER BY due_at LIMIT ${toNumber(limit)} FOR UPDATE SKIP LOCKED) AS found
       STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = found.\`key\`
@@ -158,21 +146,23 @@ export function buildMysqlStatements(table: string): MysqlStatements {
         kept.due_at = LAST_INSERT_ID(${NOW} + ${toNumber(Math.ceil(lease))})
       WHERE kept.${IS_DUE} OR kept.${IS_TOO_LATE}`,
 
-    readClaimed: (id, kind, dueAt) =>
+    /** Reads the records that `claimDue` has marked, by its `insertId`. */
+    readClaimed: (id: Uint8Array, kind: RecordKind, dueAt: number) =>
       `SELECT ${LISTED_COLUMNS} FROM ${dueOf(kind)} due_at = ${toNumber(dueAt)} AND due_claim = ${toHex(id)}
       ORDER BY due_before, \`key\` LIMIT 1000000`,
 
-    countDue: (kind) =>
+    countDue: (kind: RecordKind) =>
       `SELECT
         (SELECT COUNT(*) FROM ${dueOf(kind)} ${IS_DUE}) + (SELECT COUNT(*) FROM ${dueOf(kind)} ${IS_TOO_LATE}) AS due,
-        (SELECT MIN(due_at) FROM ${dueOf(kind)} due_at > ${NOW} AND due_at <= ${NOW} + ${MAX_DUE_IN}) - ${NOW} AS next_in`,
+        (SELECT MIN(due_at) FROM ${dueOf(kind)} due_at > ${NOW} AND due_at <= ${NOW} + ${MAX_DUE_IN}) - ${NOW} AS later`,
 
     // The keys alone find the records through their index.
-    delete: (unneeded) => {
+    delete: (unneeded: readonly { readonly key: string; readonly version: string }[]) => {
       const pairs = unneeded.map(({ key, version }) => `(${toKey(key)}, ${toVersion(version)})`);
       return `DELETE FROM ${records} WHERE ${hasKeyOf(unneeded)} AND (\`key\`, version) IN (${pairs.join(', ')})`;
     },
 
+    /** Reads the storage engine of the table. */
     readEngine: () => {
       const [name = '', database] = table.split('.').reverse();
       return `SELECT ENGINE AS engine FROM information_schema.TABLES

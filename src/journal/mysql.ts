@@ -4,28 +4,21 @@
  * @module payment-collection-client/journal/mysql
  */
 
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
 import { assertOptions, buildJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
 import {
   createMysqlRunner,
   isDuplicateKey,
+  isMissingTable,
   type MysqlClient,
-  type MysqlRow,
   type MysqlRunner,
   type MysqlSession,
   type MysqlStep,
 } from './mysql-connection.ts';
 import { mysqlWarnings } from './mysql-durability.ts';
 import { buildMysqlStatements, createTable, type MysqlStatements } from './mysql-table.ts';
-import {
-  type JournalStore,
-  type ListedRecord,
-  NoJournalError,
-  type RecordWrite,
-  type StoredRecord,
-} from './store.ts';
+import { createRowReader, explainMissingTable } from './sql.ts';
+import type { JournalStore, RecordWrite } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -62,28 +55,12 @@ export interface MysqlJournal extends Journal {
 }
 
 /**
- * Makes a journal in MySQL 8.0 or later, or in MariaDB 10.6 or later, through your own `mysql2`. Each write of a record is
- * one statement that commits by itself, so give it a **pool**: a transaction of yours, open on another of its
- * connections, is not affected. Leave it a connection to spare: a charge inside a transaction takes a second one.
+ * Makes a journal in MySQL 8.0 or later, or in MariaDB 10.6 or later, through your own `mysql2`. docs/guides/mysql.md says
+ * what to set on the server, and what is refused. A setting with which a record could be lost is a `journal_warning`.
  *
- * A connection that was released to the pool inside a transaction is detected: it is closed, and the next one is taken. A
- * pool whose connections have `autocommit = 0` is refused, and nothing is sent.
- *
- * A single connection works too. While it is inside a transaction of yours, `read`, `list` and `resolve` are part of that.
- * Charging is refused, and so are follow-ups: what is recorded there could be rolled back after the charge.
- *
- * A connection that breaks while it is idle, in a restart of the server, does not end the process. The next call takes
- * another one of the pool.
- *
- * The server must have `innodb_flush_log_at_trx_commit = 1`, and `sync_binlog = 1` if it has a binary log. With other
- * values a crash can lose the record of a charge. The journal reads them once, and the client reports each that is not
- * sufficient as a `journal_warning`, to `onEvent` and `logger`. A failover to an asynchronous replica can lose what the
- * replica had not received.
- *
- * Each row is a key (its bytes in UTF-8) and its `record`, as JSON. Some columns repeat what the record is found by:
- * `state`, `created_at`, `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is when
- * a follow-up is due. Times are milliseconds since 1970. The journal's own records have no `state`. Read the table as you
- * like, but change it through the journal only.
+ * Give it a **pool** with a connection to spare: each write commits by itself, so a transaction of yours on another
+ * connection is not affected. While a single connection is inside a transaction of yours, `read`, `list` and `resolve` are
+ * part of that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -94,16 +71,6 @@ export interface MysqlJournal extends Journal {
  * const journal = mysqlJournal(mysqlPool); // what createPool() of mysql2 returns
  * await journal.migrate();
  * const payments = new PaymentsClient({ journal });
- * ```
- *
- * @example
- * Lists the unresolved keys by hand. A key in state `begun` is unresolved once its lease has expired.
- * ```sql
- * SELECT CONVERT(`key` USING utf8mb4) AS `key`, FROM_UNIXTIME(created_at / 1000) AS created,
- *   JSON_VALUE(record, '$.amount') AS amount, JSON_EXTRACT(record, '$.requestIds') AS request_ids
- * FROM payments_journal
- * WHERE state = 'unknown' OR (state = 'begun' AND written_at < (UNIX_TIMESTAMP() - 10) * 1000)
- * ORDER BY created_at;
  * ```
  */
 export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions = {}): MysqlJournal {
@@ -120,11 +87,12 @@ export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions =
   });
 }
 
-function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
-  const select = (statement: string) => explainMissingTable(() => runner.read(statement));
+const reader = createRowReader();
 
+function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
+  const select = (statement: string) => runner.read(statement).catch(explainMissing);
   const runWrite = <T>(mustCommit: boolean, step: MysqlStep<T>) =>
-    explainMissingTable(() => (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)));
+    (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)).catch(explainMissing);
   /** Returns `false` if one of the keys has a record: none is inserted then. */
   const insert = async ({ change }: MysqlSession, writes: readonly RecordWrite[]) => {
     try {
@@ -152,7 +120,7 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
   return {
     async read(key) {
       const [row] = await select(sql.read(key));
-      return row === undefined ? null : toStoredRecord(row);
+      return row === undefined ? null : reader.toStoredRecord(row);
     },
 
     write(key, change) {
@@ -176,58 +144,34 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
     },
 
     async list(query) {
-      return (await select(sql.list(query))).map(toListedRecord);
+      return (await select(sql.list(query))).map(reader.toListedRecord);
     },
 
     async count() {
-      const rows = await select(sql.count());
-      return Object.fromEntries(rows.map(({ state, records }) => [String(state), Number(records)]));
+      return reader.toCounts(await select(sql.count()));
     },
 
-    claimDue(claim) {
-      return explainMissingTable(() =>
-        runner.runCommitted(async (session) => {
-          const id = crypto.getRandomValues(new Uint8Array(16));
-          const { rows, insertId } = await session.change(sql.claimDue(id, claim));
-          if (rows === 0) return [];
-          return (await session.select(sql.readClaimed(id, claim.kind, insertId))).map(toListedRecord);
-        }),
-      );
-    },
+    claimDue: (claim) =>
+      runWrite(true, async (session) => {
+        const id = crypto.getRandomValues(new Uint8Array(16));
+        const { rows: changed, insertId } = await session.change(sql.claimDue(id, claim));
+        if (changed === 0) return [];
+        return (await session.select(sql.readClaimed(id, claim.kind, insertId))).map(reader.toListedRecord);
+      }),
 
     async countDue({ kind }) {
       const [row] = await select(sql.countDue(kind));
-      const { due, next_in } = row ?? {};
-      return { due: Number(due), nextIn: next_in === null ? null : Math.max(0, Number(next_in)) };
+      return reader.toDue(row);
     },
 
     async delete(records) {
       if (records.length === 0) return 0;
-      const step: MysqlStep<number> = async ({ change }) => (await change(sql.delete(records))).rows;
-      return explainMissingTable(() => runner.runCommitted(step));
+      return runWrite(true, async ({ change }) => (await change(sql.delete(records))).rows);
     },
   };
 }
 
-function toStoredRecord({ version, record, age }: MysqlRow): StoredRecord {
-  return { version: String(version), text: String(record), age: Number(age) };
-}
-
-function toListedRecord(row: MysqlRow): ListedRecord {
-  return { ...toStoredRecord(row), key: String(row.key), createdAt: Number(row.created_at) };
-}
-
-/** The server's code for a table that does not exist. */
-const MISSING_TABLE = 1146;
-
-/** Runs a step. If the table is missing, the error says how it is made. */
-async function explainMissingTable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (Object(error).errno !== MISSING_TABLE) throw error;
-    const cause = sanitizeError(error, redactUnknownSecrets);
-    const how = 'Nothing was recorded. Run journal.migrate(), or the text of mysqlSchema().';
-    throw new NoJournalError(how, cause);
-  }
-}
+const explainMissing = explainMissingTable(
+  isMissingTable,
+  'Nothing was recorded. Run journal.migrate(), or the text of mysqlSchema().',
+);

@@ -2,8 +2,7 @@
 
 import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
-import { parseJson } from '../untrusted.ts';
-import { newVersion, readStored, writeText } from './compare-and-swap.ts';
+import { readOwn, writeOwn } from './compare-and-swap.ts';
 import { orderRecordKey } from './record.ts';
 import type { JournalStore } from './store.ts';
 
@@ -32,24 +31,19 @@ export interface VersionedOrderRecord {
   readonly version: string | null;
 }
 
-export async function readOrderRecord(store: JournalStore, id: string): Promise<VersionedOrderRecord> {
-  const stored = await readStored(store, orderRecordKey(id));
-  if (!stored) return { record: NEW_ORDER, version: null };
-  const parsed = orderRecordSchema.safeParse(parseJson(String(stored.text)));
-  if (parsed.success) return { record: parsed.data, version: stored.version };
-  throw new JournalError('The record of this order cannot be read: a newer version might have written it.', {
+const createUnreadableError = () =>
+  new JournalError('The record of this order cannot be read: a newer version might have written it.', {
     outcome: 'unknown',
   });
+
+export async function readOrderRecord(store: JournalStore, id: string): Promise<VersionedOrderRecord> {
+  const found = await readOwn(store, orderRecordKey(id), orderRecordSchema, createUnreadableError);
+  return found ? { record: found.value, version: found.version } : { record: NEW_ORDER, version: null };
 }
 
 /** Replaces the order's own record by compare-and-swap. Returns its version; `null` if it was changed since it was read. */
-export async function writeOrderRecord(
+export const writeOrderRecord = (
   store: JournalStore,
   { id, version: expected }: { readonly id: string; readonly version: string | null },
   record: OrderRecord,
-): Promise<string | null> {
-  const version = newVersion(crypto.randomUUID());
-  const change = { expected, version, text: JSON.stringify(record), mustCommit: true };
-  const isWritten = await writeText(store, orderRecordKey(id), { ...change, index: null, dueIn: null });
-  return isWritten ? version : null;
-}
+) => writeOwn(store, orderRecordKey(id), record, { expected, mustCommit: true });

@@ -5,6 +5,7 @@
 
 import { JournalError } from '../errors.ts';
 import { hasSqlState, IS_OVERTAKEN } from './postgres-errors.ts';
+import { ignore } from './sql.ts';
 
 /** What is used of a `Client` of `pg`, or of one that a pool lends. */
 export interface PostgresClient {
@@ -27,19 +28,6 @@ export interface PooledPostgresClient extends PostgresClient {
   on(event: 'error', listener: () => void): unknown;
   removeListener(event: 'error', listener: () => void): unknown;
   release(destroy?: boolean): void;
-}
-
-const ignore = () => {};
-const withListener = new WeakSet<PostgresPool | PostgresClient>();
-
-/**
- * Listens for `error`. pg emits it for a connection that breaks while it is idle, and it ends a process without a listener.
- * A restart of the server must not do that. The next query on the connection fails anyway, so nothing is hidden.
- */
-export function surviveBrokenConnections(client: PostgresPool | PostgresClient): void {
-  if (withListener.has(client) || typeof client.on !== 'function') return;
-  withListener.add(client);
-  client.on('error', ignore);
 }
 
 /**

@@ -1,9 +1,7 @@
 /** What errors of PostgreSQL mean, in the form of any driver. */
 
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
 import { isObject } from '../untrusted.ts';
-import { NoJournalError } from './store.ts';
+import { explainMissingTable } from './sql.ts';
 
 /** With a strict isolation level, the database refuses a write that a concurrent one has overtaken: none was made. */
 export const IS_OVERTAKEN = ['40001'];
@@ -29,14 +27,8 @@ export function hasSqlState(error: unknown, states: readonly string[], depth = 0
   );
 }
 
-/** Runs a statement. If the table is missing, the error says how it is made. */
-export async function explainMissingTable<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!hasSqlState(error, IS_MISSING)) throw error;
-    const cause = sanitizeError(error, redactUnknownSecrets);
-    const how = 'Nothing was recorded. Run journal.migrate(), or the text of postgresSchema().';
-    throw new NoJournalError(how, cause);
-  }
-}
+/** A statement of the journal found no table. */
+export const explainMissing = explainMissingTable(
+  (error) => hasSqlState(error, IS_MISSING),
+  'Nothing was recorded. Run journal.migrate(), or the text of postgresSchema().',
+);

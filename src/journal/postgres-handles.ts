@@ -153,7 +153,7 @@ export function parseColumns<T>(schema: z.ZodMiniType<T>, row: unknown): T {
   throw unreadableRows();
 }
 
-const unreadableRows = () =>
+export const unreadableRows = () =>
   new JournalError(
     'The query of the journal must return [{ column: text }] or { rows: [{ column: text }] }. Its result cannot be read. ' +
       'Nothing is sent without a record.',

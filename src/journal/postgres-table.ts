@@ -1,6 +1,6 @@
 /** The table of a journal in PostgreSQL, and its statements. */
 
-import { ConfigurationError } from '../errors.ts';
+import { assertTableName } from './sql.ts';
 import { MAX_DUE_IN } from './store.ts';
 
 /**
@@ -9,8 +9,7 @@ import { MAX_DUE_IN } from './store.ts';
  * @throws {ConfigurationError} if `table` is not a plain name in lower case.
  */
 export function postgresSchema(table = 'payments_journal'): string {
-  if (typeof table !== 'string' || !/^(?:[a-z_][a-z\d_]{0,62}\.)?[a-z_][a-z\d_]{0,50}$/.test(table))
-    throw new ConfigurationError('table must be a plain name in lower case, such as payments_journal.');
+  assertTableName(table);
   const records = quoteTable(table);
   const name = table.replace(/^.*\./, '');
   const indexes = ['state', 'reference', 'due_at'].map((suffix) => `'${name}_${suffix}'`);
@@ -54,40 +53,7 @@ const toInterval = (milliseconds: string) => `${milliseconds}::float8 * interval
 /** A plain name can still be a word of SQL, such as `order`. */
 const quoteTable = (table: string) => table.replace(/[^.]+/g, '"$&"');
 
-/**
- * Each step of the journal is one statement. Its values are text or `NULL`, and so are its columns: drivers convert other
- * types, each in its own way. The name of a column is one word, because some drivers change `a_name` to `aName`.
- */
-export interface PostgresStatements {
-  /** `$1` is the mark. It lasts until the transaction ends, which without `BEGIN` is the end of the statement. */
-  readonly mark: string;
-  /** `$1` is the key. */
-  readonly read: string;
-  /**
-   * `$1` is the mark, `$2` the key, and the others are those of `JournalStore.write`. In the transaction that has the mark
-   * it does nothing, and `inside` is `true`. It always returns a row: in that, `txid` is `NULL` if nothing was written.
-   */
-  readonly insert: string;
-  /** As `insert`, and `$10` is the version that the record must have. */
-  readonly update: string;
-  /**
-   * `$1` is the mark, and `$2` a JSON list of writes of different keys, with `created` and `due` in milliseconds. Returns a row
-   * for each, if it does anything: `written` is `NULL` for an update that was not made, since another transaction might
-   * have locked the record. It waits for no record but one that is just being inserted, so writers do not block each other.
-   */
-  readonly writeAll: string;
-  /** `$1` is the `txid` and `$2` the `server` of a write. It returns the `status` of that transaction. */
-  readonly status: string;
-  /** `$1` is the value, `$2` and `$3` are the last time and key before, and `$4` is the limit. */
-  readonly list: { readonly state: string; readonly reference: string };
-  readonly count: string;
-  /** `$1` is the mark, as in `insert`, `$2` the limit, `$3` the lease, `$4` the kind. If it finds nothing, `key` is `NULL`. */
-  readonly claimDue: string;
-  /** `$1` is the kind. */
-  readonly countDue: string;
-  /** `$1` is the mark, as in `insert`, and `$2` a JSON list of objects with `key` and `version`. */
-  readonly delete: string;
-}
+export type PostgresStatements = ReturnType<typeof buildPostgresStatements>;
 
 /** Whether a statement is in the transaction that has its mark. Without a mark it can be a part of any transaction. */
 const INSIDE = `coalesce(current_setting('payments_journal.mark', true) = $1::text, false)`;
@@ -107,7 +73,11 @@ const READ_COLUMNS =
 const LISTED_COLUMNS = `key, ${READ_COLUMNS},
     round((extract(epoch FROM created_at) * 1000)::numeric, 3)::text AS created`;
 
-export function buildPostgresStatements(table: string): PostgresStatements {
+/**
+ * Builds the statements: each step of the journal is one. Its values are text or `NULL`, and so are its columns: drivers
+ * convert other types, each in its own way. The name of a column is one word, because some drivers change `a_name` to `aName`.
+ */
+export function buildPostgresStatements(table: string) {
   const records = quoteTable(table);
   const indexed = `$5::text, $6::text, ${toTime('$7')}, $8::text, clock_timestamp() + ${toInterval('$9::text')}`;
   const writeResult = `SELECT ${INSIDE}::text AS inside, (SELECT txid FROM written) AS txid, ${SERVER} AS server`;
@@ -128,14 +98,21 @@ export function buildPostgresStatements(table: string): PostgresStatements {
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)`;
 
   return {
+    /** `$1` is the mark. It lasts until the transaction ends, which without `BEGIN` is the end of the statement. */
     mark: "SELECT set_config('payments_journal.mark', $1::text, true) AS mark",
+    /** `$1` is the key. */
     read: `SELECT ${READ_COLUMNS} FROM ${records} WHERE key = $1::text`,
+    /**
+     * `$1` is the mark, `$2` the key, and the others are those of `JournalStore.write`. In the transaction that has the mark
+     * it does nothing, and `inside` is `true`. It always returns a row: in that, `txid` is `NULL` if nothing was written.
+     */
     insert: `WITH written AS (
         INSERT INTO ${records} (key, version, record, kind, state, created_at, reference, due_at, written_at)
         SELECT $2::text, $3::text, $4::text::json, ${indexed}, clock_timestamp() FROM ${DURABLE} WHERE NOT ${INSIDE}
         ON CONFLICT (key) DO NOTHING
         RETURNING txid_current()::text AS txid)
       ${writeResult}`,
+    /** As `insert`, and `$10` is the version that the record must have. */
     update: `WITH written AS (
         UPDATE ${records}
         SET version = $3::text, record = $4::text::json,
@@ -143,6 +120,11 @@ export function buildPostgresStatements(table: string): PostgresStatements {
         FROM ${DURABLE} WHERE key = $2::text AND version = $10::text AND NOT ${INSIDE}
         RETURNING txid_current()::text AS txid)
       ${writeResult}`,
+    /**
+     * `$1` is the mark, and `$2` a JSON list of writes of different keys, with `created` and `due` in milliseconds. Returns a row
+     * for each, if it does anything: `written` is `NULL` for an update that was not made, since another transaction might
+     * have locked the record. It waits for no record but one that is just being inserted, so writers do not block each other.
+     */
     writeAll: `WITH given AS MATERIALIZED (
         SELECT key, version, record::json AS record, kind, state, ${toTime('created')} AS created_at, reference,
           clock_timestamp() + ${toInterval('due')} AS due_at, clock_timestamp() AS written_at, expected
@@ -165,12 +147,17 @@ export function buildPostgresStatements(table: string): PostgresStatements {
       SELECT key, CASE WHEN key IN (SELECT key FROM updated UNION ALL SELECT key FROM inserted) THEN 'true'
         WHEN expected IS NULL THEN 'false' END AS written
       FROM given`,
-    // Another server can have a transaction of the same number.
+    /** Returns the `status` of the transaction of a write: `$1` is its `txid`, and `$2` its `server`, since another can have that number. */
     status: `SELECT CASE ${SERVER} WHEN $2::text THEN txid_status($1::text::bigint) END AS status`,
+    /** `$1` is the value, `$2` and `$3` are the last time and key before, and `$4` is the limit. */
     list: { state: list('state'), reference: list('reference') },
     count: `SELECT state, count(*)::text AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state`,
-    // MATERIALIZED: a subquery that is run again, in a join, would lock more than the limit. With the array, each record is
-    // looked up by its key, whatever the database expects to find.
+    /**
+     * `$1` is the mark, as in `insert`, `$2` the limit, `$3` the lease, `$4` the kind. If it finds nothing, `key` is `NULL`.
+     *
+     * MATERIALIZED: a subquery that is run again, in a join, would lock more than the limit. With the array, each record is
+     * looked up by its key, whatever the database expects to find.
+     */
     claimDue: `WITH due AS MATERIALIZED ${lockDue(isDue, '$2::text::int')},
       late AS MATERIALIZED ${lockDue(isTooLate, '$2::text::int - (SELECT count(*) FROM due)')},
       found AS (SELECT * FROM due UNION ALL SELECT * FROM late),
@@ -180,9 +167,11 @@ export function buildPostgresStatements(table: string): PostgresStatements {
         RETURNING key, version, record, written_at, created_at, txid_current()::text AS txid)
       SELECT ${INSIDE}::text AS inside, txid, ${SERVER} AS server, ${LISTED_COLUMNS}
       FROM (SELECT) AS one LEFT JOIN (claimed JOIN found USING (key)) ON true ORDER BY due_at`,
+    /** `$1` is the kind. */
     countDue: `SELECT (${countIf(isDue)} + ${countIf(isTooLate)})::text AS due,
         (SELECT (extract(epoch FROM min(due_at) - ${now}) * 1000)::text FROM ${records}
-          WHERE kind = $1::text AND due_at > ${now} AND due_at <= ${maxDueAt}) AS next`,
+          WHERE kind = $1::text AND due_at > ${now} AND due_at <= ${maxDueAt}) AS later`,
+    /** `$1` is the mark, as in `insert`, and `$2` a JSON list of objects with `key` and `version`. */
     delete: `WITH deleted AS (
         DELETE FROM ${records} AS kept USING json_to_recordset($2::text::json) AS given (key text, version text)
         WHERE kept.key = given.key AND kept.version = given.version AND NOT ${INSIDE}

@@ -11,16 +11,18 @@ import { isObject } from '../untrusted.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
 import { writeAnywhere, writeCommitted } from './postgres-commit.ts';
+import { executeWrite, type PostgresClient, type PostgresPool } from './postgres-connection.ts';
+import { explainMissing } from './postgres-errors.ts';
 import {
-  executeWrite,
-  type PostgresClient,
-  type PostgresPool,
-  surviveBrokenConnections,
-} from './postgres-connection.ts';
-import { explainMissingTable } from './postgres-errors.ts';
-import { isPostgresHandle, type PostgresHandle, parseColumns, suggestHandle } from './postgres-handles.ts';
+  isPostgresHandle,
+  type PostgresHandle,
+  parseColumns,
+  suggestHandle,
+  unreadableRows,
+} from './postgres-handles.ts';
 import { buildPostgresStatements, type PostgresStatements, postgresSchema } from './postgres-table.ts';
-import { type JournalStore, type ListedRecord, type StoredRecord, toStoredTime } from './store.ts';
+import { createRowReader, surviveBrokenConnections } from './sql.ts';
+import { type JournalStore, type StoredRecord, toStoredTime } from './store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -58,29 +60,12 @@ export interface PostgresJournal extends Journal {
 }
 
 /**
- * Makes a journal in PostgreSQL 14 or later, through your own `pg` 8.21 or later. Each of its steps is one statement that
- * commits by itself, so give it the **`Pool`**: a transaction of yours, open on another of its connections, is not
- * affected. Leave it a connection to spare: a charge inside a transaction takes a second one.
+ * Makes a journal in PostgreSQL 14 or later, through your own `pg` 8.21 or later, or through what {@link fromPostgresJs},
+ * {@link fromPrisma} or {@link fromQuery} returns. docs/guides/postgres.md says what to set, and what is refused.
  *
- * A connection that was released to the pool inside a transaction is detected: it is closed, nothing is sent, and the next
- * call succeeds. An older pg cannot detect that, so charging is refused with it.
- *
- * A `Client` works too. While it is inside a transaction of yours, `read`, `list` and `resolve` are part of that. Charging
- * is refused, and so are follow-ups: what is recorded there could be rolled back after the charge.
- *
- * The journal listens for `error` on the pool or client: a connection that breaks while it is idle, in a restart of the
- * server, does not end the process.
- *
- * With another driver, give it what {@link fromPostgresJs}, {@link fromPrisma} or {@link fromQuery} returns. Such a driver
- * cannot show whether a connection is inside a transaction. So each write takes three statements, and the database itself
- * confirms that it is committed. A handle that is inside a transaction is refused before anything is sent.
- *
- * `synchronous_commit = off` is overridden for what is recorded. A failover to an asynchronous replica can lose what the
- * replica had not received.
- *
- * Each row is a key and its `record`, as JSON. Some columns repeat what the record is found by: `state`, `created_at`,
- * `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is when a follow-up is due. The
- * journal's own records have no `state`. Read the table as you like, but change it through the journal only.
+ * Give it the **`Pool`** with a connection to spare: each write commits by itself, so a transaction of yours on another
+ * connection is not affected. While a `Client` is inside a transaction of yours, `read`, `list` and `resolve` are part of
+ * that. Charging and follow-ups are refused: what is recorded there could be rolled back after the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -92,15 +77,6 @@ export interface PostgresJournal extends Journal {
  * const journal = postgresJournal(new Pool());
  * await journal.migrate();
  * const payments = new PaymentsClient({ journal });
- * ```
- *
- * @example
- * Lists the unresolved keys by hand. A key in state `begun` is unresolved once its lease has expired.
- * ```sql
- * SELECT key, created_at, record ->> 'amount' AS amount, record ->> 'requestIds' AS request_ids
- * FROM payments_journal
- * WHERE state = 'unknown' OR (state = 'begun' AND written_at < now() - interval '10 seconds')
- * ORDER BY created_at;
  * ```
  */
 export function postgresJournal(
@@ -162,18 +138,18 @@ const createHandleRunner = (handle: PostgresHandle, sql: PostgresStatements): Po
     (mustCommit ? writeCommitted : writeAnywhere)(handle, sql, statement, values),
 });
 
+const reader = createRowReader(unreadableRows);
+
 /** Often enough for processes that all write at once. */
 const MAX_ATTEMPTS = 20;
 
 function postgresStore(runner: PostgresRunner, sql: PostgresStatements): JournalStore {
-  const query: PostgresRunner['query'] = (statement, values) =>
-    explainMissingTable(() => runner.query(statement, values));
-  const write: PostgresRunner['write'] = (statement, values, mustCommit) =>
-    explainMissingTable(() => runner.write(statement, values, mustCommit));
+  const query: PostgresRunner['query'] = (...given) => runner.query(...given).catch(explainMissing);
+  const write: PostgresRunner['write'] = (...given) => runner.write(...given).catch(explainMissing);
 
   const read = async (key: string): Promise<StoredRecord | null> => {
     const [row] = await query(sql.read, [key]);
-    return row === undefined ? null : toStoredRecord(parseColumns(storedRow, row));
+    return row === undefined ? null : reader.toStoredRecord(row);
   };
   /** Repeats a step that others have overtaken. What it does depends on no earlier read. */
   const writeUntilDone = async (statement: string, values: (string | null)[]) => {
@@ -223,29 +199,21 @@ function postgresStore(runner: PostgresRunner, sql: PostgresStatements): Journal
     async list({ by, value, after, limit }) {
       const position = [toText(after?.createdAt ?? Number.NEGATIVE_INFINITY), after?.key ?? ''];
       const rows = await query(sql.list[by], [value, ...position, toText(limit)]);
-      return rows.map((row) => toListedRecord(parseColumns(listedRow, row)));
+      return rows.map(reader.toListedRecord);
     },
 
     async count() {
-      const rows = await query(sql.count);
-      return Object.fromEntries(
-        rows.map((row) => {
-          const { state, records } = parseColumns(countedRow, row);
-          return [state, Number(records)];
-        }),
-      );
+      return reader.toCounts(await query(sql.count));
     },
 
     async claimDue({ kind, limit, lease }) {
       const rows = await writeUntilDone(sql.claimDue, [toText(limit), toText(lease), kind]);
-      const found = rows.map((row) => parseColumns(claimedRow, row));
-      return found.flatMap((row) => (row.key === null ? [] : [toListedRecord(row)]));
+      return rows.filter((row) => Object(row).key !== null).map(reader.toListedRecord);
     },
 
     async countDue({ kind }) {
       const [row] = await query(sql.countDue, [kind]);
-      const { due, next } = parseColumns(dueRow, row);
-      return { due: Number(due), nextIn: next === null ? null : Math.max(0, Number(next)) };
+      return reader.toDue(row);
     },
 
     async delete(records) {
@@ -261,23 +229,8 @@ const overtakenError = () =>
     retryable: true,
   });
 
-const storedColumns = { version: z.string(), record: z.string(), age: z.string() };
-const listedColumns = { ...storedColumns, key: z.string(), created: z.string() };
-const storedRow = z.object(storedColumns);
-const listedRow = z.object(listedColumns);
-const claimedRow = z.union([listedRow, z.object({ key: z.null() })]);
 const writtenRow = z.object({ txid: z.nullable(z.string()) });
 const writtenTogetherRow = z.object({ key: z.string(), written: z.nullable(z.string()) });
 const deletedRow = z.object({ deleted: z.string() });
-const countedRow = z.object({ state: z.string(), records: z.string() });
-const dueRow = z.object({ due: z.string(), next: z.nullable(z.string()) });
 
 const toText = <T extends number | null>(value: T) => (value === null ? null : String(value));
-
-function toStoredRecord({ version, record, age }: z.infer<typeof storedRow>): StoredRecord {
-  return { version, text: record, age: Number(age) };
-}
-
-function toListedRecord(row: z.infer<typeof listedRow>): ListedRecord {
-  return { ...toStoredRecord(row), key: row.key, createdAt: Number(row.created) };
-}

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import { isPlainObject } from '../untrusted.ts';
-import { type KeyedRecord, parseStored, type Records, toStoreError } from './compare-and-swap.ts';
+import { callStore, type KeyedRecord, parseStored, type Records } from './compare-and-swap.ts';
 import type { PruneOptions } from './journal.ts';
 import { missingMethodError, readPages } from './list.ts';
 import { readOrderRecord, writeOrderRecord } from './order-record.ts';
@@ -111,12 +111,8 @@ function isFinished({ state, resolutions, followUp }: JournalRecord, unfollowed:
 }
 
 async function deleteRecords({ store }: Records, found: readonly Deletion[]): Promise<number> {
-  if (found.length === 0 || typeof store.delete !== 'function') return 0;
-  try {
-    return await store.delete(found);
-  } catch (error) {
-    throw toStoreError('written', error);
-  }
+  if (found.length === 0) return 0;
+  return await callStore('written', async () => (await store.delete?.(found)) ?? 0);
 }
 
 function validateOptions(options: PruneOptions): { before: number; unfollowed: boolean } {

@@ -129,20 +129,12 @@ export const orderRecordKey = (id: string) => `\torder ${id}`;
 /** The key of a payment of an order, by its number from 1. */
 export const paymentKey = (id: string, number: number) => `${id}/${number}`;
 
-/** What is about to be sent. */
-export interface ChargeIntent {
-  readonly operation: JournalRecord['operation'];
-  /** A digest of base URL and mode. */
-  readonly service: string;
-  /** A digest of the whole input: the same for the same input under the same key. */
-  readonly fingerprint: string;
-  /** With two decimals. */
-  readonly amount: string;
-  readonly currency: string;
-  /** Of a Mobile Money charge. */
-  readonly network?: string | undefined;
-  /** Of a payment of an order: it is recorded from the claim on. */
-  readonly order?: OrderMark | undefined;
+/** What is about to be sent, as it is recorded from the claim on. */
+export interface ChargeIntent
+  extends Pick<
+    JournalRecord,
+    'operation' | 'service' | 'fingerprint' | 'amount' | 'currency' | 'network' | 'order'
+  > {
   /** The `X-Request-Id` of the request. */
   readonly requestId?: string | undefined;
 }

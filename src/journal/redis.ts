@@ -51,21 +51,12 @@ export interface RedisJournalOptions extends JournalOptions {
 
 /**
  * Makes a journal in Redis 5 or later, through your own `ioredis` or `redis` client. Each of its steps is one atomic
- * script.
+ * script. Give it a connection of its own, not one on which you use `WATCH` and `MULTI`.
  *
- * **Its promise is only as good as the durability of Redis.** Set `appendonly yes` and `appendfsync always`: a record then
- * survives a crash of Redis and of the machine. With `everysec` Redis replies before it has written. A crash of Redis
- * alone, or of the machine, can then lose the last second or more, and with it the knowledge of a charge: the key counts
- * as new, and the customer can be charged twice. With a slow disk it is more than a second. Without an append-only file
- * any restart can lose it. A failover to a replica can lose what the replica had not received. `maxmemory-policy` must
- * not be one of `allkeys-…`. If you cannot have that, use SQLite or PostgreSQL.
- *
- * If Redis permits `CONFIG GET`, the journal reads these settings once. The client then reports each that is not
- * sufficient as a `journal_warning`, to `onEvent` and `logger`. Many managed services forbid it: check there yourself.
- *
- * While Redis is unreachable, both clients queue commands until it is back, and a charge waits as long. To have the charge
- * fail instead, with nothing sent, set `maxRetriesPerRequest` of `ioredis`, or `disableOfflineQueue` of `redis`. Give the
- * journal a connection of its own, not one on which you use `WATCH` and `MULTI`.
+ * **Its promise is only as good as the durability of Redis.** Set `appendonly yes` and `appendfsync always`: otherwise a
+ * crash can lose the knowledge of a charge, the key counts as new, and the customer can be charged twice. If you cannot,
+ * use SQLite or PostgreSQL. A setting that is not sufficient is a `journal_warning`, if Redis permits `CONFIG GET`.
+ * docs/guides/redis.md has the other settings.
  *
  * The index of all records is one sorted set, whose name ends in `index`. Do not delete it: `list`, `count` and follow-ups
  * find records through it alone.

@@ -116,14 +116,8 @@ function addResolution(
 function closeRecord(record: JournalRecord, valid: ValidResolution): JournalRecord | null {
   if (record.state === 'closed') return null;
   if (!canBeClosed(record)) throw notClosableError(record);
-  const reference = referenceOf(record);
   const resolutions = addResolution(record, 'closed', valid);
-  return {
-    ...pickBase(record),
-    resolutions,
-    state: 'closed',
-    ...(reference === undefined ? {} : { reference }),
-  };
+  return { ...pickBase(record), resolutions, state: 'closed', reference: referenceOf(record) };
 }
 
 function freeRecord(record: JournalRecord, valid: ValidResolution): JournalRecord | null {
@@ -162,11 +156,8 @@ function completeRecord(
 function pickBase(record: JournalRecord) {
   const { format, operation, service, fingerprint, amount, currency, network, order } = record;
   const { createdAt, attempts, requestIds } = record;
-  return {
-    ...{ format, operation, service, fingerprint, amount, currency, createdAt, attempts, requestIds },
-    ...(network === undefined ? {} : { network }),
-    ...(order === undefined ? {} : { order }),
-  };
+  const what = { format, operation, service, fingerprint, amount, currency, network, order };
+  return { ...what, createdAt, attempts, requestIds };
 }
 
 /** What `onAttention` was called for, if only a person can end it: no check can make the payment right. */

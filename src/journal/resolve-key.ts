@@ -7,15 +7,14 @@
 import * as z from 'zod/mini';
 import { JournalError, quoteKey } from '../errors.ts';
 import { redactReference } from '../redact.ts';
-import { parseJson } from '../untrusted.ts';
 import {
   newVersion,
   parseStored,
   type Records,
-  readStored,
+  readOwn,
   retryCas,
   type VersionedRecord,
-  writeText,
+  writeOwn,
 } from './compare-and-swap.ts';
 import { findByReference, readPages } from './list.ts';
 import { type JournalRecord, namesReference } from './record.ts';
@@ -108,12 +107,10 @@ async function assertNotBeingCharged(
 async function writeReservation(
   store: JournalStore,
   reference: string,
-  { key, others, expected }: { key: string; others: readonly string[]; expected: string | null },
+  { expected, ...holders }: { key: string; others: readonly string[]; expected: string | null },
 ): Promise<boolean> {
-  const text = JSON.stringify({ format: 1, key, others });
-  const version = newVersion(crypto.randomUUID());
-  const change = { expected, version, text, mustCommit: false, index: null, dueIn: null };
-  return await writeText(store, reservationKey(reference), change);
+  const write = { expected, mustCommit: false };
+  return (await writeOwn(store, reservationKey(reference), { format: 1, ...holders }, write)) !== null;
 }
 
 /** @throws {JournalError} if the reference is recorded under another key. */
@@ -178,16 +175,12 @@ async function readReservation(
   store: JournalStore,
   reference: string,
 ): Promise<{ key: string; keys: readonly string[]; version: string } | null> {
-  const stored = await readStored(store, reservationKey(reference));
-  if (!stored) return null;
-  const reservation = reservationSchema.safeParse(parseJson(String(stored.text)));
-  if (reservation.success) {
-    const { key, others = [] } = reservation.data;
-    return { key, keys: [key, ...others], version: stored.version };
-  }
-  throw new JournalError(
-    'The record of who resolved with this reference cannot be read. Nothing was changed.',
-  );
+  const unreadable = () =>
+    new JournalError('The record of who resolved with this reference cannot be read. Nothing was changed.');
+  const found = await readOwn(store, reservationKey(reference), reservationSchema, unreadable);
+  if (!found) return null;
+  const { key, others = [] } = found.value;
+  return { key, keys: [key, ...others], version: found.version };
 }
 
 /** The person decided on what was recorded before. */

@@ -1,8 +1,7 @@
 import * as z from 'zod/mini';
 import { JournalError } from '../errors.ts';
 import { elapsedSince, readClocks, type Timestamp } from '../timing.ts';
-import { parseJson } from '../untrusted.ts';
-import { newVersion, readStored, writeText } from './compare-and-swap.ts';
+import { readOwn, writeOwn } from './compare-and-swap.ts';
 import { isNoJournalError, type JournalStore } from './store.ts';
 
 /** Where a store keeps the service that its journal belongs to. No caller's key has a control character. */
@@ -41,10 +40,8 @@ async function readOrRecordService(store: JournalStore, service: string): Promis
     throw error;
   });
   if (recorded !== null) return recorded;
-  const text = JSON.stringify({ format: 1, service });
-  const version = newVersion(crypto.randomUUID());
-  const change = { expected: null, version, text, mustCommit: true, index: null, dueIn: null };
-  if (await writeText(store, SERVICE_KEY, change)) return service;
+  const write = { expected: null, mustCommit: true };
+  if (await writeOwn(store, SERVICE_KEY, { format: 1, service }, write)) return service;
   // Another process was first.
   const first = await readService(store);
   if (first !== null) return first;
@@ -54,9 +51,7 @@ async function readOrRecordService(store: JournalStore, service: string): Promis
 }
 
 async function readService(store: JournalStore): Promise<string | null> {
-  const stored = await readStored(store, SERVICE_KEY);
-  if (!stored) return null;
-  const record = serviceRecordSchema.safeParse(parseJson(String(stored.text)));
-  if (record.success) return record.data.service;
-  throw new JournalError('The record of the service that the journal belongs to cannot be read.');
+  const unreadable = () =>
+    new JournalError('The record of the service that the journal belongs to cannot be read.');
+  return (await readOwn(store, SERVICE_KEY, serviceRecordSchema, unreadable))?.value.service ?? null;
 }

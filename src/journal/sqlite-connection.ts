@@ -4,12 +4,7 @@
  */
 
 import { JournalError } from '../errors.ts';
-import {
-  explainMissingTable,
-  isMissingTable,
-  type SqliteRunner,
-  type SqliteStatement,
-} from './sqlite-handle.ts';
+import { explainMissing, isMissingTable, type SqliteRunner, type SqliteStatement } from './sqlite-handle.ts';
 import { buildSchema } from './sqlite-table.ts';
 
 /** What is used of `DatabaseSync` of `node:sqlite`, and of `Database` of `better-sqlite3` and of `bun:sqlite`. */
@@ -37,7 +32,7 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
   return {
     now: (index) => `?${index}`,
     groupsWrites: true,
-    read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissingTable),
+    read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissing),
     write(mustCommit, build) {
       return retryWhileBusy(() => {
         // Inside a transaction of the merchant the settings have to wait.

@@ -1,7 +1,7 @@
 /** What a database of the SQLite family has to do for a journal if it is reached by promises. */
 
+import { explainMissingTable } from './sql.ts';
 import { buildSchema, type SqliteNow } from './sqlite-table.ts';
-import { NoJournalError } from './store.ts';
 
 /** A statement of SQLite. Its values are numbered: `?1`, `?2` and so on. */
 export interface SqliteStatement {
@@ -30,14 +30,11 @@ export function isReadOnly(statements: readonly SqliteStatement[]): boolean {
 /** Whether an error says that a table does not exist. */
 export const isMissingTable = (error: unknown) => /no such table/i.test(String(Object(error).message));
 
-/** @throws {NoJournalError} if the error says that the table does not exist. To read must make none. */
-export function explainMissingTable(error: unknown): never {
-  if (!isMissingTable(error)) throw error;
-  throw new NoJournalError(
-    'The first charge makes its table. Is this the database of the shop, and its table?',
-    error,
-  );
-}
+/** To read must make no table. */
+export const explainMissing = explainMissingTable(
+  isMissingTable,
+  'The first charge makes its table. Is this the database of the shop, and its table?',
+);
 
 /** How statements reach the database. */
 export interface SqliteRunner {
@@ -66,7 +63,7 @@ export function createHandleRunner(handle: SqliteHandle, table: string): SqliteR
     now: () => SERVER_NOW,
     groupsWrites: false,
     async read(build) {
-      const [rows = []] = await handle.batch([build([])]).catch(explainMissingTable);
+      const [rows = []] = await handle.batch([build([])]).catch(explainMissing);
       return rows;
     },
     async write(_mustCommit, build) {

@@ -1,15 +1,11 @@
 /** The store of a journal in a database of the SQLite family. */
 
-import { JournalError } from '../errors.ts';
+import { createRowReader } from './sql.ts';
 import type { SqliteRunner, SqliteStatement } from './sqlite-handle.ts';
 import { buildStatements } from './sqlite-table.ts';
-import {
-  type JournalStore,
-  type ListedRecord,
-  type RecordWrite,
-  type StoredRecord,
-  toStoredTime,
-} from './store.ts';
+import { type JournalStore, type ListedRecord, type RecordWrite, toStoredTime } from './store.ts';
+
+const reader = createRowReader();
 
 export function createSqliteStore(runner: SqliteRunner, table: string): JournalStore {
   const sql = buildStatements(table, runner.now);
@@ -35,7 +31,7 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
 
     async read(key) {
       const [row] = await runner.read((now) => ({ sql: sql.read, values: [key, ...now] }));
-      return row === undefined ? null : toStoredRecord(row);
+      return row === undefined ? null : reader.toStoredRecord(row);
     },
 
     async write(key, change) {
@@ -45,21 +41,14 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
 
     async list({ by, value, after, limit }) {
       const position = [after?.createdAt ?? -Number.MAX_VALUE, after?.key ?? ''];
-      const rows = await runner.read((now) => ({
-        sql: sql.list[by],
-        values: [value, ...position, limit, ...now],
-      }));
-      return rows.map(toListedRecord);
+      const values = [value, ...position, limit];
+      const found = await runner.read((now) => ({ sql: sql.list[by], values: [...values, ...now] }));
+      return found.map(reader.toListedRecord);
     },
 
     async count() {
-      const rows = await runner.read(() => ({ sql: sql.count, values: [] }));
-      return Object.fromEntries(
-        rows.map((row) => {
-          const { state, records } = toFields(row);
-          return [toText(state), toNumber(records)];
-        }),
-      );
+      const found = await runner.read(() => ({ sql: sql.count, values: [] }));
+      return reader.toCounts(found);
     },
 
     async claimDue({ kind, limit, lease }) {
@@ -68,15 +57,14 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
         { sql: sql.dueKeys, values: [kind, limit, ...now] },
         { sql: sql.claimDue, values: [kind, limit, Math.ceil(lease), ...now] },
       ]);
-      const ranks = new Map(order.map((row, rank) => [toText(toFields(row).key), rank]));
+      const ranks = new Map(order.map((row, rank) => [Object(row).key, rank]));
       const rankOf = ({ key }: ListedRecord) => ranks.get(key) ?? order.length;
-      return claimed.map(toListedRecord).sort((one, other) => rankOf(one) - rankOf(other));
+      return claimed.map(reader.toListedRecord).sort((one, other) => rankOf(one) - rankOf(other));
     },
 
     async countDue({ kind }) {
       const [row] = await runner.read((now) => ({ sql: sql.countDue, values: [kind, ...now] }));
-      const { due, next_in } = toFields(row);
-      return { due: toNumber(due), nextIn: next_in === null ? null : toNumber(next_in) };
+      return reader.toDue(row);
     },
 
     async delete(records) {
@@ -86,40 +74,3 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
     },
   };
 }
-
-function toStoredRecord(row: unknown): StoredRecord {
-  const { version, record, age } = toFields(row);
-  return { version: toText(version), text: toText(record), age: toNumber(age) };
-}
-
-function toListedRecord(row: unknown): ListedRecord {
-  const { key, created } = toFields(row);
-  return { ...toStoredRecord(row), key: toText(key), createdAt: toNumber(created) };
-}
-
-/** Returns a row by the names of its columns. Drivers also return objects without a prototype, or with a length. */
-function toFields(row: unknown): Record<string, unknown> {
-  if (!Array.isArray(row)) return Object(row);
-  throw unreadable(
-    'The database returns rows as arrays, so no record can be read. Turn off returnArrays or raw().',
-  );
-}
-
-function toText(value: unknown): string {
-  if (typeof value === 'string') return value;
-  throw unreadable('The database returned a row of the journal without its text, so no record can be read.');
-}
-
-/** Returns a number, which a driver might return as a BigInt or as text. */
-function toNumber(value: unknown): number {
-  const number =
-    typeof value === 'number' || typeof value === 'bigint'
-      ? Number(value)
-      : Number(toText(value) || Number.NaN);
-  if (Number.isFinite(number)) return number;
-  throw unreadable(
-    'The database returned a row of the journal without its number, so no record can be read.',
-  );
-}
-
-const unreadable = (message: string) => new JournalError(message, { outcome: 'unknown' });

@@ -72,7 +72,7 @@ export function buildStatements(name: string, now: SqliteNow) {
     countDue: `SELECT
         (SELECT count(*) ${due(`due_at <= ${now(2)}`)}) +
         (SELECT count(*) ${due(`due_at > ${maxDueAt(now(2))}`)}) AS due,
-        (SELECT min(due_at) ${due(`due_at > ${now(2)} AND due_at <= ${maxDueAt(now(2))}`)}) - ${now(2)} AS next_in`,
+        (SELECT min(due_at) ${due(`due_at > ${now(2)} AND due_at <= ${maxDueAt(now(2))}`)}) - ${now(2)} AS later`,
     /** `?1` is a JSON list of pairs of key and version: D1 takes a hundred values at most. Returns a row for each. */
     delete: `DELETE FROM ${table} WHERE key IN (SELECT json_extract(value, '$[0]') FROM json_each(?1))
       AND (key, version) IN (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?1))

@@ -38,17 +38,11 @@ export interface SqliteJournalOptions extends JournalOptions {
 /**
  * Makes a journal in a database of the SQLite family: a database of `node:sqlite`, `better-sqlite3` or `bun:sqlite`, or
  * what {@link fromLibsql}, {@link fromD1} or {@link fromDurableObject} returns. The first write makes its table.
- * `read`, `list` and `count` make none: without a table they reject with a `JournalError`.
  *
  * Several processes can share a file. Give the journal a connection of its own: it sets WAL mode and `synchronous = FULL`,
  * so that a record survives a crash of the machine. Inside a transaction of yours on the same connection, `read`, `list`
- * and `resolve` are part of that. Charging is refused, and so are follow-ups: what is recorded there could be rolled back
- * after the charge.
- *
- * Each row is a key and its `record`, as JSON. Some columns repeat what the record is found by: `state`, `created_at`
- * (milliseconds since 1970), `reference` (in lower case) and `kind` (`key`, or `order` for a payment of an order). `due_at` is
- * when a follow-up is due. The journal's own records have no `state`. Read the table as you like, but change it through the
- * journal only.
+ * and `resolve` are part of that. Charging and follow-ups are refused: what is recorded there could be rolled back after
+ * the charge.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
@@ -58,15 +52,6 @@ export interface SqliteJournalOptions extends JournalOptions {
  * import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
  *
  * const payments = new PaymentsClient({ journal: sqliteJournal(new DatabaseSync('payments.db')) });
- * ```
- *
- * @example
- * Lists the unresolved keys by hand. A key in state `begun` is unresolved once its lease has expired.
- * ```sql
- * SELECT key, datetime(created_at / 1000, 'unixepoch') AS created, record ->> 'amount' AS amount
- * FROM payments_journal
- * WHERE state = 'unknown' OR (state = 'begun' AND written_at < (unixepoch() - 10) * 1000)
- * ORDER BY created_at;
  * ```
  */
 export function sqliteJournal(

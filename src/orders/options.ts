@@ -6,7 +6,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
 import { clientShape } from '../follow-ups/options.ts';
 import type { Records } from '../journal/compare-and-swap.ts';
-import type { FollowUpRecords } from '../journal/core.ts';
+import type { FollowUpRecords } from '../journal/follow-up-records.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type OptionsShape, optionalFunction, parseOptions, requiredFunction } from '../parse-options.ts';
 import type { OrderPayment } from './status.ts';

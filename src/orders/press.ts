@@ -11,7 +11,7 @@ import {
   JournalError,
 } from '../errors.ts';
 import { validateInput } from '../http/call.ts';
-import type { CreateRequest } from '../idempotency/fingerprint.ts';
+import { type CreateRequest, sha256 } from '../idempotency/fingerprint.ts';
 import { type Records, retryCas } from '../journal/compare-and-swap.ts';
 import { readOrderRecord, writeOrderRecord } from '../journal/order-record.ts';
 import { paymentKey } from '../journal/record.ts';
@@ -286,9 +286,6 @@ const DIGEST_CHARS = 5;
 
 /** Returns a digest that tells whether a customer gave another number. The order is its salt. */
 async function digestPhone(id: string, phone: string): Promise<string> {
-  const text = JSON.stringify([id, phone.replace(/\P{Nd}/gu, '')]);
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0'))
-    .join('')
-    .slice(0, DIGEST_CHARS);
+  const digest = await sha256(JSON.stringify([id, phone.replace(/\P{Nd}/gu, '')]));
+  return digest.slice(0, DIGEST_CHARS);
 }

@@ -1,4 +1,5 @@
 import type { AnyPaymentsError } from '../errors.ts';
+import { stringField } from '../untrusted.ts';
 import type { Order, OrderedPayment } from './order.ts';
 
 /** A payment of an order. It is plain JSON. */
@@ -154,8 +155,8 @@ export function toOrderPayment(
   const { operation, amount, currency, network, createdAt } = record;
   const result = record.state === 'completed' ? record.result : undefined;
   const reference = result?.reference ?? (record.state === 'unknown' ? record.reference : undefined);
-  const status = record.followUp?.final?.status ?? textField(result, 'status');
-  const checkoutUrl = textField(result, 'checkout_url');
+  const status = record.followUp?.final?.status ?? (result && stringField(result, 'status'));
+  const checkoutUrl = result && stringField(result, 'checkout_url');
   return {
     key,
     number,
@@ -169,9 +170,4 @@ export function toOrderPayment(
     createdAt,
     ...(order.record.superseded.includes(number) ? { superseded: true } : {}),
   };
-}
-
-function textField(owner: object | undefined, name: string): string | undefined {
-  const value: unknown = owner && Object.getOwnPropertyDescriptor(owner, name)?.value;
-  return typeof value === 'string' ? value : undefined;
 }

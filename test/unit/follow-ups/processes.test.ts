@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { type FollowUpRecords, getJournalCore } from '../../../src/journal/core.ts';
+import { getJournalCore } from '../../../src/journal/core.ts';
+import type { FollowUpRecords } from '../../../src/journal/follow-up-records.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { createIntent, finish, getTimes, openShop, sweepFor } from '../../helpers/follow-ups.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsEvent, Resolution } from '../../../src/index.ts';
 import { createJournal, type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
-import { changed, kinds } from '../../helpers/journals.ts';
+import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import {
@@ -372,8 +372,9 @@ describe('a resolution', () => {
     expect(await payments.initialize(payment, { idempotencyKey: KEY })).toMatchObject({ checkout_url });
   });
 
-  test('rejects with a JournalError whatever a journal throws', async () => {
-    const broken = changed(memoryJournal(), {
+  test('rejects with a JournalError whatever a store throws', async () => {
+    const broken = createJournal({
+      ...memoryStore(),
       read: async () => {
         throw new Error(`postgres://user:secret-9@db is gone`);
       },

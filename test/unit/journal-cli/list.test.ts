@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import stringWidth from 'string-width';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { JournalError } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalEntry, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { escapeUnprintable } from '../../../src/journal-cli/text.ts';
 import { fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 
 const minutesAgo = (minutes: number) => Date.now() - minutes * 60_000;
@@ -34,9 +34,9 @@ test('lists the unresolved keys, oldest first, and exits with 3', async () => {
   await shop.leaveUnresolved('order-18/1', '1200.00');
   const { code, lines } = await runCommand(['list'], shop);
   expect(lines).toEqual([
-    'STARTED       AMOUNT  REFERENCE  KEY',
-    '0 s ago    25.50 GHS  -          order-17/1',
-    '0 s ago  1200.00 GHS  -          order-18/1',
+    'STARTED             AMOUNT  REFERENCE         KEY',
+    '0 s ago          25.50 GHS  -                 order-17/1',
+    '0 s ago        1200.00 GHS  -                 order-18/1',
     '',
     '2 unresolved keys. What to do: npx payment-journal show KEY',
   ]);
@@ -164,25 +164,22 @@ describe('the table', () => {
   ];
   const entries = odd.map((change) => ({ ...fullEntry, ...change }));
 
-  test.each(['unknown', 'all'])('shows each entry in one line, aligned: --state %s', async (state) => {
-    const { payments, journal } = await startShop();
-    const exports = { payments, journal: holdEntries(journal, entries) };
-    const { lines } = await runCommand(['list', '--state', state], { exports });
-    const shown = lines.slice(1, lines.indexOf(''));
-    const expected = entries.filter((entry) => state === 'all' || entry.state === state);
-    expect(shown).toHaveLength(expected.length);
-    expect(lines.filter((line) => /\p{Cc}|\p{Cf}/u.test(line))).toEqual([]);
-    const [head = ''] = lines;
-    const startOfKey = head.indexOf('KEY');
-    for (const [at, line] of shown.entries()) {
-      const key = [...(expected[at]?.key ?? '')].slice(0, 1).join('');
-      const before = line.slice(0, line.lastIndexOf('  ') + 2);
-      if (/^[a-z]/.test(key))
-        expect([stringWidth(before), line.at(before.length)]).toEqual([startOfKey, key]);
-    }
-  });
+  test.each(['unknown', 'all'])(
+    'shows each entry in one line, with its whole key: --state %s',
+    async (state) => {
+      const { payments, journal } = await startShop();
+      const exports = { payments, journal: holdEntries(journal, entries) };
+      const { lines } = await runCommand(['list', '--state', state], { exports });
+      const shown = lines.slice(1, lines.indexOf(''));
+      const expected = entries.filter((entry) => state === 'all' || entry.state === state);
+      expect(shown).toHaveLength(expected.length);
+      expect(lines.filter((line) => /\p{Cc}|\p{Cf}/u.test(line))).toEqual([]);
+      for (const [at, line] of shown.entries())
+        expect(line.endsWith(`  ${escapeUnprintable(expected[at]?.key ?? '?')}`) || line).toBe(true);
+    },
+  );
 
-  test('stays aligned over many pages, under one head', async () => {
+  test('stays aligned under one head, however long the list is', async () => {
     const { payments, journal } = await startShop();
     const many = Array.from({ length: 250 }, (_, at) => ({
       ...fullEntry,

@@ -157,3 +157,13 @@ test.each(unreadable)('fails with unknown on rows that are %s', async (_what, ch
   const failure = await catchError(Reflect.apply(Object(journal).read, undefined, ['order-1']));
   expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
 });
+
+test('fails with unknown on a count that is no number', async () => {
+  const handle = createSqliteHandle(openMemory());
+  const first = sqliteJournal(handle);
+  await getJournalCore(first).complete(await claimKey(first, 'order-1'), { state: 'not_sent' });
+  const batch: typeof handle.batch = async (statements) =>
+    (await handle.batch(statements)).map((rows) => rows.map((row) => ({ ...row, records: 'many' })));
+  const failure = await catchError(sqliteJournal({ batch }).count());
+  expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown', retryable: false });
+});

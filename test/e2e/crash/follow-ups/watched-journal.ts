@@ -1,4 +1,5 @@
-import { type FollowUpRecords, getJournalCore } from '../../../../src/journal/core.ts';
+import { getJournalCore } from '../../../../src/journal/core.ts';
+import type { FollowUpRecords } from '../../../../src/journal/follow-up-records.ts';
 import type { FollowUp, Journal } from '../../../../src/journal/index.ts';
 import { changed } from '../../../helpers/journals.ts';
 import type { KillSwitch } from '../kill-switch.ts';
