@@ -1,7 +1,7 @@
 import type { Claim } from '../../src/journal/core.ts';
 import { getJournalCore } from '../../src/journal/core.ts';
 import type { Journal, RecordChange } from '../../src/journal/index.ts';
-import type { ChargeIntent } from '../../src/journal/record.ts';
+import type { ChargeIntent, Completion } from '../../src/journal/record.ts';
 
 /** The charge of these claims. */
 export const chargeIntent: ChargeIntent = {
@@ -28,3 +28,14 @@ export async function claimKey(journal: Journal, key: string): Promise<Claim> {
   if (result.state !== 'claimed') throw new Error(`${key} is ${result.state}`);
   return result.claim;
 }
+
+/** Claims a key, whatever its state is. */
+export const tryClaim = (journal: Journal, key: string) => getJournalCore(journal).claim(key, chargeIntent);
+
+/** Claims a key that must be free, and records how its charge ended. Returns whether it was recorded. */
+export async function completeKey(journal: Journal, key: string, end: Completion): Promise<boolean> {
+  return getJournalCore(journal).complete(await claimKey(journal, key), end);
+}
+
+/** Counts the keys that are due. */
+export const countDue = (journal: Journal) => getJournalCore(journal).followUps.countDue({ kind: 'key' });

@@ -24,7 +24,8 @@ export interface DatabaseServer {
 
 /** A database server that can be away for a while: what it has confirmed is kept, and its port stays the same. */
 export interface RestartableServer extends DatabaseServer {
-  takeAway(): Promise<void>;
+  /** Ends it by a signal, by default one that lets it write all that it has confirmed. */
+  takeAway(signal?: NodeJS.Signals): Promise<void>;
   bringBack(): Promise<void>;
 }
 
@@ -59,12 +60,12 @@ export async function startRestartable(
     running = child;
     await ready.promise;
   };
-  const takeAway = async () => {
+  const takeAway = async (signal = server.signal) => {
     const child = running;
     running = undefined;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
-    child.kill(server.signal);
+    child.kill(signal);
     await gone;
   };
   process.once('exit', onExit);

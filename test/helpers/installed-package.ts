@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 
-/** Creates a merchant's project with the built package, its dependencies, and these other packages. */
+/** Creates a merchant's project with the built package, its commands and dependencies, and these other packages. */
 export async function createMerchantProject(...others: string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'merchant-'));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -17,6 +18,11 @@ export async function createMerchantProject(...others: string[]): Promise<string
     const link = join(directory, 'node_modules', name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(resolve('node_modules', name), link);
+  }
+  await mkdir(join(directory, 'node_modules/.bin'));
+  for (const [name, file] of Object.entries(packageJson.bin)) {
+    await chmod(join(installed, file), 0o755);
+    await symlink(join(installed, file), join(directory, 'node_modules/.bin', name));
   }
   return directory;
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlaywrightTestConfig } from '@playwright/test';
 import { describe, expect, test } from 'vitest';
@@ -50,9 +50,6 @@ describe.skipIf(isChromiumMissing)("with Playwright's own runner", () => {
     await write('own.config.ts', OWN_CONFIG);
     await write('shop.spec.ts', spec);
     await copyFile(`${root}test/e2e/browser/programs/shop.ts`, join(project, 'shop.ts'));
-    const bin = join(project, 'node_modules/.bin');
-    await mkdir(bin);
-    await symlink('../payment-collection-client/dist/payment-sandbox.js', join(bin, 'payment-sandbox'));
 
     const cli = join(project, 'node_modules/@playwright/test/cli.js');
     const child = spawn(process.execPath, [cli, 'test', '--config', 'own.config.ts'], {

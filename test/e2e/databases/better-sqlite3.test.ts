@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Journal, JournalOptions } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -55,7 +55,7 @@ test('sends nothing inside a transaction, and charges after it', async () => {
 
 test('reads and resolves as a part of a transaction', async () => {
   const { handle, journal } = openFile();
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+  await completeKey(journal, 'order-1', { state: 'unknown' });
   handle.exec('BEGIN');
   await journal.resolve('order-1', 'not_charged', note);
   expect(await journal.read('order-1')).toMatchObject({ state: 'not_charged' });
@@ -67,7 +67,7 @@ test('works with integers as BigInts', async () => {
   const { handle, journal } = openFile();
   handle.defaultSafeIntegers();
   const claim = await claimKey(journal, 'order-1');
-  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+  expect(await countDue(journal)).toEqual({
     due: 0,
     nextIn: expect.closeTo(10_000, -4),
   });
@@ -80,7 +80,7 @@ test('works with integers as BigInts', async () => {
 
 test('fails with unknown if statements return rows as arrays', async () => {
   const { handle, journal } = openFile();
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'not_sent' });
+  await completeKey(journal, 'order-1', { state: 'not_sent' });
   const raw = sqliteJournal({
     exec: (sql) => handle.exec(sql),
     prepare(sql) {
@@ -89,7 +89,7 @@ test('fails with unknown if statements return rows as arrays', async () => {
     },
   });
   for (const failure of [
-    await catchError(getJournalCore(raw).claim('order-1', chargeIntent)),
+    await catchError(tryClaim(raw, 'order-1')),
     await catchError(raw.read('order-1')),
     await catchError(raw.count()),
   ])
@@ -107,7 +107,7 @@ test('charges nothing on a closed or read-only database', async () => {
   await claimKey(journal, 'order-1');
   handle.pragma('query_only = ON');
   const refused = { name: 'JournalError', outcome: 'not_sent', retryable: true };
-  expect(await catchError(getJournalCore(journal).claim('order-2', chargeIntent))).toMatchObject(refused);
+  expect(await catchError(tryClaim(journal, 'order-2'))).toMatchObject(refused);
   handle.close();
-  expect(await catchError(getJournalCore(journal).claim('order-2', chargeIntent))).toMatchObject(refused);
+  expect(await catchError(tryClaim(journal, 'order-2'))).toMatchObject(refused);
 });

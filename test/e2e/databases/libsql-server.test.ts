@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { type Client, type Config, createClient } from '@libsql/client';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
@@ -101,7 +100,7 @@ describe.skipIf(database.missing !== undefined)('a client of a server', () => {
     vi.setSystemTime(Date.now() + 2 * day);
     const journal = open(connect(), table);
     expect(await journal.read('order-1')).toMatchObject({ state: 'begun' });
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 0,
       nextIn: expect.closeTo(10_000, -4),
     });
@@ -139,7 +138,7 @@ describe.skipIf(database.missing !== undefined)('a client of a server', () => {
     for (let index = 0; index < 30; index++) {
       await claimKey(primary, `order-${index}`);
       expect(await other.read(`order-${index}`)).toMatchObject({ state: 'begun' });
-      expect(await getJournalCore(other).claim(`order-${index}`, chargeIntent)).toMatchObject({
+      expect(await tryClaim(other, `order-${index}`)).toMatchObject({
         state: 'in_progress',
       });
     }

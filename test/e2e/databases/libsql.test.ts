@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { fromLibsql, sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
@@ -76,7 +76,7 @@ test('records nothing if a transaction of the only connection is open', async ()
   const { client, journal } = openFile({ concurrency: 1 });
   await claimKey(journal, 'order-0');
   const transaction = await client.transaction('write');
-  expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
+  expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
     name: 'JournalError',
     outcome: 'not_sent',
     retryable: true,
@@ -107,9 +107,7 @@ test('charges again once a lock of another process has ended', async () => {
     client.close();
     folder.remove();
   });
-  const claims = Array.from({ length: 30 }, (_, index) =>
-    getJournalCore(journal).claim(`order-1${index}`, chargeIntent),
-  );
+  const claims = Array.from({ length: 30 }, (_, index) => tryClaim(journal, `order-1${index}`));
   for (const error of await Promise.all(claims.map(catchError)))
     expect(error).toMatchObject({ outcome: 'not_sent' });
   await release();
@@ -128,7 +126,7 @@ test('keeps a record if BEGIN and ROLLBACK are run on the client', async () => {
 test.each(['number', 'bigint', 'string'] as const)('works with integers as %s', async (intMode) => {
   const { journal } = openFile({ intMode });
   const claim = await claimKey(journal, 'order-1');
-  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+  expect(await countDue(journal)).toEqual({
     due: 0,
     nextIn: expect.closeTo(10_000, -4),
   });
@@ -141,7 +139,7 @@ test.each(['number', 'bigint', 'string'] as const)('works with integers as %s', 
 
 test('works in memory', async () => {
   const { journal } = openFile({ url: ':memory:' });
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'not_sent' });
+  await completeKey(journal, 'order-1', { state: 'not_sent' });
   expect(await journal.read('order-1')).toMatchObject({ state: 'not_sent' });
 });
 
@@ -149,7 +147,7 @@ test('charges nothing on a closed client', async () => {
   const { client, journal } = openFile();
   await claimKey(journal, 'order-0');
   client.close();
-  expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
+  expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
     name: 'JournalError',
     outcome: 'not_sent',
     retryable: true,

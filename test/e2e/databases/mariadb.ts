@@ -1,10 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type RestartableServer, startRestartable } from '../../helpers/databases.ts';
 import { findFreePort } from '../../helpers/free-port.ts';
-import type { RunningDatabase } from './database.ts';
 
 const isInstalled = (program: string) =>
   spawnSync(program, ['--version', '--no-defaults']).error === undefined;
@@ -13,10 +12,8 @@ const isInstalled = (program: string) =>
 export const hasMariaDb = isInstalled('mariadbd') && isInstalled('mariadb-install-db');
 
 /** A server of MariaDB, on loopback. */
-export interface MariaDbServer extends RunningDatabase {
-  readonly port: number;
-  /** Ends the server without any warning to it. */
-  kill(): Promise<void>;
+export interface MariaDbServer extends Omit<RestartableServer, 'url'> {
+  readonly place: string;
 }
 
 /** With the encoding of the client, the user and the database of these tests. */
@@ -39,47 +36,21 @@ export async function startMariaDb(settings: readonly string[] = []): Promise<Ma
   if (created.status !== 0)
     throw new Error(`MariaDB made no tables: ${created.stdout}${created.stderr}`, { cause: created.error });
 
-  let stop: (signal: NodeJS.Signals) => Promise<void> = async () => {};
-  const start = async () => {
-    const server = spawn('mariadbd', [
-      ...common,
-      `--port=${port}`,
-      '--bind-address=127.0.0.1',
-      `--socket=${join(data, 's')}`,
-      `--pid-file=${join(data, 'pid')}`,
-      `--init-file=${init}`,
-      ...settings,
-    ]);
-    const onExit = () => void server.kill('SIGKILL');
-    process.once('exit', onExit);
-    const gone = once(server, 'exit');
-    const ready = Promise.withResolvers<void>();
-    let output = '';
-    server.stdout.resume();
-    server.stderr.on('data', (chunk) => {
-      output = `${output}${chunk}`.slice(-10_000);
-      if (output.includes('ready for connections')) ready.resolve();
-    });
-    server.once('error', ready.reject);
-    server.once('exit', () => ready.reject(new Error(`MariaDB did not start: ${output}`)));
-    stop = async (signal) => {
-      server.kill(signal);
-      await gone;
-      process.off('exit', onExit);
-      stop = async () => {};
-    };
-    await ready.promise;
-  };
-  await start();
-  return {
-    port,
-    place: `mysql://merchant:merchant@127.0.0.1:${port}/shop`,
-    takeAway: () => stop('SIGTERM'),
-    kill: () => stop('SIGKILL'),
-    bringBack: start,
-    async stop() {
-      await stop('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  const server = await startRestartable({
+    name: 'MariaDB',
+    start: () =>
+      spawn('mariadbd', [
+        ...common,
+        `--port=${port}`,
+        '--bind-address=127.0.0.1',
+        `--socket=${join(data, 's')}`,
+        `--pid-file=${join(data, 'pid')}`,
+        `--init-file=${init}`,
+        ...settings,
+      ]),
+    readyLine: 'ready for connections',
+    signal: 'SIGTERM',
+    folder,
+  });
+  return { port, place: `mysql://merchant:merchant@127.0.0.1:${port}/shop`, ...server };
 }

@@ -1,10 +1,9 @@
 import { type Document, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { mongodbStore } from '../../../examples/journals/mongodb.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal } from '../../../src/journal/index.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { change, chargeIntent } from '../../helpers/claims.ts';
+import { change, tryClaim } from '../../helpers/claims.ts';
 import { type MongoStandIn, startMongoStandIn } from './mongodb-stand-in.ts';
 
 interface Connected {
@@ -112,12 +111,12 @@ describe('the commands of the store on MongoDB', () => {
     async (options) => {
       const journal = createJournal(mongodbStore(await connect(options), `journal with ${options}`));
       // The first claim also records the service.
-      await getJournalCore(journal).claim('order-before', chargeIntent);
+      await tryClaim(journal, 'order-before');
       readConnected().standIn.loseReplyTo('update');
-      expect(await getJournalCore(journal).claim('order-lost', chargeIntent)).toMatchObject({
+      expect(await tryClaim(journal, 'order-lost')).toMatchObject({
         state: 'claimed',
       });
-      expect(await getJournalCore(journal).claim('order-lost', chargeIntent)).toMatchObject({
+      expect(await tryClaim(journal, 'order-lost')).toMatchObject({
         state: 'in_progress',
       });
     },

@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type MysqlClient, mysqlJournal } from '../../../src/journal/mysql.ts';
 import { journalConformance, type OpenJournal } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { chargeIntent, claimKey, completeKey, tryClaim } from '../../helpers/claims.ts';
 import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -176,7 +176,7 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
       const blocker = await server.connect();
       await blocker.beginTransaction();
       await blocker.query(`SELECT 1 FROM ${table} FOR UPDATE`);
-      const failure = catchError(getJournalCore(journal).claim('order-1', chargeIntent));
+      const failure = catchError(tryClaim(journal, 'order-1'));
       const id = await server.waitForLock();
       if (how === 'reset') Object(core).stream.destroy(new Error('reset'));
       else await server.run(`KILL ${id}`);
@@ -223,15 +223,14 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
   test('write again after a deadlock, which has written nothing', async () => {
     const table = await server.createTable();
     const journal = mysqlJournal(server.openPool(), { table });
-    for (const key of ['order-1', 'order-2'])
-      await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'rejected' });
+    for (const key of ['order-1', 'order-2']) await completeKey(journal, key, { state: 'rejected' });
     const other = await server.connect();
     // The server ends the transaction that has changed less: that of the journal.
     await other.query(`CREATE TABLE ${table}_weight (id INT PRIMARY KEY) ENGINE = InnoDB`);
     await other.beginTransaction();
     await other.query(`INSERT INTO ${table}_weight VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)`);
     await other.query(`SELECT 1 FROM ${table} WHERE due_at IS NULL FOR UPDATE`);
-    const claiming = getJournalCore(journal).claim('order-1', chargeIntent);
+    const claiming = tryClaim(journal, 'order-1');
     await server.waitForLock();
     await other.query(`INSERT INTO ${table} SELECT 'order-3', version, record, written_at, kind, state, created_at,
       reference, due_at, due_before, due_claim FROM ${table} WHERE \`key\` = 'order-2'`);
@@ -243,11 +242,11 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
     const table = await server.createTable();
     const pool = prepareConnections(server.openPool(), 'SET innodb_lock_wait_timeout = 1');
     const journal = mysqlJournal(pool, { table });
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'rejected' });
+    await completeKey(journal, 'order-1', { state: 'rejected' });
     const other = await server.connect();
     await other.beginTransaction();
     await other.query(`UPDATE ${table} SET written_at = written_at + 0 WHERE \`key\` = 'order-1'`);
-    const claiming = getJournalCore(journal).claim('order-1', chargeIntent);
+    const claiming = tryClaim(journal, 'order-1');
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     await other.rollback();
     expect(await claiming).toMatchObject({ state: 'claimed' });
@@ -264,7 +263,7 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
       await claimKey(journal, 'order-0');
       const keys = Array.from({ length: 60 }, (_, index) => index + 1);
       for (const key of keys)
-        await getJournalCore(journal).complete(await claimKey(journal, `order-${key}`), {
+        await completeKey(journal, `order-${key}`, {
           state: 'completed',
           result: { reference: `TXN-${key}` },
         });
@@ -285,11 +284,11 @@ describe.skipIf(!hasMariaDb || process.env.MYSQL_URL)('sql_safe_updates = 1 on M
     const table = await server.createTable();
     const pool = prepareConnections(server.openPool(), 'SET SESSION sql_safe_updates = 1');
     const journal = mysqlJournal(pool, { table, lease });
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-17'), {
+    await completeKey(journal, 'order-17', {
       state: 'completed',
       result: { reference: 'TXN-1' },
     });
-    expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({
+    expect(await tryClaim(journal, 'order-17')).toMatchObject({
       state: 'completed',
     });
     expect(await catchError(claimDueKeys(journal))).toMatchObject({ name: 'JournalError' });
@@ -313,8 +312,8 @@ describe.skipIf(!hasMariaDb)('a server that is restarted', () => {
     for (const claim of claims.slice(0, 5))
       await getJournalCore(journal).complete(claim, { state: 'unknown' });
     await journal.resolve('order-0', 'not_charged', note);
-    await own.kill();
-    expect(await catchError(getJournalCore(journal).claim('order-new', chargeIntent))).toMatchObject({
+    await own.takeAway('SIGKILL');
+    expect(await catchError(tryClaim(journal, 'order-new'))).toMatchObject({
       name: 'JournalError',
       outcome: 'not_sent',
     });

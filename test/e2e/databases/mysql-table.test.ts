@@ -4,9 +4,8 @@ import type { JournalWarningEvent, PaymentsEvent } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, MAX_DUE_IN } from '../../../src/journal/index.ts';
 import { mysqlJournal, mysqlSchema } from '../../../src/journal/mysql.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
-import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, startService } from '../../helpers/service.ts';
 import { recordText } from '../../unit/journal/sql-tables.ts';
 import { database } from './kinds/mysql.ts';
@@ -92,7 +91,7 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
     const longest = '\u{1f4b3}'.repeat(255);
     await claimKey(journal, longest);
     expect(await journal.read(longest)).toMatchObject({ state: 'begun' });
-    expect(await catchError(getJournalCore(journal).claim(`${longest}1`, chargeIntent))).toMatchObject({
+    expect(await catchError(tryClaim(journal, `${longest}1`))).toMatchObject({
       name: 'JournalError',
     });
     expect(await server.run(`SELECT 1 FROM ${table} WHERE state IS NOT NULL`)).toHaveLength(1);
@@ -106,7 +105,7 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
       ['order-2', `${long}2`],
       ['order-3', ''],
     ] as const)
-      await getJournalCore(journal).complete(await claimKey(journal, key), {
+      await completeKey(journal, key, {
         state: 'completed',
         result: { reference },
       });
@@ -115,35 +114,12 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
     expect(await listKeys(journal, { reference: '' })).toEqual(['order-3']);
   });
 
-  test('takes references that differ in case for one', async () => {
-    const journal = open(await server.createTable());
-    const result = { reference: 'TXN-8F2k1' };
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), {
-      state: 'completed',
-      result,
-    });
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-2'), { state: 'unknown' });
-    const again = journal.resolve('order-2', { reference: 'TXN-8f2K1' }, note);
-    expect(String(await catchError(again))).toContain('recorded under the key "order-1"');
-  });
-
-  test('lists a damaged record as unknown, and names it', async () => {
-    const table = await server.createTable();
-    const journal = open(table);
-    await claimKey(journal, 'order-1');
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-2'), { state: 'unknown' });
-    await server.run(`UPDATE ${table} SET record = LEFT(record, 50) WHERE \`key\` = 'order-1'`);
-    expect(String(await catchError(listKeys(journal, { state: 'unknown' })))).toContain('"order-1"');
-    expect(await claimKey(journal, 'order-3')).toMatchObject({ key: 'order-3' });
-  });
-
   test('lists the unresolved keys with the documented query', async () => {
     const table = await server.createTable();
     const journal = open(table);
     await claimKey(journal, 'order-1');
-    for (const key of ['order-2', 'order-3'])
-      await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown' });
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-4'), { state: 'rejected' });
+    for (const key of ['order-2', 'order-3']) await completeKey(journal, key, { state: 'unknown' });
+    await completeKey(journal, 'order-4', { state: 'rejected' });
     await server.run(`UPDATE ${table} SET created_at = ${START} WHERE \`key\` = 'order-3'`);
     const source = readFileSync('src/journal/mysql.ts', 'utf8');
     const query = /```sql\n(.*?)```/s.exec(source)?.[1]?.replace(/^ \* /gm, '') ?? '';
@@ -173,53 +149,23 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
 
 describe.skipIf(database.missing)('what is due in MySQL', () => {
   /** Completes a key whose first check is due after `firstCheckIn` milliseconds. */
-  const completeKey = async (journal: Journal, key: string, firstCheckIn: number) => {
+  const chargeDueIn = async (journal: Journal, key: string, firstCheckIn: number) => {
     const result = { reference: `TXN-${key}` };
-    await getJournalCore(journal).complete(await claimKey(journal, key), {
-      state: 'completed',
-      result,
-      firstCheckIn,
-    });
+    await completeKey(journal, key, { state: 'completed', result, firstCheckIn });
   };
-  const later = (table: string, milliseconds: number) =>
-    server.run(`UPDATE ${table} SET due_at = due_at - ${milliseconds}`);
-
-  test('is returned the earliest first, and each key once within a lease', async () => {
-    const table = await server.createTable();
-    const journal = open(table);
-    await completeKey(journal, 'order-3', 30_000.5);
-    await completeKey(journal, 'order-1', 10_000);
-    await completeKey(journal, 'order-4', 500_000);
-    await completeKey(journal, 'order-2', 5_000);
-    const claim = { limit: 2, lease: 300_000 };
-    expect(await claimDueKeys(journal, claim)).toEqual([]);
-    await later(table, 100_000);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
-    const before = await journal.read('order-1');
-    expect(await claimDueKeys(journal, claim)).toEqual(['order-2', 'order-1']);
-    expect(await claimDueKeys(journal, claim)).toEqual(['order-3']);
-    expect(await claimDueKeys(journal, claim)).toEqual([]);
-    const { due, nextIn } = await getJournalCore(journal).followUps.countDue({ kind: 'key' });
-    expect(due).toBe(0);
-    expect(nextIn).toSatisfy((value) => value > 100_000 && value <= 300_000);
-    const after = await journal.read('order-1');
-    expect(after).toEqual({ ...before, updatedAt: expect.closeTo(before?.updatedAt ?? 0, -2) });
-    await later(table, 600_000);
-    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000.5 })).toHaveLength(4);
-  });
 
   test('includes what is due too late, since a clock went back', async () => {
     const table = await server.createTable();
     const journal = open(table);
-    await completeKey(journal, 'order-1', MAX_DUE_IN - 60_000);
-    await completeKey(journal, 'order-2', 1_000);
-    await completeKey(journal, 'order-3', 0);
+    await chargeDueIn(journal, 'order-1', MAX_DUE_IN - 60_000);
+    await chargeDueIn(journal, 'order-2', 1_000);
+    await chargeDueIn(journal, 'order-3', 0);
     await server.run(`UPDATE ${table} SET due_at = due_at + 86400000 WHERE \`key\` = 'order-2'`);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 2 });
+    expect(await countDue(journal)).toMatchObject({ due: 2 });
     expect(await claimDueKeys(journal, { limit: 1 })).toEqual(['order-3']);
     expect(await claimDueKeys(journal, { limit: 1 })).toEqual(['order-2']);
     expect(await claimDueKeys(journal, { limit: 1 })).toEqual([]);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+    expect(await countDue(journal)).toMatchObject({
       due: 0,
       nextIn: expect.closeTo(60_000, -5),
     });
@@ -228,28 +174,14 @@ describe.skipIf(database.missing)('what is due in MySQL', () => {
   test('skips a record that a transaction holds, and returns it later', async () => {
     const table = await server.createTable();
     const journal = open(table);
-    await completeKey(journal, 'order-1', 0);
-    await completeKey(journal, 'order-2', 0);
+    await chargeDueIn(journal, 'order-1', 0);
+    await chargeDueIn(journal, 'order-2', 0);
     const other = await server.connect();
     await other.beginTransaction();
     await other.query(`SELECT 1 FROM ${table} WHERE \`key\` = 'order-1' FOR UPDATE`);
     expect(await claimDueKeys(journal)).toEqual(['order-2']);
     await other.rollback();
     expect(await claimDueKeys(journal)).toEqual(['order-1']);
-  });
-
-  test('accepts a completion during the lease of a follow-up', async () => {
-    const table = await server.createTable();
-    const journal = open(table);
-    const claim = await claimKey(journal, 'order-1');
-    await later(table, 700_000);
-    expect(await claimDueKeys(journal, { limit: 10, lease: 30_000 })).toHaveLength(1);
-    expect(await getJournalCore(journal).renew(claim)).toMatchObject({ version: expect.any(String) });
-    expect(await getJournalCore(journal).complete(claim, { state: 'rejected' })).toBe(true);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
-      due: 0,
-      nextIn: null,
-    });
   });
 });
 
@@ -298,12 +230,7 @@ describe.skipIf(database.missing)('a large table in MySQL', () => {
         5,
         async (journal) => (await listKeys(journal, { reference: 'TXN-order-77777' })).length,
       ],
-      [
-        'counted as due',
-        30,
-        40,
-        async (journal) => (await getJournalCore(journal).followUps.countDue({ kind: 'key' })).due,
-      ],
+      ['counted as due', 30, 40, async (journal) => (await countDue(journal)).due],
       // Each is found by its time, copied, found by its key, and found by its claim.
       [
         'due',
@@ -396,14 +323,14 @@ describe.skipIf(!hasMariaDb)('the durability of the server', () => {
   test('writes to a binary log of statements', async () => {
     const table = await logging.createTable();
     const journal = mysqlJournal(logging.openPool(), { table });
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'rejected' });
+    await completeKey(journal, 'order-1', { state: 'rejected' });
     const result = { reference: 'TXN-2' };
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-2'), {
+    await completeKey(journal, 'order-2', {
       state: 'completed',
       result,
     });
     expect(await claimDueKeys(journal)).toEqual(['order-2']);
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-3'), { state: 'unknown' });
+    await completeKey(journal, 'order-3', { state: 'unknown' });
     expect(await listKeys(journal)).toEqual(['order-1', 'order-2', 'order-3']);
   });
 });

@@ -3,7 +3,7 @@ import type { Connection } from 'mysql2/promise';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
 import { mysqlJournal } from '../../../src/journal/mysql.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { chargeIntent, claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { changed } from '../../helpers/journals.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
@@ -146,7 +146,7 @@ describe.skipIf(database.missing)('a pool of mysql2', () => {
     };
     const before = await count();
     for (let index = 1; index <= 20; index++) await claimKey(journal, `order-${index}`);
-    expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toMatchObject({
+    expect(await tryClaim(journal, 'order-1')).toMatchObject({
       state: 'in_progress',
     });
     expect(await count()).toEqual(before);
@@ -197,9 +197,7 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection = await server.connect({ multipleStatements: true });
     const journal = mysqlJournal(connection, { table });
     await connection.query(begin);
-    expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject(
-      refused(reason),
-    );
+    expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject(refused(reason));
     await connection.query(end);
     expect(await journal.read('order-1')).toBeNull();
     expect(await claimKey(journal, 'order-1')).toMatchObject({ key: 'order-1' });
@@ -244,7 +242,7 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection: Connection = await server.connect();
     const journal = mysqlJournal(connection, { table });
     const witness = openWitness(table);
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+    await completeKey(journal, 'order-1', { state: 'unknown' });
 
     await connection.beginTransaction();
     await journal.resolve('order-1', 'not_charged', note);
@@ -265,10 +263,10 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection = await server.connect();
     const resolving = mysqlJournal(connection, { table });
     const journal = openWitness(table);
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+    await completeKey(journal, 'order-1', { state: 'unknown' });
     await connection.beginTransaction();
     await resolving.resolve('order-1', 'not_charged', note);
-    const claiming = getJournalCore(journal).claim('order-1', chargeIntent);
+    const claiming = tryClaim(journal, 'order-1');
     await server.waitForLock();
     await connection.commit();
     expect(await claiming).toMatchObject({ state: 'claimed' });
@@ -279,13 +277,13 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     const connection = await server.connect();
     const journal = mysqlJournal(connection, { table });
     const result = { reference: 'TXN-1' };
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), {
+    await completeKey(journal, 'order-1', {
       state: 'completed',
       result,
     });
     await connection.beginTransaction();
     expect(await catchError(claimDueKeys(journal))).toMatchObject(refused());
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
+    expect(await countDue(journal)).toMatchObject({ due: 1 });
     await connection.commit();
     expect(await claimDueKeys(journal)).toEqual(['order-1']);
   });
@@ -299,7 +297,7 @@ test.skipIf(database.missing)('reads no record that a transaction rolls back', a
     connection.query('SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED');
   });
   const journal = mysqlJournal(pool, { table });
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+  await completeKey(journal, 'order-1', { state: 'unknown' });
   const other = await server.connect();
   await other.beginTransaction();
   await other.query(`UPDATE ${table} SET record = JSON_SET(record, '$.state', 'not_charged')`);

@@ -2,7 +2,6 @@
 
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import {
   type PostgresClient,
   type PostgresHandle,
@@ -10,7 +9,7 @@ import {
   postgresJournal,
 } from '../../../src/journal/postgres.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -85,9 +84,7 @@ export function describeDriver(
     test('names migrate if the table is missing', async () => {
       const { handle } = await openHere();
       const journal = postgresJournal(handle, { table: 'missing' });
-      expect(String(await catchError(getJournalCore(journal).claim('order-1', chargeIntent)))).toContain(
-        'journal.migrate()',
-      );
+      expect(String(await catchError(tryClaim(journal, 'order-1')))).toContain('journal.migrate()');
     });
 
     test('keeps any text as it is', async () => {
@@ -99,21 +96,21 @@ export function describeDriver(
         const reference = `TXN-${key}`;
         const result = { reference, message: 'a\0b \ud83d \\u0000 \\ud83d \\', amount: '25.50' };
         expect(
-          await getJournalCore(journal).complete(await claimKey(journal, key), {
+          await completeKey(journal, key, {
             state: 'completed',
             result,
           }),
         ).toBe(true);
-        expect(await getJournalCore(journal).claim(key, chargeIntent)).toEqual({
+        expect(await tryClaim(journal, key)).toEqual({
           state: 'completed',
           result,
         });
         expect(await listKeys(journal, { reference })).toEqual([key]);
       }
       expect((await journal.count()).completed).toBe(keys.length);
-      expect((await getJournalCore(journal).followUps.countDue({ kind: 'key' })).due).toBe(keys.length);
+      expect((await countDue(journal)).due).toBe(keys.length);
       expect((await claimDueKeys(journal)).sort()).toEqual(keys.toSorted());
-      expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+      expect(await countDue(journal)).toMatchObject({
         due: 0,
         nextIn: expect.any(Number),
       });
@@ -122,14 +119,11 @@ export function describeDriver(
     test('refuses to charge inside a transaction, and writes nothing into it', async () => {
       const { handle, transact } = await openHere();
       const journal = postgresJournal(handle);
-      await getJournalCore(journal).complete(await claimKey(journal, `of ${name}`), { state: 'unknown' });
+      await completeKey(journal, `of ${name}`, { state: 'unknown' });
       await transact(async (inside) => {
         const own = postgresJournal(inside);
         const refused = { name: 'JournalError', outcome: 'not_sent' };
-        for (const act of [
-          () => getJournalCore(own).claim('order-2', chargeIntent),
-          () => claimDueKeys(own),
-        ]) {
+        for (const act of [() => tryClaim(own, 'order-2'), () => claimDueKeys(own)]) {
           const failure = await catchError(act());
           expect(failure).toMatchObject(refused);
           expect(String(failure)).toContain('inside a transaction');
@@ -144,7 +138,7 @@ export function describeDriver(
       const { handle, transact } = await openHere();
       const journal = postgresJournal(handle);
       const key = `resolved through ${name}`;
-      await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown' });
+      await completeKey(journal, key, { state: 'unknown' });
       const rolledBack = transact(async (inside) => {
         await postgresJournal(inside).resolve(key, 'not_charged', note);
         throw new Error('rolled back');
@@ -170,11 +164,11 @@ export function describeDriver(
       const { handle } = await openHere();
       const journal = postgresJournal(handle);
       const key = `overtaken through ${name}`;
-      await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'rejected' });
+      await completeKey(journal, key, { state: 'rejected' });
       const other = await pool.connect();
       await other.query('BEGIN');
       await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
-      const claiming = getJournalCore(journal).claim(key, chargeIntent);
+      const claiming = tryClaim(journal, key);
       const isBlocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
       await expect.poll(async () => (await pool.query(isBlocked)).rows.length, { timeout: 20_000 }).toBe(1);
       await other.query('COMMIT');

@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { expect, test } from 'vitest';
 import { fromPostgresJs, postgresJournal } from '../../../src/journal/postgres.ts';
+import { openPostgresJs } from './drivers.ts';
 import { database } from './kinds/postgres-js.ts';
 import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
@@ -8,14 +9,7 @@ import { describeDatabase } from './suite.ts';
 
 describeDatabase('postgres-js', database);
 
-describeDriver('postgres.js', startServer, (place) => {
-  const sql = postgres(place, { max: 4 });
-  return {
-    handle: fromPostgresJs(sql),
-    transact: async (use) => void (await sql.begin((own) => use(fromPostgresJs(own)))),
-    close: () => sql.end(),
-  };
-});
+describeDriver('postgres.js', startServer, (place) => openPostgresJs(place));
 
 describeDriver('postgres.js that renames columns, on a reserved connection', startServer, async (place) => {
   const sql = postgres(place, { transform: postgres.pascal, prepare: false });

@@ -1,15 +1,13 @@
-import { PrismaPg } from '@prisma/adapter-pg';
-import { PrismaClient } from '@prisma/client';
 import { Pool } from 'pg';
-import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fromPostgresJs, fromPrisma, postgresJournal } from '../../../src/journal/postgres.ts';
+import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { hasPgBouncer, startPgBouncer } from '../../helpers/pgbouncer.ts';
 import { chargeAtOnce } from './charge-at-once.ts';
 import { type CountingService, startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
+import { openPg, openPostgresJs, openPrisma } from './drivers.ts';
 import { startServer } from './postgres-database.ts';
-import { describeDriver, transactOn } from './postgres-handle-tests.ts';
+import { describeDriver } from './postgres-handle-tests.ts';
 
 /** PgBouncer in transaction mode, in front of a server of its own. */
 async function startPooled(): Promise<RunningDatabase> {
@@ -28,48 +26,9 @@ async function startPooled(): Promise<RunningDatabase> {
 const options = { conforms: true, setsIsolation: false };
 
 describe.skipIf(!hasPgBouncer)('through PgBouncer', () => {
-  describeDriver(
-    'pg',
-    startPooled,
-    (place) => {
-      const pool = new Pool({ connectionString: place, max: 4 });
-      pool.on('error', () => {});
-      return {
-        handle: pool,
-        transact: (use) => transactOn(() => pool.connect(), use),
-        close: () => pool.end(),
-      };
-    },
-    options,
-  );
-
-  describeDriver(
-    'postgres.js',
-    startPooled,
-    (place) => {
-      const sql = postgres(place, { max: 4, prepare: false });
-      return {
-        handle: fromPostgresJs(sql),
-        transact: async (use) => void (await sql.begin((own) => use(fromPostgresJs(own)))),
-        close: () => sql.end(),
-      };
-    },
-    options,
-  );
-
-  describeDriver(
-    'Prisma',
-    startPooled,
-    (place) => {
-      const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: place, max: 4 }) });
-      return {
-        handle: fromPrisma(prisma),
-        transact: (use) => prisma.$transaction((own) => use(fromPrisma(own)), { timeout: 60_000 }),
-        close: () => prisma.$disconnect(),
-      };
-    },
-    options,
-  );
+  describeDriver('pg', startPooled, openPg, options);
+  describeDriver('postgres.js', startPooled, (place) => openPostgresJs(place, false), options);
+  describeDriver('Prisma', startPooled, openPrisma, options);
 
   describe('100 callers', () => {
     let running: RunningDatabase;

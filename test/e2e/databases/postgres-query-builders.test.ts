@@ -1,19 +1,13 @@
 import { drizzle as drizzlePg } from 'drizzle-orm/node-postgres';
 import { drizzle as drizzlePostgresJs } from 'drizzle-orm/postgres-js';
 import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
-import { Pool } from 'pg';
 import postgres from 'postgres';
 import { expect, test } from 'vitest';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
+import { openPool } from './drivers.ts';
 import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
 import { fromDrizzle, fromKysely } from './query-functions.ts';
-
-function openPool(place: string): Pool {
-  const pool = new Pool({ connectionString: place, max: 4 });
-  pool.on('error', () => {});
-  return pool;
-}
 
 describeDriver(
   'Drizzle on pg',

@@ -1,7 +1,6 @@
-import { PrismaPg } from '@prisma/adapter-pg';
-import { PrismaClient } from '@prisma/client';
 import { expect, test } from 'vitest';
 import { fromPrisma, postgresJournal } from '../../../src/journal/postgres.ts';
+import { connectPrisma, openPrisma } from './drivers.ts';
 import { database } from './kinds/prisma.ts';
 import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
@@ -9,20 +8,10 @@ import { describeDatabase } from './suite.ts';
 
 describeDatabase('prisma', database);
 
-const connect = (place: string) =>
-  new PrismaClient({ adapter: new PrismaPg({ connectionString: place, max: 4 }) });
-
-describeDriver('Prisma', startServer, (place) => {
-  const prisma = connect(place);
-  return {
-    handle: fromPrisma(prisma),
-    transact: (use) => prisma.$transaction((own) => use(fromPrisma(own)), { timeout: 60_000 }),
-    close: () => prisma.$disconnect(),
-  };
-});
+describeDriver('Prisma', startServer, openPrisma);
 
 describeDriver('Prisma with an extension that runs each query in a transaction', startServer, (place) => {
-  const prisma = connect(place);
+  const prisma = connectPrisma(place);
   const extended = prisma.$extends({
     query: {
       async $allOperations({ args, query }) {
@@ -43,7 +32,7 @@ describeDriver('Prisma with an extension that runs each query in a transaction',
 
 test('the handle of a transaction is known', async () => {
   const { place, stop } = await startServer();
-  const prisma = connect(place);
+  const prisma = connectPrisma(place);
   expect(fromPrisma(prisma).isTransaction).toBe(false);
   expect(fromPrisma(prisma.$extends({})).isTransaction).toBe(false);
   await prisma.$transaction(async (own) => {
@@ -57,7 +46,7 @@ test('the handle of a transaction is known', async () => {
 });
 
 test('postgresJournal names fromPrisma for a client as it is', () => {
-  const prisma = connect('postgres://127.0.0.1:1/shop');
+  const prisma = connectPrisma('postgres://127.0.0.1:1/shop');
   for (const given of [prisma, prisma.$extends({})])
     expect(() => Reflect.apply(postgresJournal, undefined, [given])).toThrow('Use fromPrisma(prisma).');
 });

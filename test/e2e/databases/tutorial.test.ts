@@ -1,9 +1,8 @@
-import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import packageJson from '../../../package.json' with { type: 'json' };
 import { startPostgres } from '../../helpers/databases.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { blocksOf, fileNameOf } from '../docs/blocks.ts';
@@ -131,12 +130,6 @@ async function createFolder(): Promise<string> {
   const modules = join(folder, 'node_modules');
   for (const name of ['express', '@prisma'])
     await symlink(fileURLToPath(new URL(`node_modules/${name}`, import.meta.url)), join(modules, name));
-  await mkdir(join(modules, '.bin'));
-  for (const [name, file] of Object.entries(packageJson.bin)) {
-    const command = join('../payment-collection-client', file);
-    await chmod(join(modules, '.bin', command), 0o755);
-    await symlink(command, join(modules, '.bin', name));
-  }
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   for (const block of files) await writeFile(join(folder, fileNameOf(block) ?? ''), block.code);
   return folder;

@@ -76,11 +76,6 @@ export class Composition {
     else await this.#start(name, service);
   }
 
-  /** Kills a service, as `docker compose kill` does. */
-  async kill(name: string): Promise<void> {
-    await this.#end(name, 'SIGKILL');
-  }
-
   /** Asks a service to end, as `docker compose stop` does. Returns its exit code. */
   stop(name: string): Promise<number | null> {
     return this.#end(name, 'SIGTERM');
@@ -127,7 +122,7 @@ export class Composition {
   }
 
   async close(): Promise<void> {
-    for (const name of this.#containers.keys()) await this.kill(name);
+    for (const name of this.#containers.keys()) await this.#end(name, 'SIGKILL');
     await this.#agent.close();
     await this.#database.stop();
   }

@@ -130,14 +130,6 @@ test('starts as written, and leads from the checkout page back to the shop', asy
   expect(webhooks).toMatchObject([{ url: 'http://shop:3000/webhooks/payments', state: 'delivered' }]);
 });
 
-test('shows a declined checkout as not paid, and ships nothing', async () => {
-  const { customer, order, checkout } = await openBasket();
-  const { url } = await checkout();
-  await customer.post(url, { outcome: 'fail' });
-  await waitForTitle(customer, 'Not paid');
-  expect(await countParcels(order)).toBe(0);
-});
-
 test('charges Mobile Money once, and ships after the approval', async () => {
   const { customer, order, charge } = await openBasket();
   expect(await charge()).toMatchObject({ url: `${SHOP}/order`, status: 200 });
@@ -157,61 +149,6 @@ test('charges an order again that was declined on the phone', async () => {
   expect(await countParcels(order)).toBe(0);
   expect((await charge()).text).toContain('Approve the payment on your phone');
   expect(await findTransactions(customer)).toHaveLength(2);
-});
-
-test('checks after a webhook, and believes nothing of it', async () => {
-  const { customer, order, charge } = await openBasket();
-  await charge();
-  const reference = await findReference(customer);
-  const body = JSON.stringify({ event: 'transaction.success', data: { reference, status: 'success' } });
-  const { status } = await composition.fetch(`${SHOP}/webhooks/payments`, { method: 'POST', body });
-  expect(status).toBe(204);
-  await vi.waitFor(
-    async () => {
-      const { requests } = await readSandbox<{ requests: object[] }>(`/requests?reference=${reference}`);
-      expect(requests.length).toBeGreaterThan(1);
-    },
-    { timeout: 60_000, interval: 50 },
-  );
-  expect((await customer.get(`${SHOP}/order`)).text).toContain('<h1>Not paid yet</h1>');
-  expect(await countParcels(order)).toBe(0);
-});
-
-test('ends an order whose shop was killed after the charge', async () => {
-  const { customer, order, charge } = await openBasket();
-  await charge();
-  await composition.kill('shop');
-  // No shop is there for the webhook.
-  await answerPhone(customer, 'approve');
-  await composition.up('shop');
-  await waitForTitle(customer, 'Paid');
-  expect(await countParcels(order)).toBe(1);
-  expect(await findTransactions(customer)).toHaveLength(1);
-  await expectNoDoubleCharge();
-});
-
-test('holds an order for review whose shop was killed in the charge', async () => {
-  const { customer, order, charge } = await openBasket();
-  const fault = { kind: 'hang', accepted: true };
-  await postToSandbox('/faults', { operation: 'chargeMobileMoney', fault });
-  const noResponse = expect(charge()).rejects.toThrow();
-  await vi.waitFor(async () => expect(await findTransactions(customer)).toHaveLength(1), 60_000);
-  await composition.kill('shop');
-  await noResponse;
-  await composition.up('shop');
-  // The lease of the killed process runs out first.
-  await vi.waitFor(
-    async () => {
-      expect((await charge()).text).toContain('<h1>In review</h1>');
-    },
-    { timeout: 60_000, interval: 100 },
-  );
-  expect(await findTransactions(customer)).toHaveLength(1);
-  await expectNoDoubleCharge();
-  const reference = await findReference(customer);
-  const note = ['--reference', reference, '--by', 'kofi@shop.example', '--reason', 'found by its phone'];
-  const { code } = await composition.exec('shop', [JOURNAL, 'resolve', `${order}/1`, ...note]);
-  expect(code).toBe(0);
 });
 
 test('holds an order for review after a lost response, and lists its key', async () => {

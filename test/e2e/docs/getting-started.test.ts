@@ -1,7 +1,6 @@
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import packageJson from '../../../package.json' with { type: 'json' };
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
 import { blocksOf, fileNameOf } from './blocks.ts';
@@ -17,13 +16,6 @@ const commands = [...page.text.matchAll(/^```sh\n(?<code>.*?)^```$/gms)].map(
 /** A folder with the package, its commands and the files of the page. */
 async function createFolder(type: 'ts' | 'js'): Promise<string> {
   const folder = await createMerchantProject();
-  const bin = join(folder, 'node_modules/.bin');
-  await mkdir(bin);
-  for (const [name, file] of Object.entries(packageJson.bin)) {
-    const command = join('../payment-collection-client', file);
-    await chmod(join(bin, command), 0o755);
-    await symlink(command, join(bin, name));
-  }
   for (const block of files) {
     const name = (fileNameOf(block) ?? '').replace(/ts$/, type);
     await writeFile(join(folder, name), block.code.replaceAll(/(?<='\.\/\w+\.)ts(?=')/g, type));

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdir, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../helpers/free-port.ts';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
@@ -61,15 +59,6 @@ test.each(ranges)('names the range of --$name: $min to $max', async ({ name, min
   });
 });
 
-/** Creates a folder in which the package is installed, with its commands. */
-async function install(): Promise<string> {
-  const project = await createMerchantProject();
-  const bin = join(project, 'node_modules/.bin');
-  await mkdir(bin);
-  await symlink('../payment-collection-client/dist/payment-sandbox.js', join(bin, 'payment-sandbox'));
-  return project;
-}
-
 /** Runs a block of a page in a shell until the sandbox is ready. Returns what it printed. */
 async function start(block: string, folder: string): Promise<string> {
   const env = {
@@ -107,7 +96,7 @@ test('shows what the command prints', async () => {
   expect(others).toEqual([]);
   const [shown = ''] = blocksIn(page, 'text');
   const port = `${await findFreePort()}`;
-  const printed = await start(command.replaceAll('4020', port), await install());
+  const printed = await start(command.replaceAll('4020', port), await createMerchantProject());
   expect(printed.replaceAll(port, '4020')).toBe(shown);
 });
 
@@ -124,7 +113,7 @@ describe('docs/guides/sandbox.md', () => {
 
   test.each(commands)('starts the sandbox: %s', async (command) => {
     const port = await findFreePort();
-    const printed = await start(`${command.trimEnd()} --port ${port}`, await install());
+    const printed = await start(`${command.trimEnd()} --port ${port}`, await createMerchantProject());
     expect(printed).toContain(`  base URL      http://127.0.0.1:${port}/api/v1\n`);
     for (const [, address = ''] of command.matchAll(/-url (\S+)/g)) expect(printed).toContain(address);
   });

@@ -1,4 +1,4 @@
-import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PaymentsClient } from 'payment-collection-client';
@@ -91,11 +91,6 @@ async function startNight() {
   const folder = await createMerchantProject();
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   await writeFile(join(folder, 'payments.ts'), CONFIG);
-  const bin = join(folder, 'node_modules/.bin');
-  await mkdir(bin);
-  const command = '../payment-collection-client/dist/payment-journal.js';
-  await chmod(join(bin, command), 0o755);
-  await symlink(command, join(bin, 'payment-journal'));
 
   const database = new DatabaseSync(join(folder, 'payments.db'));
   onTestFinished(() => database.close());

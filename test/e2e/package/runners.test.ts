@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { program, project, tool } from './project.ts';
 import { run } from './run.ts';
@@ -9,11 +8,6 @@ const shops = [
   { msw: 3, shop: 'shop' },
 ] as const;
 
-const mocked = {
-  'payment-collection-client': 'PaymentsClient, OutcomeUnknownError',
-  'payment-collection-client/testing': 'createMockPayments',
-  'msw/node': 'setupServer',
-};
 const unmocked = {
   'payment-collection-client': 'PaymentsClient, NotFoundError, InvalidInputError',
   'payment-collection-client/sandbox': 'startSandbox',
@@ -21,9 +15,6 @@ const unmocked = {
 
 const required = (modules: Record<string, string>) =>
   Object.entries(modules).map(([path, names]) => `const { ${names} } = require('${path}');\n`);
-const imported = (modules: Record<string, string>) =>
-  Object.entries(modules).map(([path, names]) => `import { ${names} } from '${path}';\n`);
-
 describe('Jest, in CommonJS', () => {
   const node = (version: string) => tool(`node-${version}/bin/node`);
   const jest = (version: string, options: readonly string[], folder: string, count = 2) => {
@@ -56,51 +47,6 @@ describe('Jest, in CommonJS', () => {
       await jest(version, [], folder, 1);
     },
   );
-
-  test.each(shops)('runs the recipe for the mock beside MSW $msw', async ({ shop }) => {
-    const [recipe = ''] = await readRecipes('Test with Jest');
-    const files = { 'package.json': '{ "jest": { "transform": {} } }', 'order.test.js': recipe };
-    await jest('22', [], await project(files, shop), 1);
-  });
-
-  // MSW is an ES module. Jest can require it from Node 24.9 on, with this option.
-  test.each(shops)('runs the mock with MSW $msw if Jest can require ES modules', async ({ shop }) => {
-    const folder = await project(
-      {
-        'package.json': '{ "jest": { "transform": {} } }',
-        'shop.test.js': required(mocked).join('') + (await program('runner.test.js')),
-      },
-      shop,
-    );
-    await jest('24', ['--experimental-vm-modules'], folder);
-  });
-
-  test('runs the mock with MSW 2 on Node 22 if Jest transforms ES modules', async () => {
-    const folder = await project(
-      {
-        'package.json':
-          '{ "jest": { "transform": { "\\\\.m?js$": "<rootDir>/transform.cjs" }, "transformIgnorePatterns": ["payment-collection-client"] } }',
-        'transform.cjs': `const { transformSync } = require(${JSON.stringify(fileURLToPath(import.meta.resolve('esbuild')))});
-          exports.process = (text) => ({ code: transformSync(text, { format: 'cjs' }).code });`,
-        'shop.test.js': required(mocked).join('') + (await program('runner.test.js')),
-      },
-      'olderShop',
-    );
-    await jest('22', [], folder);
-  });
-});
-
-test.each(shops)('runs the mock with MSW $msw in Vitest', async ({ shop }) => {
-  const folder = await project(
-    {
-      'package.json': '{ "type": "module" }',
-      'vitest.config.js': 'export default { test: { globals: true } };',
-      'shop.test.js': imported(mocked).join('') + (await program('runner.test.js')),
-    },
-    shop,
-  );
-  const args = [tool('vitest/vitest.mjs'), 'run', '--reporter=json', '--outputFile=seen.json'];
-  await passes(process.execPath, args, folder);
 });
 
 test.each([{ msw: 'no MSW', shop: 'bare' } as const, ...shops])(

@@ -1,40 +1,206 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startSandbox } from '../../../src/sandbox/index.ts';
+import { resolve } from 'node:path';
+import { Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { PaymentsClient } from '../../../src/index.ts';
+import { type PostgresJournal, postgresJournal } from '../../../src/journal/postgres.ts';
+import { createOrderPayments } from '../../../src/orders/index.ts';
+import { type Sandbox, startSandbox } from '../../../src/sandbox/index.ts';
+import { closePool } from '../../helpers/close-pool.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
-import { describeFollowUps } from './follow-up-scenarios.ts';
-import { NodeCronProcesses, nodeCron } from './node-cron-example.ts';
-import { until } from './shop.ts';
+import { findFreePort } from '../../helpers/free-port.ts';
+import { note } from '../../helpers/resolution-note.ts';
+import { ExampleProcess } from './child-process.ts';
+import { newOrder, until } from './shop.ts';
 
-describeFollowUps(nodeCron);
+const cwd = resolve('examples/workflows/node-cron');
+const fastChecks = { initialDelay: 200, minDelay: 200, maxDelay: 200, timeout: 600_000 };
+const slowChecks = { initialDelay: 900_000, minDelay: 900_000, maxDelay: 900_000, timeout: 9_000_000 };
+/** How long a claim of a charge lasts, in milliseconds. */
+const LEASE = 1_500;
 
-describe('the cron process', () => {
+// Each kill at each step is tried by `npm run crashproof`. Here the processes of the example are.
+describe('a web process and a cron job on PostgreSQL', () => {
   let server: DatabaseServer;
+  let databases = 0;
+  let sandbox: Sandbox;
+  let url: string;
+  let pool: Pool;
+  let journal: PostgresJournal;
+  let env: NodeJS.ProcessEnv;
+  let web: ExampleProcess | undefined;
+
   beforeAll(async () => {
     server = await startPostgres();
   });
   afterAll(() => server.stop());
 
-  test('sweeps by its schedule, also after a kill, and ends when asked to', async () => {
-    await using sandbox = await startSandbox();
-    const polling = { initialDelay: 500, minDelay: 500, maxDelay: 500, timeout: 600_000 };
-    const shop = await NodeCronProcesses.start({
-      DATABASE_URL: server.url,
+  beforeEach(async () => {
+    const database = `shop_${++databases}`;
+    const admin = new Pool({ connectionString: server.url, max: 1 });
+    await admin.query(`CREATE DATABASE ${database}`);
+    await closePool(admin);
+    const databaseUrl = server.url.replace(/postgres$/, database);
+    sandbox = await startSandbox();
+    pool = new Pool({ connectionString: databaseUrl });
+    journal = postgresJournal(pool, { lease: LEASE });
+    url = `http://127.0.0.1:${await findFreePort()}`;
+    env = {
+      ...process.env,
+      SHOP_URL: url,
+      DATABASE_URL: databaseUrl,
       PAYMENTS_BASE_URL: sandbox.baseUrl,
       PAYMENTS_API_KEY: sandbox.liveKey,
-      PAYMENTS_TIMEOUT: '1000',
-      CHECK_SCHEDULE: JSON.stringify({ beforeDeadline: polling }),
-    });
-    onTestFinished(() => shop.stop());
-    const [first, second] = [await shop.place(), await shop.place()];
-    await shop.pay(first);
-    await shop.pay(second);
-    sandbox.approve(sandbox.charges[0]?.reference ?? '');
-    const killed = await shop.startCron();
-    await until(async () => (await shop.stateOf(first)) === 'fulfilled', 'the first order');
+      PAYMENTS_TIMEOUT: '5000',
+      JOURNAL_LEASE: String(LEASE),
+    };
+  });
+  afterEach(async () => {
+    await web?.kill();
+    await closePool(pool);
+    await sandbox.close();
+  });
+
+  const start = (script: string) => {
+    const child = new ExampleProcess(process.execPath, [script], { cwd, env });
+    onTestFinished(() => void child.kill());
+    return child;
+  };
+  const startWeb = async () => {
+    web = start('server.ts');
+    await web.waitForLine((line) => line === 'ready');
+  };
+  const open = async (schedule: object = fastChecks) => {
+    env.CHECK_SCHEDULE = JSON.stringify({ beforeDeadline: schedule });
+    expect(await start('migrate.ts').ended).toBe(0);
+    await startWeb();
+  };
+  /** Runs one sweep, as cron does. */
+  const sweep = () => start('sweep.ts').ended;
+  const place = async () => {
+    const { id, amount, currency, customer_email, phone, network } = newOrder();
+    await pool.query(
+      `INSERT INTO orders (id, amount, currency, customer_email, phone, network) VALUES ($1, $2, $3, $4, $5, $6)`,
+      [id, amount, currency, customer_email, phone, network],
+    );
+    return id;
+  };
+  const pay = async (id: string) => {
+    const response = await fetch(`${url}/orders/${id}/payment`, { method: 'POST' });
+    return { status: response.status, text: await response.text() };
+  };
+  /** How far the payment is stands in the journal, until the shop has shipped or released the order. */
+  const readState = async (id: string): Promise<unknown> => {
+    const { rows } = await pool.query('SELECT state FROM orders WHERE id = $1', [id]);
+    if (rows[0]?.state !== 'placed') return rows[0]?.state;
+    using reader = new PaymentsClient({ baseUrl: sandbox.baseUrl, apiKey: sandbox.liveKey, journal });
+    const orders = createOrderPayments({ payments: reader, journal, onPaid() {}, onAttention() {} });
+    return (await orders.read(id)).state;
+  };
+  const countParcels = async (id: string) =>
+    (await pool.query('SELECT 1 FROM parcels WHERE order_id = $1', [id])).rows.length;
+  const countVerifies = () => sandbox.requests.filter(({ operation }) => operation === 'verify').length;
+  const approve = (charge = 0) => sandbox.approve(sandbox.charges[charge]?.reference ?? '');
+  const placeAndPay = async () => {
+    const id = await place();
+    expect((await pay(id)).status).toBeLessThan(400);
+    expect(await readState(id)).toBe('processing');
+    return id;
+  };
+  const sweepUntil = (id: string, state: string) =>
+    until(async () => {
+      await sweep();
+      return (await readState(id)) === state;
+    }, `${id} to be ${state}`);
+  const expectOneParcel = async (id: string) => {
+    expect(await countParcels(id)).toBe(1);
+    expect(sandbox.charges).toHaveLength(1);
+  };
+
+  test('ends an order after a declined payment', async () => {
+    await open();
+    const id = await placeAndPay();
+    sandbox.decline(sandbox.charges[0]?.reference ?? '');
+    await sweepUntil(id, 'unpaid');
+    expect(await countParcels(id)).toBe(0);
+  });
+
+  test('checks each payment once if two sweeps run at the same time', async () => {
+    await open();
+    const ids: string[] = [];
+    for (let orders = 0; orders < 6; orders++) {
+      ids.push(await placeAndPay());
+      approve(orders);
+    }
+    await until(async () => {
+      const due = 'SELECT 1 FROM payments_journal WHERE due_at <= clock_timestamp()';
+      return (await pool.query(due)).rows.length >= ids.length;
+    }, 'payments that are due');
+    await Promise.all([sweep(), sweep()]);
+    expect(await Promise.all(ids.map(readState))).toEqual(ids.map(() => 'fulfilled'));
+    expect(countVerifies()).toBe(6);
+  });
+
+  test('checks a payment early after a notification', async () => {
+    await open(slowChecks);
+    const id = await placeAndPay();
+    approve();
+    await sweep();
+    expect(countVerifies()).toBe(0);
+    const body = JSON.stringify({ reference: sandbox.charges[0]?.reference });
+    await fetch(`${url}/webhooks/payments`, { method: 'POST', body });
+    await sweepUntil(id, 'fulfilled');
+    expect(countVerifies()).toBe(1);
+  });
+
+  test('never charges again after a kill during the charge', async () => {
+    await open();
+    sandbox.fault('chargeMobileMoney', { kind: 'hang', accepted: true });
+    const id = await place();
+    const payment = pay(id).catch(() => undefined);
+    await until(() => sandbox.charges.length === 1, 'the charge');
+    await web?.kill();
+    await payment;
+    await sweepUntil(id, 'in_review');
+    await startWeb();
+    const again = await pay(id);
+    expect(again.status).toBe(202);
+    expect(again.text).toContain('not pay again');
+    expect(sandbox.charges).toHaveLength(1);
+    expect(await countParcels(id)).toBe(0);
+  });
+
+  test('ends an order in review once a person has resolved its key', async () => {
+    await open();
+    sandbox.fault('chargeMobileMoney', { kind: 'responseLost' });
+    const id = await place();
+    const response = await pay(id);
+    expect(response.status).toBe(202);
+    expect(response.text).not.toMatch(/OutcomeUnknown|idempotency|ECONN|TXN-/);
+    await sweepUntil(id, 'in_review');
+    approve();
+    const { baseUrl, liveKey: apiKey } = sandbox;
+    using payments = new PaymentsClient({ baseUrl, apiKey, journal });
+    await payments.resolve(`${id}/1`, { reference: sandbox.charges[0]?.reference ?? '' }, note);
+    await sweepUntil(id, 'fulfilled');
+    await expectOneParcel(id);
+  });
+
+  test('sweeps by its schedule, also after a kill, and ends when asked to', async () => {
+    env.CRON_PATTERN = '* * * * * *';
+    await open();
+    const startCron = async () => {
+      const cron = start('cron.ts');
+      await cron.waitForLine((line) => line === 'ready');
+      return cron;
+    };
+    const [first, second] = [await placeAndPay(), await placeAndPay()];
+    approve();
+    const killed = await startCron();
+    await until(async () => (await readState(first)) === 'fulfilled', 'the first order');
     await killed.kill();
-    sandbox.approve(sandbox.charges[1]?.reference ?? '');
-    const cron = await shop.startCron();
-    await until(async () => (await shop.stateOf(second)) === 'fulfilled', 'the second order');
+    approve(1);
+    const cron = await startCron();
+    await until(async () => (await readState(second)) === 'fulfilled', 'the second order');
     expect(await cron.kill('SIGTERM')).toBe(0);
   });
 });

@@ -148,11 +148,6 @@ export class Shop {
     return order.id;
   }
 
-  /** Every customer closes the page: nobody presses the button again. */
-  async loseCustomers(): Promise<void> {
-    await Promise.all([...this.#customers].map((customer) => kill(customer, 'SIGKILL')));
-  }
-
   async notify(reference: string): Promise<void> {
     const child = spawn(process.execPath, ['../shop/payment-webhook.ts', reference], this.#spawning());
     child.stdout.resume();
@@ -216,8 +211,7 @@ export class Shop {
   }
 
   async close(): Promise<void> {
-    await this.loseCustomers();
-    await Promise.all(this.#otherWorkers.map((worker) => kill(worker, 'SIGKILL')));
+    await Promise.all([...this.#customers, ...this.#otherWorkers].map((child) => kill(child, 'SIGKILL')));
     await this.killWorker();
     this.orders.close();
     await this.sandbox.close();

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError, JournalError } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { countDue } from '../../helpers/claims.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish, openShop } from '../../helpers/follow-ups.ts';
@@ -148,7 +149,7 @@ describe('signal', () => {
     await pass(SECOND);
     stop.abort('deploy');
     expect(await finish(sweeping)).toBe('deploy');
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
+    expect(await countDue(journal)).toMatchObject({ due: 3 });
   });
 
   test('reads nothing if it is aborted already', async () => {

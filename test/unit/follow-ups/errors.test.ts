@@ -7,6 +7,7 @@ import {
 } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
+import { countDue } from '../../helpers/claims.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { findFollowUpEvents, finish, openShop, sweepFor } from '../../helpers/follow-ups.ts';
@@ -34,7 +35,7 @@ describe('what concerns the client', () => {
     const { sweep, journal } = shop.start();
     expect(await finish(catchError(sweep()))).toBeInstanceOf(AuthenticationError);
     expect(shop.gets.length).toBeLessThanOrEqual(10);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 100 });
+    expect(await countDue(journal)).toMatchObject({ due: 100 });
     expect(shop.attentions).toEqual([]);
   });
 
@@ -67,7 +68,7 @@ describe('what concerns the client', () => {
     const { sweep, journal } = shop.start({}, { apiKey });
     expect(await finish(catchError(sweep()))).toBeInstanceOf(ConfigurationError);
     expect(shop.gets).toEqual([]);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
+    expect(await countDue(journal)).toMatchObject({ due: 3 });
   });
 
   test('is a client for another service or mode', async () => {
@@ -77,7 +78,7 @@ describe('what concerns the client', () => {
       const error = await finish(catchError(sweep()));
       expect(error).toBeInstanceOf(ConfigurationError);
       expect(error).toHaveProperty('message', expect.stringContaining('another base URL or mode'));
-      expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
+      expect(await countDue(journal)).toMatchObject({ due: 3 });
     }
     expect(shop.gets).toEqual([]);
   });

@@ -48,28 +48,6 @@ describe('several sweeps', () => {
     expect(results.reduce((sum, { final }) => sum + final, 0)).toBe(200);
     for (const { checked } of results) expect(checked).toBeGreaterThan(0);
   });
-
-  test('of one process check each payment once', async () => {
-    const shop = await openPaidShop(100);
-    const { sweep } = shop.start();
-    await finish(Promise.all([sweep(), sweep(), sweep()]));
-    expect(shop.gets).toHaveLength(100);
-    expect(shop.finals).toHaveLength(100);
-  });
-
-  test('without the claim would do the work twice', async () => {
-    const shop = await openPaidShop(20);
-    const [one, other] = [shop.start(), shop.start()];
-    for (const { journal } of [one, other]) {
-      const { claimDue } = getJournalCore(journal).followUps;
-      // Due at once again.
-      vi.spyOn(getJournalCore(journal).followUps, 'claimDue').mockImplementation(({ limit }) =>
-        claimDue({ kind: 'key', limit, lease: 0 }),
-      );
-    }
-    await finish(Promise.all([one.sweep({ budget: SECOND }), other.sweep({ budget: SECOND })]));
-    expect(shop.gets.length).toBeGreaterThan(20);
-  });
 });
 
 describe('a process that is killed during a check', () => {

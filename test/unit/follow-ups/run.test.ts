@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ClosedError, ConfigurationError, JournalError } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, memoryStore } from '../../../src/journal/index.ts';
+import { countDue } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { findFollowUpEvents, finish, getTimes, openShop } from '../../helpers/follow-ups.ts';
@@ -122,7 +123,7 @@ describe('close', () => {
     await pass(9 * SECOND, 50);
     payments.close();
     expect(await finish(running)).toBeInstanceOf(ClosedError);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
+    expect(await countDue(journal)).toMatchObject({ due: 1 });
   });
 
   test('ends each later call', async () => {

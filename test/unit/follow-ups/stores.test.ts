@@ -10,7 +10,6 @@ import { redisJournal } from '../../../src/journal/redis.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { createIntent, type FollowedShop, openShop } from '../../helpers/follow-ups.ts';
 import { sqliteFile } from '../../helpers/journals.ts';
-import { catchError } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 
 const postgres = useDatabase();
@@ -68,7 +67,6 @@ const polling = {
   timeout: 60_000,
   maxRequestsPerSecond: 10_000,
 };
-const note = { by: 'ama@shop.example', reason: 'looked it up' };
 
 describe.each(stores)('follow-ups in %s', (name, openStore) => {
   const testable = test.skipIf(name === 'Redis' && !hasRedis);
@@ -109,35 +107,6 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     });
   });
 
-  testable('follow payments that are made while two processes run', async () => {
-    const shop = await open();
-    const stop = new AbortController();
-    const running = [1, 2].map(() => shop.start({}, { polling }).run({ signal: stop.signal }));
-    for (let order = 0; order < 20; order++) {
-      shop.service.settleAfter('next', 500, order % 2 === 0 ? 'success' : 'failed');
-      await shop.charge(`order-${order}`, { polling });
-    }
-    while (shop.finals.length < 20) await sleep(20);
-    stop.abort();
-    await Promise.all(running);
-    expect(shop.finals).toHaveLength(20);
-    expect(new Set(shop.finals.map(({ key }) => key)).size).toBe(20);
-    expect(shop.finals.filter(({ status }) => status === 'success')).toHaveLength(10);
-    expect(shop.attentions).toEqual([]);
-  });
-
-  testable('keep the first check until it is due, and say when', async () => {
-    const shop = await open();
-    const slow = { ...polling, initialDelay: 60_000 };
-    const before = Date.now();
-    await shop.charge('order-1', { polling: slow });
-    const { sweep } = shop.start({}, { polling: slow });
-    const { checked, due, nextAt } = await sweep();
-    expect({ checked, due }).toEqual({ checked: 0, due: 0 });
-    expect(nextAt).toBeGreaterThan(before + 59_000);
-    expect(nextAt).toBeLessThan(Date.now() + 61_000);
-  });
-
   testable('leave what a killed process holds until its lease has expired', async () => {
     const shop = await open();
     await chargePaid(shop, 'order-1');
@@ -151,19 +120,6 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     const { sweep } = shop.start({}, { polling });
     expect(await sweep()).toMatchObject({ checked: 1, final: 1, due: 0 });
     expect(shop.finals).toMatchObject([{ key: expired?.key }]);
-  });
-
-  testable('drop a step if another process has recorded one', async () => {
-    const shop = await open();
-    await chargePaid(shop, 'order-1');
-    await sleep(250);
-    const journal = shop.openJournal();
-    const [held] = await getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 10, lease: 0 });
-    if (!held) throw new Error('nothing was due');
-    await sleep(20);
-    await shop.start({}, { polling }).sweep();
-    expect(await getJournalCore(journal).followUps.update(held, { checks: 99, reported: [] }, 0)).toBeNull();
-    expect(await journal.read('order-1')).toMatchObject({ followUp: { checks: 1, ended: 'delivered' } });
   });
 
   testable('keep a step if only a notification came meanwhile', async () => {
@@ -191,21 +147,6 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
     await followUps.notify(reference.toLowerCase().replace('txn', 'TXN'));
     await followUps.notify(reference);
     expect(await followUps.sweep()).toMatchObject({ checked: 0, due: 0, nextAt: null });
-  });
-
-  testable('report an unresolved key once, and follow it once it is resolved', async () => {
-    const shop = await open();
-    shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
-    await catchError(shop.charge('order-1'));
-    const followUps = shop.start({}, { polling });
-    for (let count = 0; count < 3; count++) await followUps.sweep();
-    expect(shop.attentions).toMatchObject([{ key: 'order-1', reason: 'unresolved' }]);
-    const reference = shop.service.charges[0]?.reference ?? '';
-    shop.service.approve(reference);
-    await followUps.payments.resolve('order-1', { reference }, note);
-    await followUps.sweep();
-    expect(shop.finals).toMatchObject([{ key: 'order-1', reference, status: 'success' }]);
-    expect(await followUps.journal.read('order-1')).toMatchObject({ resolutions: [{ by: note.by }] });
   });
 
   testable('report a claim whose lease has expired, which is no heartbeat', async () => {

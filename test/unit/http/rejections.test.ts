@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { APIError, AuthenticationError, OutcomeUnknownError, RateLimitError } from '../../../src/index.ts';
+import { APIError, AuthenticationError, OutcomeUnknownError } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
 import { startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge, payment, startService, successBodies } from '../../helpers/service.ts';
@@ -107,12 +107,6 @@ test('shows a 401 whose body breaks off, and does not report rejected', async ()
   expect(failure).toBeInstanceOf(OutcomeUnknownError);
   expect(failure).toMatchObject({ outcome: 'unknown', retryable: false, cause: { status: 401 } });
   expect(failure).toHaveProperty('cause', expect.any(AuthenticationError));
-});
-
-test('has the Retry-After of a 429 in milliseconds', async () => {
-  const failure = await chargeFailure(await startServiceWith(429, '', { 'retry-after': '7' }));
-  expect(failure).toBeInstanceOf(RateLimitError);
-  expect(failure).toMatchObject({ retryAfter: 7_000, retryable: true, outcome: 'rejected' });
 });
 
 test('leaves retryAfter out of an error without Retry-After', async () => {

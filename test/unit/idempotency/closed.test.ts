@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
+import { countDue } from '../../helpers/claims.ts';
 import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
@@ -49,7 +50,7 @@ describe('an unresolved key that is closed', () => {
     expect(other).toMatchObject({ code: 'idempotency_conflict' });
     expect(service.requests).toHaveLength(requests);
     expect(await journal.count()).toMatchObject({ unknown: 0, closed: 1 });
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 0,
       nextIn: null,
     });

@@ -1,11 +1,10 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { sqliteFile } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
-import { catchError, startService, successBodies } from '../../helpers/service.ts';
+import { startService, successBodies } from '../../helpers/service.ts';
 
 const charge = fileURLToPath(new URL('programs/charge.ts', import.meta.url));
 const run = promisify(execFile);
@@ -50,14 +49,6 @@ describe.each(['module', 'commonjs'] as const)('a process that loads the build a
     expect(service.requests).toHaveLength(1);
   });
 
-  test('records a result that another process replays', async () => {
-    const file = sqliteFile();
-    const service = await startService();
-    const first = await chargeFromBuild(kind, service.baseUrl, file.path);
-    expect(await charged(service.client({ journal: file.journal() }))).toEqual(replayOf(first));
-    expect(service.requests).toHaveLength(1);
-  });
-
   test('charges once with the journal of the other build', async () => {
     const file = sqliteFile();
     const service = await startService();
@@ -66,33 +57,6 @@ describe.each(['module', 'commonjs'] as const)('a process that loads the build a
     expect(await chargeFromBuild(kind, service.baseUrl, file.path, other)).toEqual(replayOf(first));
     expect(service.requests).toHaveLength(1);
   });
-});
-
-test('makes one charge in many concurrent processes, and all print it', async () => {
-  const file = sqliteFile();
-  const service = await startService();
-  const all = Array.from({ length: 3 }, () =>
-    run(process.execPath, [charge, service.baseUrl, file.path, KEY]),
-  );
-  const printed = await Promise.all(all);
-  const results = printed.map(({ stdout }) => JSON.parse(stdout));
-  expect(results.map(({ reference }) => reference)).toEqual(Array(3).fill('TXN-8f2c61d0'));
-  expect(results.filter(({ replayed }) => !replayed)).toHaveLength(1);
-  expect(service.requests).toHaveLength(1);
-});
-
-test('leaves the key unresolved after its process is killed', async () => {
-  const file = sqliteFile();
-  const arrived = Promise.withResolvers<void>();
-  const service = await startService(() => arrived.resolve());
-  const worker = spawn(process.execPath, [charge, service.baseUrl, file.path, KEY]);
-  await arrived.promise;
-  worker.kill('SIGKILL');
-  await once(worker, 'exit');
-  const journal = file.journal({ lease: 500 });
-  const failure = await catchError(charged(service.client({ journal })));
-  expect(failure).toMatchObject({ code: 'outcome_unknown', outcome: 'unknown' });
-  expect(service.requests).toHaveLength(1);
 });
 
 test.each([

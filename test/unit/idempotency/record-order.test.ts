@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import type { JournalEntry } from '../../../src/journal/index.ts';
-import { REFERENCE } from '../../helpers/calls.ts';
 import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts } from '../../helpers/keyed-calls.ts';
-import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 describe.each(kinds)('a journal in %s', (_kind, handles) => {
   test.each(posts)('holds the intent of %s before the request is sent', async (operation) => {
@@ -19,26 +18,6 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(found).toMatchObject([
       { state: 'begun', inProgress: true, operation, amount: '25.50', currency: 'GHS' },
     ]);
-  });
-
-  test.each(posts)('holds the result of %s before the caller gets it', async (operation) => {
-    const handle = handles();
-    const service = await startService(200, successBodies[operation]());
-    const call = keyed[operation](service.client({ journal: handle() }));
-    const other = handle();
-    const seen = call.then(() => other.read(KEY));
-    expect(await seen).toMatchObject({ state: 'completed', reference: REFERENCE });
-  });
-
-  test.each([
-    [400, 'rejected'],
-    [502, 'unknown'],
-  ])('records the response %i before the call ends: %s', async (status, state) => {
-    const handle = handles();
-    const service = await startService(status);
-    const call = charged(service.client({ journal: handle() }));
-    await catchError(call);
-    expect(await handle().read(KEY)).toMatchObject({ state });
   });
 });
 

@@ -1,17 +1,9 @@
 import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
-import type { InitializedPayment, MobileMoneyCharge, PaymentsEvent } from '../../../src/index.ts';
+import type { InitializedPayment, MobileMoneyCharge } from '../../../src/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
-import {
-  charge,
-  payment,
-  type Service,
-  sendJson,
-  startService,
-  successBodies,
-} from '../../helpers/service.ts';
+import { payment, type Service, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { chooseSize } from '../../helpers/sized.ts';
-import { startMock } from '../testing/start-mock.ts';
 
 const COUNT = chooseSize(40, 200);
 
@@ -89,12 +81,10 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
 describe('a replayed result', () => {
   const journals = kinds[0]?.[1];
   let client: ReturnType<Service['client']>;
-  let events: PaymentsEvent[];
   let body: unknown;
   beforeEach(async () => {
-    events = [];
     const service = await startService((response) => sendJson(response, 200, body));
-    client = service.client({ journal: journals?.()(), onEvent: (event) => events.push(event) });
+    client = service.client({ journal: journals?.()() });
     onTestFinished(() => expect(service.requests).toHaveLength(1));
   });
 
@@ -132,33 +122,4 @@ describe('a replayed result', () => {
     expectTypeOf(client.chargeMobileMoney).returns.resolves.toEqualTypeOf<MobileMoneyCharge>();
     expect(await first).toMatchObject({ checkout_url: 'https://pay.example/checkout/TXN-8f2c61d0' });
   });
-
-  test('is reported as an event, with its reference', async () => {
-    body = successBodies.chargeMobileMoney();
-    await charged(client);
-    events.length = 0;
-    await charged(client);
-    expect(events).toEqual([
-      {
-        type: 'journal',
-        operation: 'chargeMobileMoney',
-        idempotencyKey: KEY,
-        result: 'replayed',
-        reference: 'TXN-8f2c61d0',
-      },
-    ]);
-  });
-});
-
-test('makes one charge in the mock, whatever response it loses', async () => {
-  const { mock, client } = startMock();
-  const payments = client({ journal: kinds[0]?.[1]()() });
-  const first = await payments.chargeMobileMoney(charge, { idempotencyKey: KEY });
-  expect(await payments.chargeMobileMoney(charge, { idempotencyKey: KEY })).toEqual(replayOf(first));
-  mock.fault('chargeMobileMoney', { kind: 'responseLost' });
-  const lost = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
-  await expect(lost).rejects.toMatchObject({ outcome: 'unknown' });
-  const again = payments.chargeMobileMoney(charge, { idempotencyKey: 'order-18' });
-  await expect(again).rejects.toMatchObject({ outcome: 'unknown' });
-  expect(mock.charges).toHaveLength(2);
 });

@@ -75,16 +75,6 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(service.requests).toHaveLength(1);
   });
 
-  test('lets one of many concurrent retries send', async () => {
-    const service = await startService(respondFirst(422));
-    const handle = handles();
-    const clients = Array.from({ length: 10 }, () => service.client({ journal: handle() }));
-    await catchError(charged(service.client({ journal: handle() })));
-    const results = await Promise.all(clients.map((client) => charged(client)));
-    expect(new Set(results.map(({ reference }) => reference))).toEqual(new Set(['TXN-8f2c61d0']));
-    expect(service.requests).toHaveLength(2);
-  });
-
   test('sends waiting calls in turn while the service rejects', async () => {
     const refusals = 3;
     const service = await startService((response, _request, count) =>

@@ -63,23 +63,6 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     expect(one?.service).toMatch(/^[\da-f]{64}$/);
     expect(two?.service).toBe(one?.service);
   });
-
-  test('belongs to one of two services that use it first', async () => {
-    for (let round = 0; round < 5; round++) {
-      const handle = handles();
-      const services = [await serve(), await serve()];
-      const calls = services.flatMap((service) =>
-        ['order-1', 'order-2'].map((idempotencyKey) =>
-          charged(service.client({ journal: handle() }), { idempotencyKey }),
-        ),
-      );
-      const ends = await Promise.allSettled(calls);
-      expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
-      expect(services.map(({ requests }) => requests.length).sort()).toEqual([0, 2]);
-      for (const end of ends)
-        if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(ConfigurationError);
-    }
-  });
 });
 
 test('lets one of two services charge if both find the journal new', async () => {

@@ -1,12 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import {
-  ClosedError,
-  IdempotencyConflictError,
-  PaymentsClient,
-  type PaymentsClientOptions,
-  type PaymentsEvent,
-} from '../../../src/index.ts';
+import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
@@ -16,7 +10,6 @@ import {
   charge,
   EMAIL,
   PHONE,
-  sendJson,
   startService,
   successBodies,
 } from '../../helpers/service.ts';
@@ -63,47 +56,6 @@ describe('the client shows no key', () => {
     expectNoSecrets(client.watch(REFERENCE), secrets);
     expectNoSecrets(await catchError(call), secrets);
   });
-});
-
-const configured = (options: object) => {
-  try {
-    new PaymentsClient({ apiKey: API_KEY, baseUrl, ...options });
-  } catch (error) {
-    return error;
-  }
-  throw new Error('expected a ConfigurationError');
-};
-
-test.each<[string, object]>([
-  ['a key with a line break', { apiKey: `${API_KEY}\n` }],
-  ['a key with its scheme', { apiKey: `Bearer ${API_KEY}` }],
-  ['a key that is not ASCII', { apiKey: `${API_KEY}…` }],
-  ['a key in an object', { apiKey: { key: API_KEY } }],
-  ['a key in the base URL', { baseUrl: `https://${API_KEY}@payments.example` }],
-  ['a key as a password', { baseUrl: `https://shop:${API_KEY}@payments.example` }],
-  ['a key in the query', { baseUrl: `https://payments.example?key=${API_KEY}` }],
-  ['a key in place of the base URL', { baseUrl: API_KEY }],
-  ['a key in the header that is the client’s own', { headers: { authorization: `Bearer ${API_KEY}` } }],
-  ['a key in a header with a line break', { headers: { 'x-key': `${API_KEY}\n` } }],
-  ['a key in the name of a header', { headers: { [`x ${API_KEY}`]: '' } }],
-  ['a key as headers', { headers: API_KEY }],
-  ['a key as a timeout', { timeout: API_KEY }],
-  ['a key as a number of retries', { maxRetries: API_KEY }],
-  ['a key as fetch', { fetch: API_KEY }],
-])('ConfigurationError shows no key: %s', (_what, options) => {
-  const failure = configured(options);
-  expect(failure).toMatchObject({ name: 'ConfigurationError', outcome: 'not_sent' });
-  expectNoSecrets(failure, secrets);
-});
-
-test('refuses a key given as the options, and does not show it', () => {
-  const makeOf = (options: object) => () => new PaymentsClient(options);
-  expect(makeOf(Object(API_KEY))).toThrow();
-  try {
-    makeOf(Object(API_KEY))();
-  } catch (error) {
-    expectNoSecrets(error, secrets);
-  }
 });
 
 test.each<[string, unknown]>([
@@ -181,36 +133,6 @@ test('InvalidInputError does not repeat the input', async () => {
     expectNoSecrets(failure, secrets);
   }
   expectNoSecrets(await catchError(client.verify(`TXN-${API_KEY}/`)), secrets);
-});
-
-test('shows nothing in the errors, events and lines of a wait', async () => {
-  const reported: unknown[] = [];
-  const report = (what: PaymentsEvent | string) => void reported.push(what);
-  const service = await startService((response, _request, count) =>
-    count % 2 === 0
-      ? sendJson(response, 503, { message: `${API_KEY} ${EMAIL}` })
-      : sendJson(response, 200, successBodies.verify({ status: 'pending', phone: PHONE })),
-  );
-  const polling = { initialDelay: 1, minDelay: 1, maxDelay: 1 };
-  const client = service.client({
-    polling,
-    onEvent: report,
-    logger: { debug: report, info: report, warn: report, error: report },
-  });
-  const failure = await catchError(client.waitForFinalStatus(REFERENCE, { timeout: 250 }));
-  expect(failure).toMatchObject({ name: 'WaitTimeoutError', lastTransaction: { customer_email: EMAIL } });
-  expectNoSecrets([failure, reported], secrets, { getters: false });
-});
-
-test('shows nothing in the remaining error classes', () => {
-  expectNoSecrets(
-    new IdempotencyConflictError('The key was used with other input.', {
-      operation: 'chargeMobileMoney',
-      idempotencyKey: 'order-17',
-    }),
-    secrets,
-  );
-  expectNoSecrets(new ClosedError('verify'), secrets);
 });
 
 test('leaves a result as the service returned it', async () => {

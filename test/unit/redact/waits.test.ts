@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type PaymentsEvent, WaitTimeoutError } from '../../../src/index.ts';
 import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, catchError, EMAIL } from '../../helpers/service.ts';
 
 beforeEach(() => {
@@ -40,7 +41,9 @@ test('prints a status that is a plain word as the service wrote it', async () =>
   const { client } = createScriptedService(respondInTurn('reversed'));
   const failing = catchError(client.waitForFinalStatus('TXN-8f2c61d0', { timeout: 60_000 }));
   await vi.advanceTimersByTimeAsync(60_000);
-  expect(await failing).toMatchObject({ lastStatus: 'reversed' });
+  const error = await failing;
+  expect(error).toMatchObject({ lastStatus: 'reversed', lastTransaction: { customer_email: EMAIL } });
+  expectNoSecrets(error, { key: API_KEY, email: EMAIL }, { getters: false });
 });
 
 test('shows neither key nor email in the events and lines of a wait', async () => {

@@ -30,7 +30,7 @@ const layers: [string, RegExp][] = [
 /** Each part of the repository, and the parts that its files can import. The first pattern that fits counts. */
 const parts: [part: RegExp, imports: RegExp][] = [
   [/^src\//, /^src\//],
-  [/^test\/helpers\//, /^(?:src|test\/helpers)\//],
+  [/^test\/helpers\//, /^(?:src|test\/helpers)\/|^package\.json$/],
   [/^bench\//, /^(?:src|test\/helpers|bench)\//],
   [/^test\/(?:unit|property)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
   // It runs the built package on Bun and Deno.
