@@ -270,10 +270,5 @@ function isWebAddress(text: string): boolean {
 function looseShape<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
 ): z.ZodMiniObject<Shape, z.core.$strip> {
-  return keepUnknownFields(shape);
-}
-
-/** Builds a schema that keeps unknown fields. zod drops one named `__proto__`, which could replace a prototype. */
-export function keepUnknownFields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.looseObject(shape);
 }

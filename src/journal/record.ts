@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { keepUnknownFields } from '../api/transaction.ts';
 import { parseJson } from '../untrusted.ts';
 
 /** What a person resolved about a key. */
@@ -93,7 +92,7 @@ const journalRecordSchema = z.discriminatedUnion('state', [
   z.object({
     ...baseFields,
     state: z.literal('completed'),
-    result: keepUnknownFields({ reference: z.string() }),
+    result: z.looseObject({ reference: z.string() }),
     /** Whether a person found the charge. Without it, the service returned the result itself. */
     resolved: z.optional(z.literal(true)),
   }),

@@ -9,8 +9,7 @@ import { advances } from './pages/clock-card.ts';
 import { type DashboardContext, dashboardPage, liveDashboard } from './pages/dashboard.ts';
 import { readFault, readTimes } from './pages/form-fields.ts';
 import { messagePage } from './pages/layout.ts';
-import { readForgedFields } from './pages/webhook-form.ts';
-import { liveWebhooks, webhooksPage } from './pages/webhooks.ts';
+import { liveWebhooks, readForgedFields, webhooksPage } from './pages/webhooks.ts';
 import { type Env, parseForm, streamUpdates } from './respond.ts';
 
 /** Adds the transactions, the webhooks, and what their forms do. */

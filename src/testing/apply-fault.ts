@@ -11,7 +11,10 @@ export interface FaultContext {
   getDisconnectSignal(): AbortSignal;
 }
 
-/** Responds to a request with a fault, or as documented if there is none. */
+/**
+ * Responds to a request with a fault, or as documented if there is none. A connection breaks with an error response: fetch and
+ * MSW fail the request with it, and the sandbox resets the socket.
+ */
 export async function respondWithFault(fault: Fault | undefined, context: FaultContext): Promise<Response> {
   switch (fault?.kind) {
     case undefined:
@@ -28,14 +31,14 @@ export async function respondWithFault(fault: Fault | undefined, context: FaultC
       });
     }
     case 'reset':
-      return breakConnection();
+      return Response.error();
     case 'responseLost':
       context.act();
-      return breakConnection();
+      return Response.error();
     case 'hang':
       if (fault.accepted) context.act();
       await waitForAbort(context.getDisconnectSignal());
-      return breakConnection();
+      return Response.error();
     case 'slowBody':
       return createSlowResponse(context.act(), fault.interval ?? 100, context.getDisconnectSignal());
     case 'truncated': {
@@ -76,11 +79,6 @@ function createStatusResponse({
     return new Response(page, { status, headers: { 'content-type': 'text/html', ...headers } });
   }
   return Response.json(body === 'json' ? { status: false, message: `A fault: ${status}.` } : body, init);
-}
-
-/** An error response: fetch and MSW fail the request with it, the sandbox resets the socket. */
-function breakConnection(): Response {
-  return Response.error();
 }
 
 function waitForAbort(signal: AbortSignal): Promise<void> {

@@ -66,7 +66,7 @@ ${result ? renderResult(entry, result, state) : renderButtons(entry)}
 
 function renderButtons(entry: Entry): Html {
   return html`<h1><span>Payment of</span> <strong class="sum">${formatMoney(entry)}</strong></h1>
-<form method="post">
+<form method="post" class="fields">
 <button class="primary" name="outcome" value="pay">Pay ${formatMoney(entry)}</button>
 <button name="outcome" value="fail">Let the payment fail</button>
 <button name="outcome" value="abandon">Leave without paying</button>

@@ -1,13 +1,13 @@
 import { html } from 'hono/html';
 import type { Clock } from '../../testing/clock.ts';
-import { webhookFaultSchema } from '../../testing/faults.ts';
+import { type ForgedFields, forgedFieldsSchema, webhookFaultSchema } from '../../testing/faults.ts';
+import { parseOrThrow } from '../../testing/fields.ts';
 import type { Webhooks } from '../../testing/webhooks.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
-import { renderFaultForm } from './form-fields.ts';
+import { describeFault, readFields, renderFaultForm, renderFields, renderQueue } from './form-fields.ts';
 import { type Html, layout } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
-import { renderForgeForm, renderReceiver, renderReceiverForm, renderWebhookFaults } from './webhook-form.ts';
 
 const MAX_SHOWN = 100;
 
@@ -77,4 +77,47 @@ function viewDeliveries(webhooks: Webhooks, clock: Clock): ListView & { others: 
 function renderCount(shown: number, all: number, waiting: number): Html {
   const count = shown < all ? `${shown} of ${all.toLocaleString('en')}` : String(all);
   return html`<span id="count" class="count${waiting > 0 ? ' waiting' : ''}">${count}${waiting > 0 ? `, ${waiting} waiting` : ''}</span>`;
+}
+
+/** Renders the form that sends a forged webhook now. `about` is the transaction that it claims to be about. */
+function renderForgeForm(about: string): Html {
+  return html`<form method="post" action="/webhooks/send" class="fields" data-stay>
+<label>Transaction <input name="about" value="${about}" placeholder="TXN-" maxlength="255" autocomplete="off" required></label>
+<input type="hidden" name="forged" value="yes">
+${renderFields(forgedFieldsSchema)}
+<button>Send the forged webhook</button>
+</form>`;
+}
+
+/** Reads what {@link renderForgeForm} sends. Without a field it claims a success. */
+export function readForgedFields(form: Readonly<Record<string, unknown>>): ForgedFields {
+  const fields = parseOrThrow(forgedFieldsSchema, readFields(forgedFieldsSchema, form), 'The webhook');
+  return Object.keys(fields).length === 0 ? { status: 'success' } : fields;
+}
+
+/** Renders where webhooks go, and the form that changes it. */
+function renderReceiver({ url }: Webhooks): Html {
+  return html`<div id="receiver-url">${
+    url === null
+      ? html`<p>No receiver is set, so no webhook is sent.</p>`
+      : html`<p>Sent to <code>${url}</code></p>
+<form method="post" action="/webhooks/receiver" data-stay><button name="url" value="">Stop sending</button></form>`
+  }</div>`;
+}
+
+function renderReceiverForm({ url }: Webhooks): Html {
+  return html`<form method="post" action="/webhooks/receiver" class="fields" data-stay>
+<label>Address of your shop <input name="url" type="url" value="${url !== null && /^https?:/i.test(url) ? url : ''}" placeholder="http://localhost:3000/webhooks" maxlength="2048" required></label>
+<button class="primary">Send webhooks there</button>
+</form>`;
+}
+
+/** Renders the faults that the next webhooks will meet. */
+function renderWebhookFaults({ pendingFaults }: Webhooks): Html {
+  return renderQueue(
+    'webhook-faults',
+    '/webhooks/faults/stop',
+    pendingFaults,
+    ({ fault }, remaining) => html`<b>${describeFault(webhookFaultSchema, fault)}</b>, ${remaining}`,
+  );
 }

@@ -5,17 +5,18 @@ export const deletionCases: ConformanceCases = {
   async 'deletes the records that still have their version, and no others'(context) {
     const journal = await context.openHandle();
     const store = await openStore(context, 'delete');
-    const [deleted, changed, kept] = [context.newKey(), context.newKey(), context.newKey()];
-    for (const key of [deleted, changed, kept]) await complete(context, journal, key);
-    const unneeded: { key: string; version: string }[] = [];
-    for (const key of [deleted, changed]) {
+    const [deleted, changed] = [context.newKey(), context.newKey()];
+    const [last, kept] = [context.newKey(), context.newKey()];
+    for (const key of [deleted, changed, last, kept]) await complete(context, journal, key);
+    const unneeded = [{ key: 'no record', version: 'none' }];
+    for (const key of [deleted, changed, last]) {
       const { version = '' } = (await store.read(key)) ?? {};
       unneeded.push({ key, version: key === changed ? 'of an earlier write' : version });
     }
-    unneeded.push({ key: 'no record', version: 'none' });
     const count = await store.delete(unneeded);
-    assert(count === 1, `delete returned ${count}, and one record had its version`);
-    assert((await journal.read(deleted)) === null, 'a deleted record can be read');
+    assert(count === 2, `delete returned ${count}, and two records had their version`);
+    for (const key of [deleted, last])
+      assert((await journal.read(key)) === null, 'a deleted record can be read');
     for (const key of [changed, kept])
       assert((await journal.read(key))?.state === 'completed', 'delete took a record of another version');
     const { completed } = store.list ? await journal.count() : { completed: 2 };

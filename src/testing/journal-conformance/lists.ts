@@ -37,6 +37,14 @@ export const listCases: ConformanceCases = {
       );
     }
     assertKeys(await list(reader, {}), own, 'in any state');
+    const page = (await reader.store.list?.({ by: 'state', value: 'unknown', after: null, limit: 2 })) ?? [];
+    assert(page.length === 2, `list returned ${page.length} records, and its limit was 2`);
+    for (const { key, version, text, createdAt } of page) {
+      const record = await reader.store.read(key);
+      const isSame = version === record?.version && text === record.text;
+      assert(isSame, 'list returned another version or text than read');
+      assert(createdAt === (await reader.read(key))?.createdAt, 'list returned another createdAt');
+    }
   },
   async 'moves a key to its new state in the list'(context) {
     const [journal, reader] = [await context.openHandle(), await context.openHandle()];
@@ -136,6 +144,8 @@ export const listCases: ConformanceCases = {
       await recordUnknown(context, journal, key);
       await journal.resolve(key, 'not_charged', note);
     }
+    const before = await reader.count();
+    assert(before.unknown === 0, `count returned ${before.unknown} keys in state unknown, and none is`);
     await recordUnknown(context, journal, context.newKey());
     const { not_charged: resolved, unknown, completed } = await reader.count();
     assert(resolved === 3, `count returned ${resolved} keys in state not_charged, and 3 are`);

@@ -162,7 +162,42 @@ export const brokenLists: Wrong[] = [
       }));
     })(),
     found: COUNTED,
-    says: 'count returned 6 keys in state not_charged, and 3 are',
+    says: 'count returned 6 keys in state unknown, and none is',
+  },
+  {
+    what: 'lists more than was asked for',
+    open: replacing(({ list }) => ({ list: (query) => list({ ...query, limit: 1_000 }) })),
+    found: LISTED,
+    says: 'list returned 3 records, and its limit was 2',
+  },
+  {
+    what: 'lists another version than the record has',
+    open: replacing(({ list }) => ({
+      list: async (query) => (await list(query)).map((record) => ({ ...record, version: 'another' })),
+    })),
+    found: LISTED,
+    says: 'list returned another version or text than read',
+  },
+  {
+    what: 'keeps the time of creation in 32 bits',
+    open: deciding({ indexOf: ({ index }) => index && { ...index, createdAt: index.createdAt | 0 } }),
+    found: LISTED,
+    says: 'list returned another createdAt',
+  },
+  {
+    what: 'counts once for all',
+    open: (() => {
+      const first = new Map<object, Record<string, number>>();
+      return replacing(({ count }, records) => ({
+        async count() {
+          const counts = first.get(records) ?? (await count());
+          first.set(records, counts);
+          return counts;
+        },
+      }));
+    })(),
+    found: COUNTED,
+    says: 'count returned keys in another state than they are',
   },
   {
     what: 'makes all due at once',
@@ -246,13 +281,94 @@ export const brokenLists: Wrong[] = [
       },
     })),
     found: DELETED,
-    says: 'delete returned 2, and one record had its version',
+    says: 'delete returned 3, and two records had their version',
   },
   {
     what: 'deletes nothing',
-    open: replacing(() => ({ delete: async () => 1 })),
+    open: replacing(() => ({ delete: async () => 2 })),
     found: DELETED,
     says: 'a deleted record can be read',
+  },
+  {
+    what: 'deletes the first record of many',
+    open: replacing((store) => ({
+      async delete(unneeded) {
+        for (const record of unneeded) if ((await store.delete([record])) === 1) return 1;
+        return 0;
+      },
+    })),
+    found: DELETED,
+    says: 'delete returned 1, and two records had their version',
+  },
+  {
+    what: 'returns the text of another record',
+    open: replacing(({ claimDue }, records) => ({
+      async claimDue(claim) {
+        const [text = ''] = [...records.values()].map((entry) => `${entry.text} `);
+        return (await claimDue(claim)).map((record) => ({ ...record, text }));
+      },
+    })),
+    found: UNCHANGED,
+    says: 'claimDue returned another version or text than the record has',
+  },
+  {
+    what: 'returns what is due as new',
+    open: replacing(({ claimDue }) => ({
+      claimDue: async (claim) => (await claimDue(claim)).map((record) => ({ ...record, age: 0 })),
+    })),
+    found: UNCHANGED,
+    says: 'claimDue returned another age than the record has',
+  },
+  {
+    what: 'returns what is due without its time',
+    open: replacing(({ claimDue }) => ({
+      claimDue: async (claim) => (await claimDue(claim)).map((record) => ({ ...record, createdAt: 0 })),
+    })),
+    found: UNCHANGED,
+    says: 'claimDue returned another createdAt than was written',
+  },
+  {
+    what: 'gives all writes of a group the due time of the first',
+    open: replacing(({ write }) => ({
+      writeAll: (writes) =>
+        Promise.all(
+          writes.map(({ key, change }) => write(key, { ...change, dueIn: writes[0]?.change.dueIn ?? null })),
+        ),
+    })),
+    found: COUNTED_DUE,
+    says: 'countDue returned 13, but 10 keys are due',
+  },
+  {
+    what: 'makes nothing due that was written in a group',
+    open: replacing(({ write }) => ({
+      writeAll: (writes) =>
+        Promise.all(writes.map(({ key, change }) => write(key, { ...change, dueIn: null }))),
+    })),
+    found: COUNTED_DUE,
+    says: 'countDue returned 0, but 10 keys are due',
+  },
+  {
+    what: 'tells when the last is due',
+    open: replacing(({ countDue }, records) => ({
+      async countDue(query) {
+        const counted = await countDue(query);
+        const times = [...records.values()].map(({ dueAt }) => (dueAt ?? 0) - performance.now());
+        return { ...counted, nextIn: counted.nextIn && Math.max(...times) };
+      },
+    })),
+    found: COUNTED_DUE,
+    says: 'countDue returned that the next is due in 120000 ms',
+  },
+  {
+    what: 'says that the next is due now when there is none',
+    open: replacing(({ countDue }) => ({
+      async countDue(query) {
+        const { due, nextIn } = await countDue(query);
+        return { due, nextIn: nextIn ?? 0 };
+      },
+    })),
+    found: COUNTED_DUE,
+    says: 'countDue returned that a key is due, and there is none',
   },
   {
     what: 'never returns again what was claimed',
@@ -316,12 +432,13 @@ export const brokenLists: Wrong[] = [
     what: 'counts what is claimed as due',
     open: replacing(({ countDue }, records) => ({
       async countDue(query) {
-        const due = [...records.values()].filter(({ dueAt }) => dueAt !== null).length;
+        const own = [...records.values()].filter(({ index }) => index?.kind === query.kind);
+        const due = own.filter(({ dueAt }) => dueAt !== null).length;
         return { ...(await countDue(query)), due };
       },
     })),
     found: COUNTED_DUE,
-    says: 'countDue returned 11, but 10 keys are due',
+    says: 'countDue returned 12, but 10 keys are due',
   },
   {
     what: 'claims what it counts',

@@ -123,27 +123,6 @@ test('keeps a wait on the same reference after break', async () => {
   expect((await runToEnd(wait)).status).toBe('success');
 });
 
-test('ends its wait if the reader throws', async () => {
-  const { client, seen } = createScriptedService(respondInTurn('pending'));
-  const reading = (async () => {
-    for await (const { status } of client.watch(REFERENCE)) throw new Error(`cannot show ${status}`);
-  })();
-  await expect(runToEnd(reading, SECOND)).rejects.toThrow('cannot show pending');
-  expect(vi.getTimerCount()).toBe(0);
-  await vi.advanceTimersByTimeAsync(MINUTE);
-  expect(seen).toHaveLength(1);
-});
-
-test('ends its wait after throw()', async () => {
-  const { client } = createScriptedService(respondInTurn('pending'));
-  const watch = client.watch(REFERENCE);
-  const first = watch.next();
-  await vi.advanceTimersByTimeAsync(SECOND);
-  await first;
-  await expect(watch.throw(new Error('thrown'))).rejects.toThrow('thrown');
-  expect(vi.getTimerCount()).toBe(0);
-});
-
 test('yields nothing after its end', async () => {
   const { client } = createScriptedService(respondInTurn('success'));
   const watch = client.watch(REFERENCE);

@@ -57,15 +57,6 @@ test('sends one more webhook now, and a forged one', async () => {
   await expect(payments.verify(reference)).resolves.toMatchObject({ status: 'pending' });
 });
 
-test('retries at once what the receiver refused, when it is flushed', async () => {
-  const { move, flush, received } = await startWithReceiver([500, 503]);
-  await move('success');
-  const [webhook] = await flush();
-  expect(webhook.state).toBe('delivered');
-  expect(webhook.attempts.map(({ status }: { status: number }) => status)).toEqual([500, 503, 204]);
-  expect(received).toHaveLength(3);
-});
-
 describe('sets the receiver', () => {
   test('with its retries', async () => {
     const { put, move, flush, received, url } = await startWithReceiver([500, 500, 500]);

@@ -115,17 +115,6 @@ describe('the sandbox', () => {
     expect(list()).toEqual([`success ${third}`, `success ${first}`, `failed ${second}`]);
   });
 
-  test('posts nothing without an address, until deliverTo names one', async () => {
-    const { sandbox, host, list, createPayment } = await startShop(accept, { webhookUrl: undefined });
-    sandbox.approve(await createPayment());
-    expect(sandbox.webhooks.deliveries).toEqual([]);
-    sandbox.webhooks.deliverTo(`http://${host}/webhooks`);
-    const reference = await createPayment();
-    sandbox.approve(reference);
-    await sandbox.webhooks.flush();
-    expect(list()).toEqual([`success ${reference}`]);
-  });
-
   test('does not post again what ended before a restart', async () => {
     const folder = createTempFolder();
     onTestFinished(folder.remove);
@@ -282,16 +271,6 @@ describe('close', () => {
     sandbox.advance(600_000);
     await sandbox.webhooks.flush();
     expect(received).toHaveLength(1);
-  });
-
-  test('ends the retries', async () => {
-    const { sandbox, createPayment } = await startShop((_, response) => response.writeHead(500).end());
-    sandbox.approve(await createPayment());
-    await vi.waitFor(() => expect(sandbox.webhooks.deliveries[0]?.attempts[0]?.status).toBe(500));
-    await sandbox.close();
-    sandbox.advance(1_000_000);
-    await sandbox.webhooks.flush();
-    expect(sandbox.webhooks.deliveries).toMatchObject([{ state: 'failed', attempts: { length: 1 } }]);
   });
 });
 

@@ -34,13 +34,6 @@ test('handles a request without MSW', async () => {
   });
 });
 
-test('accepts several keys, and charges with a live one only', async () => {
-  const path = '/api/v1/transactions/charge-mobile-money';
-  expect((await post(path, 'sk_test_one')).status).toBe(403);
-  expect((await post(path, 'sk_live_two')).status).toBe(200);
-  expect((await post(path, 'sk_live_three')).status).toBe(401);
-});
-
 test.each(['/transactions/initialize', '/api/v2/transactions/initialize', '/api/v1transactions/initialize'])(
   'responds with 404 to %s, which is not below the base URL',
   async (path) => {
