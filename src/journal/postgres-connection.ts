@@ -43,6 +43,18 @@ export function surviveBrokenConnections(client: PostgresPool | PostgresClient):
   client.on('error', ignore);
 }
 
+/** Reads, as a part of any transaction that is open on a `Client`. */
+export async function executeRead(
+  client: PostgresPool | PostgresClient,
+  sql: string,
+  values: unknown[],
+): Promise<unknown[]> {
+  const { rows } = await (isPool(client)
+    ? useClient(client, (own) => queryPrepared(own, sql, values))
+    : client.query(sql, values));
+  return rows;
+}
+
 /**
  * Writes so that it is committed; without `mustCommit`, as a part of any transaction that is open. Returns `undefined` if
  * a concurrent write was first, with a strict isolation level: nothing was written.
@@ -85,19 +97,28 @@ async function execute(
 }
 
 /** The merchant's code might have released a connection inside a transaction that is never committed. */
-async function writeOnPool(
+function writeOnPool(
   pool: PostgresPool,
   mustCommit: boolean,
   sql: string,
   values: unknown[],
 ): Promise<{ rows: unknown[] }> {
+  // What `resolve` writes starts no request, so an older pg can do it.
+  return useClient(pool, (client) =>
+    mustCommit || hasTransactionStatus(client)
+      ? queryCommitted(client, sql, values)
+      : client.query(sql, values),
+  );
+}
+
+async function useClient<T>(
+  pool: PostgresPool,
+  work: (client: PooledPostgresClient) => Promise<T>,
+): Promise<T> {
   const client = await connectWithListener(pool);
   let isHealthy = false;
   try {
-    // What `resolve` writes starts no request, so an older pg can do it.
-    const result = await (mustCommit || hasTransactionStatus(client)
-      ? queryCommitted(client, sql, values)
-      : client.query(sql, values));
+    const result = await work(client);
     isHealthy = true;
     return result;
   } finally {

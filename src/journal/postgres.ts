@@ -12,6 +12,7 @@ import { assertOptions, createJournal, type JournalOptions } from './create-jour
 import type { Journal } from './journal.ts';
 import { writeAnywhere, writeCommitted } from './postgres-commit.ts';
 import {
+  executeRead,
   executeWrite,
   type PostgresClient,
   type PostgresPool,
@@ -150,7 +151,7 @@ interface PostgresRunner {
 
 const createPgRunner = (client: PostgresPool | PostgresClient): PostgresRunner => ({
   groupsWrites: true,
-  query: async (statement, values = []) => (await client.query(statement, values)).rows,
+  query: (statement, values = []) => executeRead(client, statement, values),
   // pg itself can show whether the connection is inside a transaction: no mark is needed.
   write: (statement, values, mustCommit) => executeWrite(client, mustCommit, statement, [null, ...values]),
 });
