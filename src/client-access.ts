@@ -102,12 +102,28 @@ export function createClientAccess(
           if (waiter && !waiter.group.inFlight && poller.remove(waiter))
             resolve(Promise.reject(sendUntil.reason));
         };
-        sendUntil.addEventListener('abort', onEnd, { once: true });
+        const ends = getAbortCallbacks(sendUntil);
+        ends.add(onEnd);
         waiter = poller.add({ ...wait, until: 'response' }, (transaction, retryAfter) => {
-          sendUntil.removeEventListener('abort', onEnd);
+          ends.delete(onEnd);
           resolve(transaction instanceof Promise ? transaction : { transaction, retryAfter });
         });
         if (sendUntil.aborted) onEnd();
       }),
   };
+}
+
+const abortCallbacks = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Returns what is called when a signal is aborted: one listener for all, since Node compares each with all others. */
+function getAbortCallbacks(signal: AbortSignal): Set<() => void> {
+  const known = abortCallbacks.get(signal);
+  if (known) return known;
+  const callbacks = new Set<() => void>();
+  abortCallbacks.set(signal, callbacks);
+  const callAll = () => {
+    for (const call of callbacks) call();
+  };
+  signal.addEventListener('abort', callAll, { once: true });
+  return callbacks;
 }

@@ -148,9 +148,10 @@ export abstract class PaymentsError extends Error {
 
   /** Also holds for the same class of the other module system. */
   static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!isObject(value)) return false;
     const name = nameOf(this);
     if (name === undefined) return Function.prototype[Symbol.hasInstance].call(this, value);
-    return isObject(value) && brandOf(name) in value;
+    return brandOf(name) in value;
   }
 
   /** Returns the error and its causes as plain JSON: what `JSON.stringify` and a structured log show. */

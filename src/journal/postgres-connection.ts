@@ -4,7 +4,8 @@
  */
 
 import { JournalError } from '../errors.ts';
-import { hasSqlState, IS_OVERTAKEN } from './postgres-errors.ts';
+import { isObject } from '../untrusted.ts';
+import { hasSqlState, IS_OVERTAKEN, IS_UNPREPARED } from './postgres-errors.ts';
 import { ignore } from './sql.ts';
 
 /** What is used of a `Client` of `pg`, or of one that a pool lends. */
@@ -28,6 +29,18 @@ export interface PooledPostgresClient extends PostgresClient {
   on(event: 'error', listener: () => void): unknown;
   removeListener(event: 'error', listener: () => void): unknown;
   release(destroy?: boolean): void;
+}
+
+/** Reads, as a part of any transaction that is open on a `Client`. */
+export async function executeRead(
+  client: PostgresPool | PostgresClient,
+  sql: string,
+  values: unknown[],
+): Promise<unknown[]> {
+  const { rows } = await (isPool(client)
+    ? useClient(client, (own) => queryPrepared(own, sql, values))
+    : client.query(sql, values));
+  return rows;
 }
 
 /**
@@ -72,19 +85,28 @@ async function execute(
 }
 
 /** The merchant's code might have released a connection inside a transaction that is never committed. */
-async function writeOnPool(
+function writeOnPool(
   pool: PostgresPool,
   mustCommit: boolean,
   sql: string,
   values: unknown[],
 ): Promise<{ rows: unknown[] }> {
+  // What `resolve` writes starts no request, so an older pg can do it.
+  return useClient(pool, (client) =>
+    mustCommit || hasTransactionStatus(client)
+      ? queryCommitted(client, sql, values)
+      : client.query(sql, values),
+  );
+}
+
+async function useClient<T>(
+  pool: PostgresPool,
+  work: (client: PooledPostgresClient) => Promise<T>,
+): Promise<T> {
   const client = await connectWithListener(pool);
   let isHealthy = false;
   try {
-    // What `resolve` writes starts no request, so an older pg can do it.
-    const result = await (mustCommit || hasTransactionStatus(client)
-      ? queryCommitted(client, sql, values)
-      : client.query(sql, values));
+    const result = await work(client);
     isHealthy = true;
     return result;
   } finally {
@@ -122,11 +144,58 @@ async function queryCommitted(
   }
   // A connection that has not run a query yet can have no status.
   assertNoTransaction(client.getTransactionStatus() ?? IDLE);
-  const result = await client.query(sql, values);
+  const result = await queryPrepared(client, sql, values);
   // A BEGIN might have been before it in the client's queue.
   assertNoTransaction(client.getTransactionStatus());
   return result;
 }
+
+/** A `Client` of `pg` itself, which has the number of its server process from the start of its connection. */
+interface NumberedClient extends PostgresClient {
+  readonly processID: number;
+  query(
+    text: string | { name: string; text: string; values: unknown[] },
+    values?: unknown[],
+  ): Promise<{ rows: unknown[] }>;
+}
+
+const canPrepare = new WeakMap<NumberedClient, boolean>();
+
+/** By their text. Another copy of this module, which can share the pool, has other names. */
+const statementNames = new Map<string, string>();
+
+/**
+ * Lets the server keep the statement and its plan, where each query of the connection reaches the same process. Through
+ * PgBouncer in transaction mode, another process would not have the statement.
+ */
+async function queryPrepared(
+  client: PostgresClient,
+  sql: string,
+  values: unknown[],
+): Promise<{ rows: unknown[] }> {
+  if (!hasProcessNumber(client)) return client.query(sql, values);
+  const isAllowed = canPrepare.get(client) ?? (await isDirect(client));
+  canPrepare.set(client, isAllowed);
+  if (!isAllowed) return client.query(sql, values);
+  const name = statementNames.get(sql) ?? `payments_journal_${crypto.randomUUID()}`;
+  statementNames.set(sql, name);
+  try {
+    return await client.query({ name, text: sql, values });
+  } catch (error) {
+    if (!hasSqlState(error, IS_UNPREPARED)) throw error;
+    canPrepare.set(client, false);
+    return client.query(sql, values);
+  }
+}
+
+/** A pooler gives each connection a number of its own. */
+async function isDirect(client: NumberedClient): Promise<boolean> {
+  const { rows } = await client.query('SELECT pg_backend_pid()::text AS pid');
+  return isObject(rows[0]) && 'pid' in rows[0] && rows[0].pid === String(client.processID);
+}
+
+const hasProcessNumber = (client: PostgresClient): client is NumberedClient =>
+  'processID' in client && typeof client.processID === 'number';
 
 function hasTransactionStatus(
   client: PostgresClient,

@@ -9,6 +9,12 @@ export const IS_OVERTAKEN = ['40001'];
 /** The transaction has failed. Each further statement of it fails too. */
 export const IS_ABORTED = ['25P02'];
 
+/**
+ * A prepared statement could not be executed: the server does not have it (after `DISCARD ALL`, for example), has another
+ * one of that name, or its table was changed. Nothing was done.
+ */
+export const IS_UNPREPARED = ['26000', '42P05', '0A000'];
+
 /** A table does not exist. */
 const IS_MISSING = ['42P01'];
 

@@ -11,7 +11,7 @@ import { isObject } from '../untrusted.ts';
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
 import { writeAnywhere, writeCommitted } from './postgres-commit.ts';
-import { executeWrite, type PostgresClient, type PostgresPool } from './postgres-connection.ts';
+import { executeRead, executeWrite, type PostgresClient, type PostgresPool } from './postgres-connection.ts';
 import { explainMissing } from './postgres-errors.ts';
 import {
   isPostgresHandle,
@@ -126,7 +126,7 @@ interface PostgresRunner {
 
 const createPgRunner = (client: PostgresPool | PostgresClient): PostgresRunner => ({
   groupsWrites: true,
-  query: async (statement, values = []) => (await client.query(statement, values)).rows,
+  query: (statement, values = []) => executeRead(client, statement, values),
   // pg itself can show whether the connection is inside a transaction: no mark is needed.
   write: (statement, values, mustCommit) => executeWrite(client, mustCommit, statement, [null, ...values]),
 });

@@ -206,6 +206,39 @@ test('runs one statement for each step', async () => {
   expect(await taken(() => listKeys(journal, { state: 'rejected' }))).toBe(1);
 });
 
+describe('prepared statements', () => {
+  const claimTwice = async (client: Pool | Client) => {
+    const journal = postgresJournal(client);
+    for (const key of ['one', 'two']) await claimKey(journal, `${key} ${crypto.randomUUID()}`);
+  };
+  const listInserts = async (client: Pool | Client) => {
+    const { rows } = await client.query(`SELECT generic_plans + custom_plans > 1 AS reused
+      FROM pg_prepared_statements WHERE statement LIKE 'WITH written AS (%INSERT%'`);
+    return rows;
+  };
+
+  test('are kept by a connection to the server', async () => {
+    const own = ownPool({ max: 1 });
+    await claimTwice(own);
+    expect(await listInserts(own)).toEqual([{ reused: true }]);
+  });
+
+  test('are not needed once the server has dropped them', async () => {
+    const own = ownPool({ max: 1 });
+    await claimTwice(own);
+    await own.query('DISCARD ALL');
+    await claimTwice(own);
+    expect(await listInserts(own)).toEqual([]);
+  });
+
+  test('are not made through a pooler', async () => {
+    const own = await ownClient();
+    // As with PgBouncer, which gives each of its clients a number that no process of the server has.
+    await claimTwice(Object.assign(own, { processID: -1 }));
+    expect(await listInserts(own)).toEqual([]);
+  });
+});
+
 test('overrides synchronous_commit = off for its own writes only', async () => {
   const own = ownPool({ options: '-c synchronous_commit=off', max: 1 });
   const journal = postgresJournal(own, { table: 'watched' });
