@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
@@ -38,7 +37,7 @@ const kinds: [string, () => Promise<SqlTable>][] = [
 
 const createdAt = CREATED_AT;
 
-describe.each(kinds)('%s', (kind, createTable) => {
+describe.each(kinds)('%s', (_kind, createTable) => {
   test('lists the keys of a state, oldest first', async () => {
     const table = await createTable();
     await table.migrate();
@@ -142,29 +141,6 @@ describe.each(kinds)('%s', (kind, createTable) => {
       outcome: 'unknown',
     });
     expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toEqual([]);
-  });
-
-  test('lists the unresolved keys with the documented query', async () => {
-    const table = await createTable();
-    await table.migrate();
-    await insertRecords(table, [
-      { key: 'order-2', createdAt: createdAt + 1 },
-      { key: 'order-1', state: 'begun' },
-      { key: 'order-3', state: 'rejected' },
-    ]);
-    const journal = await table.open();
-    await claimKey(journal, 'order-4');
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-5'), { state: 'unknown' });
-    const source = readFileSync(
-      kind !== 'PostgreSQL' ? 'src/journal/sqlite.ts' : 'src/journal/postgres.ts',
-      'utf8',
-    );
-    const query = /```sql\n(.*?)```/s.exec(source)?.[1]?.replace(/^ \* /gm, '') ?? '';
-    const rows = await table.run(query.replace('payments_journal', table.name));
-    expect(rows.map(({ key }) => key)).toEqual(['order-1', 'order-2', 'order-5']);
-    expect(rows[0]).toMatchObject({ amount: '25.50' });
-    const created = kind !== 'PostgreSQL' ? '2023-11-14 22:13:20' : new Date(createdAt);
-    expect(rows[0]).toHaveProperty(kind !== 'PostgreSQL' ? 'created' : 'created_at', created);
   });
 
   test('records a result with a NUL and half a character', async () => {
