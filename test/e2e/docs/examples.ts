@@ -3,7 +3,6 @@ import type { Block } from './blocks.ts';
 import { root } from './pages.ts';
 
 const EXAMPLE = /@example\b(?<text>.*?)(?=\n\s*\*\s*@|\s*\*\/)/gs;
-const SQL = /^```sql\n/m;
 const FENCED = /^```ts\n(?<code>.*)\n```$/s;
 
 /** Every `@example` of TypeScript in the source: a block, a line of code, an option with a value, or a value. */
@@ -13,7 +12,6 @@ export const examples: Block[] = globSync('src/**/*.ts', { cwd: root })
     const text = readFileSync(root + page, 'utf8');
     return [...text.matchAll(EXAMPLE)].flatMap(({ index, groups }) => {
       const shown = (groups?.text ?? '').replace(/^\s*\* ?/gm, '').trim();
-      if (SQL.test(shown)) return [];
       const line = text.slice(0, index).split('\n').length;
       return { page, heading: `line ${line}`, line, code: toStatement(shown, page), notRun: null };
     });
