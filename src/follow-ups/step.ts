@@ -265,7 +265,7 @@ export function report(
 ): void {
   access.report({
     type: 'follow_up',
-    idempotencyKey: access.redactId(key),
+    idempotencyKey: key,
     ...(reference === undefined ? {} : { reference }),
     ...facts,
   });
