@@ -4,7 +4,7 @@ import { ConfigurationError, InvalidInputError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import type { ChargeIntent, OrderMark } from '../journal/record.ts';
 import type { Mode } from '../options.ts';
-import { isRecord, orUndefined } from '../untrusted.ts';
+import { isRecord } from '../untrusted.ts';
 
 /** What is read of a request that creates a transaction. */
 export interface CreateRequest {
@@ -87,10 +87,8 @@ export function digestService(baseUrl: string, mode: Mode): Promise<string> {
   return sha256(JSON.stringify([baseUrl, mode]));
 }
 
-/** Returns the digest in hexadecimal. Web Crypto takes another thread for it, which costs more than the digest. */
+/** Returns the digest in hexadecimal. */
 export async function sha256(text: string): Promise<string> {
-  const own = orUndefined(() => globalThis.process.getBuiltinModule('node:crypto').hash('sha256', text));
-  if (own !== undefined) return own;
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
