@@ -27,6 +27,8 @@ export interface ClientAccess {
   /** How long one check can take, in milliseconds. */
   readonly timeout: number;
   readonly report: Report;
+  /** Redacts the API key in a key, a reference or another id. */
+  readonly redactId: (id: string) => string;
   /** Aborted when the client is closed. */
   readonly closing: AbortSignal;
   /** Returns the mode of the API key. */
@@ -77,7 +79,7 @@ export function createClientAccess(
   closing: AbortSignal,
   createPayment: CreatePayment,
 ): ClientAccess {
-  const { journal, baseUrl, polling, timeout, report } = client;
+  const { journal, baseUrl, polling, timeout, report, redactReference } = client;
   const { rules, maxConcurrency } = polling;
   return {
     version: 1,
@@ -87,6 +89,7 @@ export function createClientAccess(
     maxConcurrency,
     timeout,
     report,
+    redactId: redactReference,
     closing,
     createPayment,
     resolveMode: async (signal) => detectMode(await resolveApiKey(client, 'verify', { timeout, signal })),

@@ -241,22 +241,14 @@ export function createReporters(
     // Without a logger, what nobody would notice is written all the same.
     const isLoud = !logger && given.type === 'follow_up' && pickLevel(given) === 'error';
     if (!onEvent && !logger && !isLoud) return;
-    const event = redactIds(given, redactReference);
+    const reference = 'reference' in given ? given.reference : undefined;
+    const event = reference === undefined ? given : { ...given, reference: redactReference(reference) };
     if (onEvent) ignoreErrors(() => onEvent(event));
     if (logger) ignoreErrors(() => logger[pickLevel(event)](formatLine(event)));
     // biome-ignore lint/suspicious/noConsole: a handler that throws for days must not go unnoticed
     if (isLoud) ignoreErrors(() => console.error(formatLine(event)));
   };
   return { report, reportRequest: (onEvent ?? logger) && report };
-}
-
-/** Redacts what the caller or the service named. Other events than those of follow-ups come with a redacted key. */
-function redactIds(given: PaymentsEvent, redactId: (id: string) => string): PaymentsEvent {
-  const reference = 'reference' in given ? given.reference : undefined;
-  const event = reference === undefined ? given : { ...given, reference: redactId(reference) };
-  return event.type === 'follow_up' && event.idempotencyKey !== undefined
-    ? { ...event, idempotencyKey: redactId(event.idempotencyKey) }
-    : event;
 }
 
 /**

@@ -265,7 +265,7 @@ export function report(
 ): void {
   access.report({
     type: 'follow_up',
-    idempotencyKey: key,
+    idempotencyKey: access.redactId(key),
     ...(reference === undefined ? {} : { reference }),
     ...facts,
   });

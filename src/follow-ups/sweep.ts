@@ -247,7 +247,7 @@ export class Sweep {
     // A step in progress makes its record due again when it ends.
     for (const found of claimed) if (!heldKeys.has(found.key)) this.#startStep(found);
     for (const key of unreadable)
-      access.report({ type: 'follow_up', result: 'unreadable', idempotencyKey: key });
+      access.report({ type: 'follow_up', result: 'unreadable', idempotencyKey: access.redactId(key) });
     return claimed.length + unreadable.length;
   }
 
