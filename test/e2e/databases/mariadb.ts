@@ -30,7 +30,9 @@ export async function startMariaDb(settings: readonly string[] = []): Promise<Ma
   const init = join(folder, 'init.sql');
   writeFileSync(init, PREPARE);
   const user = process.getuid?.() === 0 ? ['--user=root'] : [];
-  const common = ['--no-defaults', `--datadir=${data}`, ...user, '--skip-name-resolve'];
+  // A server that starts deletes the temporary tables in its `tmpdir`: those of another, if they share one.
+  const folders = [`--datadir=${data}`, `--tmpdir=${folder}`];
+  const common = ['--no-defaults', ...folders, ...user, '--skip-name-resolve'];
   const login = ['--auth-root-authentication-method=normal', '--skip-test-db'];
   const created = spawnSync('mariadb-install-db', [...common, ...login], { encoding: 'utf8' });
   if (created.status !== 0)
