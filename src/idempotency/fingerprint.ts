@@ -1,5 +1,6 @@
 import type { CreateOperation, OperationName } from '../api/operations.ts';
 import { DEFAULT_CURRENCY } from '../api/operations.ts';
+import { createDigest } from '../digest.ts';
 import { ConfigurationError, InvalidInputError } from '../errors.ts';
 import type { Call } from '../http/call.ts';
 import type { ChargeIntent, OrderMark } from '../journal/record.ts';
@@ -55,7 +56,10 @@ export async function createIntent<Input, Request extends CreateRequest, Result>
     operation: operation.name,
     service,
     // The key is the salt: equal inputs under two keys have different fingerprints.
-    fingerprint: await sha256(canonicalJson(operation.name, [idempotencyKey, operation.name, sent])),
+    fingerprint: await createDigest(
+      'SHA-256',
+      canonicalJson(operation.name, [idempotencyKey, operation.name, sent]),
+    ),
     amount: amount.toFixed(2),
     currency,
     network,
@@ -84,11 +88,5 @@ function sortFields(fields: Record<string, unknown>): object {
 
 /** Returns the digest that identifies a service and mode in a journal, without revealing the address. */
 export function digestService(baseUrl: string, mode: Mode): Promise<string> {
-  return sha256(JSON.stringify([baseUrl, mode]));
-}
-
-/** Returns the digest in hexadecimal. */
-export async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return createDigest('SHA-256', JSON.stringify([baseUrl, mode]));
 }

@@ -1,3 +1,4 @@
+import { createDigest } from '../digest.ts';
 import { JournalError } from '../errors.ts';
 import { CLAIM_DUE, COUNT, COUNT_DUE, DELETE, LIST, READ, WRITE } from './redis-scripts.ts';
 import {
@@ -16,7 +17,7 @@ export function createRedisStore(command: Command, prefix: string): JournalStore
   const index = `${prefix}\tindex`;
   const digests = new Map<string, Promise<string>>();
   const run = async (script: string, names: string[], ...values: string[]) => {
-    const digest = digests.get(script) ?? digestScript(script);
+    const digest = digests.get(script) ?? createDigest('SHA-1', script);
     digests.set(script, digest);
     const given = [String(names.length), ...names, ...values];
     try {
@@ -82,12 +83,6 @@ export function createRedisStore(command: Command, prefix: string): JournalStore
       return deleted;
     },
   };
-}
-
-/** Returns the name that Redis gives to a script. */
-async function digestScript(script: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(script));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** Whether Redis does not have the script: it has started since, for example. Nothing was executed. */

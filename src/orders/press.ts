@@ -3,6 +3,7 @@
 import * as z from 'zod/mini';
 import { type CreateOperation, DEFAULT_CURRENCY } from '../api/operations.ts';
 import type { PaymentOptions } from '../client-access.ts';
+import { createDigest } from '../digest.ts';
 import {
   type AnyTransaction,
   ConfigurationError,
@@ -11,7 +12,7 @@ import {
   JournalError,
 } from '../errors.ts';
 import { validateInput } from '../http/call.ts';
-import { type CreateRequest, sha256 } from '../idempotency/fingerprint.ts';
+import type { CreateRequest } from '../idempotency/fingerprint.ts';
 import { type Records, retryCas } from '../journal/compare-and-swap.ts';
 import { readOrderRecord, writeOrderRecord } from '../journal/order-record.ts';
 import { paymentKey } from '../journal/record.ts';
@@ -286,6 +287,6 @@ const DIGEST_CHARS = 5;
 
 /** Returns a digest that tells whether a customer gave another number. The order is its salt. */
 async function digestPhone(id: string, phone: string): Promise<string> {
-  const digest = await sha256(JSON.stringify([id, phone.replace(/\P{Nd}/gu, '')]));
+  const digest = await createDigest('SHA-256', JSON.stringify([id, phone.replace(/\P{Nd}/gu, '')]));
   return digest.slice(0, DIGEST_CHARS);
 }

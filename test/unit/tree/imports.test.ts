@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
-  ['values and time', /^(?:version|max-timeout|untrusted|timing|schedule)\./],
+  ['values and time', /^(?:version|max-timeout|untrusted|timing|schedule|digest)\./],
   ['API', /^api\//],
   ['phone numbers', /^phone\./],
   [
