@@ -109,12 +109,14 @@ export function checkTold({ made, entries, events }: Omit<OrderRun, 'superseded'
 }
 
 /**
- * Whether a payment could still be paid, as far as the service had said, when the next one began. A press may rely on an
- * check of the last second. What a customer superseded on purpose no longer keeps the order.
+ * Whether a payment could still be paid, as far as the service had said, when the next one began. A press may rely on a
+ * check of the last second. What a customer superseded on purpose no longer keeps the order, and its own request can
+ * arrive after that of the payment which took its place.
  */
 function couldBePaid({ entries, superseded }: OrderRun, earlier: MadePayment, next: MadePayment): boolean {
   const wasPaid = readStatus(earlier, next.pressedAt - FRESH_FOR) === 'success';
-  const key = entries.find(({ requestIds }) => requestIds.includes(earlier.requestId))?.key;
-  const isSuperseded = key !== undefined && superseded.has(key);
-  return wasPaid || (!isSuperseded && readStatus(earlier, next.at) === 'pending');
+  const isSuperseded = ({ requestId }: MadePayment) =>
+    entries.some(({ key, requestIds }) => requestIds.includes(requestId) && superseded.has(key));
+  const wasOnItsWay = isSuperseded(next) && next.pressedAt < earlier.at;
+  return wasPaid || (!isSuperseded(earlier) && !wasOnItsWay && readStatus(earlier, next.at) === 'pending');
 }
