@@ -20,6 +20,7 @@ import { isNoJournalError } from '../journal/store.ts';
 import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';
 import { type OptionsShape, optionalValue, parseOptions } from '../parse-options.ts';
+import { elapsedSince, readClocks, sleep } from '../timing.ts';
 import { checkEarlierPayments, mightBePaid, type PressChecks } from './check.ts';
 import type { OrdersContext } from './options.ts';
 import {
@@ -134,9 +135,39 @@ async function pressAgain(
     await checkEarlierPayments(context, { ...order, payments: [latest] }, check);
     return undefined;
   }
-  if (asked && latest && !isOther(latest, asked)) return status;
-  if (!asked || !startAnother) return { ...status, differs: true };
-  return await payNext(press, order, status);
+  const isAnother = asked && startAnother && latest && isOther(latest, asked);
+  return isAnother ? await payNext(press, order, status) : await joinPayment(press, order, status);
+}
+
+/** Nothing is sent: tells whether the payment under way is the one that was asked for. */
+async function joinPayment(press: Press, order: Order, status: ProcessingOrder): Promise<OrderStatus> {
+  const { asked } = press;
+  const payment = order.payments.find(({ number }) => number === status.payment.number);
+  if (!asked || !payment || isOther(payment, asked)) return { ...status, differs: true };
+  return isOpening(payment) ? await readOnceOpened(press, payment.number) : status;
+}
+
+const isOpening = ({ record, isInProgress }: OrderedPayment) =>
+  record.operation === 'initialize' && isInProgress;
+
+/** Delays between two reads while another press opens a page, in milliseconds. */
+const MIN_READ_DELAY = 25;
+const MAX_READ_DELAY = 500;
+
+/**
+ * Reads an order once the page that another press is opening is known, so that both presses return its address. Nothing is
+ * sent. After the timeout of a request, it returns how far the order is then.
+ */
+async function readOnceOpened({ context, id, options }: Press, number: number): Promise<OrderStatus> {
+  const { records, access } = context;
+  const startedAt = readClocks();
+  for (let delay = MIN_READ_DELAY; ; delay = Math.min(1.5 * delay, MAX_READ_DELAY)) {
+    await sleep(delay, options.signal);
+    const order = await readSettledOrder(records, id);
+    const payment = order.payments.find((item) => item.number === number);
+    const isOver = elapsedSince(startedAt) > access.timeout || access.closing.aborted;
+    if (isOver || !payment || !isOpening(payment)) return decideStatus(order);
+  }
 }
 
 /** Begins the next payment of an order, or its latest one again, unless an earlier one is paid. */
@@ -189,11 +220,8 @@ class StandDown {
   }
 }
 
-async function startPayment(
-  { context, id, create, asked, options }: Press,
-  order: Order,
-  number: number,
-): Promise<OrderStatus | undefined> {
+async function startPayment(press: Press, order: Order, number: number): Promise<OrderStatus | undefined> {
+  const { context, id, create, asked, options } = press;
   const { records } = context;
   const key = paymentKey(id, number);
   const attempts = order.payments.find((payment) => payment.number === number)?.record.attempts ?? 0;
@@ -218,9 +246,7 @@ async function startPayment(
   });
   const status = decideStatus(now);
   if (status.state === 'unpaid' && isPaymentsError(error)) return { ...status, error };
-  if (status.state !== 'processing' || !asked) return status;
-  const payment = now.payments.find((item) => item.number === status.payment.number);
-  return payment && isOther(payment, asked) ? { ...status, differs: true } : status;
+  return status.state === 'processing' ? await joinPayment(press, now, status) : status;
 }
 
 /**

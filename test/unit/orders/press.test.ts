@@ -3,6 +3,7 @@ import {
   ConfigurationError,
   InvalidInputError,
   InvalidRequestError,
+  type PaymentsClientOptions,
   ServerError,
   TransactionMismatchError,
 } from '../../../src/index.ts';
@@ -58,6 +59,63 @@ test('returns the checkout page of a payment under way to each press', async () 
   await pass(2 * SECOND);
   expect(await finish(checkout('17', page))).toEqual(first);
   expect(postsOf(shop)).toHaveLength(1);
+});
+
+describe('while another press opens the page', () => {
+  /** Opens a page, which takes the service 3 s, and starts another process 1 s later. */
+  async function openSlowly(client?: PaymentsClientOptions) {
+    const intercept = ({ method }: Request) =>
+      new Promise<undefined>((resolve) => setTimeout(resolve, method === 'POST' ? 3 * SECOND : 0));
+    const shop = openOrderShop({ intercept });
+    const first = shop.start().checkout('17', page);
+    await pass(SECOND);
+    return { shop, first, other: shop.start({}, client) };
+  }
+
+  test('returns its address to both', async () => {
+    const { shop, first, other } = await openSlowly();
+    const [one, two] = await finish(
+      Promise.all([first, other.checkout('17', { ...page, customer_email: 'kofi@shop.example' })]),
+    );
+    expect(one).toMatchObject({ payment: { checkout_url: expect.stringContaining('https://') } });
+    expect(two).toEqual(one);
+    expect(postsOf(shop)).toHaveLength(1);
+  });
+
+  test('sends nothing again if the service refuses it', async () => {
+    const { shop, first, other } = await openSlowly();
+    shop.service.fault('initialize', { kind: 'status', status: 400 });
+    const statuses = await finish(Promise.all([first, other.checkout('17', page)]));
+    expect(statuses).toMatchObject([
+      { state: 'unpaid', error: { code: 'invalid_request' } },
+      { state: 'unpaid' },
+    ]);
+    expect(postsOf(shop)).toHaveLength(1);
+  });
+
+  test('returns without the address after the timeout of a request, and when the client is closed', async () => {
+    const { shop, first, other } = await openSlowly({ timeout: SECOND });
+    const closed = shop.start();
+    const presses = [other.checkout('17', page), closed.checkout('17', page)];
+    await pass(100);
+    closed.payments.close();
+    for (const status of await finish(Promise.all(presses))) {
+      expect(status).toMatchObject({ state: 'processing', payment: { method: 'checkout' } });
+      expect(status).not.toHaveProperty('payment.checkout_url');
+    }
+    await finish(first);
+  });
+
+  test('rejects with the reason of the signal', async () => {
+    const { first, other } = await openSlowly();
+    const controller = new AbortController();
+    const press = other.checkout('17', page, { signal: controller.signal });
+    const rejected = expect(press).rejects.toBe('gone');
+    await pass(100);
+    controller.abort('gone');
+    await rejected;
+    await finish(first);
+  });
 });
 
 test('sends one request for 20 presses at once in 3 processes', async () => {
