@@ -1,19 +1,9 @@
-import { createHash } from 'node:crypto';
 import { onTestFinished, vi } from 'vitest';
 
-/**
- * Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. A digest would be made on
- * another thread, in an unknown number of turns of the event loop.
- */
+/** Fakes every clock and timer except `setImmediate`, with which a test lets real work continue. */
 export function fakeClocks(): void {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'],
-  });
-  vi.spyOn(crypto.subtle, 'digest').mockImplementation(async (_algorithm, data) => {
-    const bytes = ArrayBuffer.isView(data)
-      ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-      : data;
-    return new Uint8Array(createHash('sha256').update(new Uint8Array(bytes)).digest()).buffer;
   });
   onTestFinished(() => void vi.useRealTimers());
 }

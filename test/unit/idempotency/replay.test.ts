@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, expectTypeOf, onTestFinished, test, vi } from 'vitest';
 import type { InitializedPayment, MobileMoneyCharge } from '../../../src/index.ts';
 import { kinds } from '../../helpers/journals.ts';
 import { charged, KEY, keyed, posts, replayOf } from '../../helpers/keyed-calls.ts';
@@ -46,6 +46,19 @@ describe.each(kinds)('a journal in %s', (_kind, handles) => {
     using.close();
     const later = service.client({ journal: handle(), apiKey: 'sk_test_rotated_7Hq2Zp' });
     expect(await charged(later)).toEqual(replayOf(first));
+    expect(service.requests).toHaveLength(1);
+  });
+
+  test('recognises an input where the runtime has only Web Crypto, as a Worker does', async () => {
+    const service = await countingService();
+    const client = service.client({ journal: handles()() });
+    const first = await charged(client);
+    const builtin = vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined);
+    onTestFinished(() => builtin.mockRestore());
+    const digest = vi.spyOn(crypto.subtle, 'digest');
+    onTestFinished(() => digest.mockRestore());
+    expect(await charged(client)).toEqual(replayOf(first));
+    expect(digest).toHaveBeenCalled();
     expect(service.requests).toHaveLength(1);
   });
 
