@@ -40,9 +40,12 @@ export function mentions(file: string, pattern: RegExp, seen = new Set<string>()
   );
 }
 
-/** What a test file does that could reach the next one in its worker. test/helpers/setup.ts finds what it leaves behind. */
+/**
+ * What a test file does that could reach the next one in its worker. test/helpers/setup.ts finds what it leaves behind. A
+ * module is loaded once in a worker: tests that are imported from another file would not be run again.
+ */
 const NEEDS_OWN_WORKER =
-  /vi\.(?:mock|resetModules)\(|setGlobalDispatcher|diagnostics_channel|setFlagsFromString|memoryUsage|process\.(?:on|chdir)\(|startPostgres/;
+  /vi\.(?:mock|resetModules)\(|^testWithTransport\(|setGlobalDispatcher|diagnostics_channel|setFlagsFromString|memoryUsage|process\.(?:on|chdir)\(|startPostgres/m;
 
 /** The files of `npm test`, by whether each needs a worker of its own. The others save 0.4 s of CPU each in a shared one. */
 export function sortByWorker(): { own: string[]; shared: string[] } {
