@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { createJournal, type Journal } from '../../src/journal/index.ts';
 import { type PooledPostgresClient, type PostgresPool, postgresJournal } from '../../src/journal/postgres.ts';
+import { CLAIM_DUE, WRITE } from '../../src/journal/redis-scripts.ts';
 import { createRedisStore } from '../../src/journal/redis-store.ts';
 import { type SqliteDatabase, sqliteJournal } from '../../src/journal/sqlite.ts';
 
@@ -44,8 +46,8 @@ export async function openStore({ kind, url, name }: StoreAddress, counts = fals
   const redis = new Redis(url);
   const store = createRedisStore((command, ...args) => {
     statements.all += 1;
-    // A script that changes nothing is not written to the disk.
-    if (args[0]?.includes("'HSET'")) statements.commits += 1;
+    // What changes nothing is not written to the disk.
+    if (args[0] !== undefined && writingScripts.has(args[0])) statements.commits += 1;
     return redis.call(command, ...args);
   }, `${name}:`);
   return {
@@ -54,6 +56,11 @@ export async function openStore({ kind, url, name }: StoreAddress, counts = fals
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   };
 }
+
+/** The scripts that change something, by the names that Redis gives them. */
+const writingScripts = new Set(
+  [WRITE, CLAIM_DUE].map((script) => createHash('sha1').update(script).digest('hex')),
+);
 
 function countSqlite(database: DatabaseSync, statements: Statements): SqliteDatabase {
   const count = (sql: string) => {

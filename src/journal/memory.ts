@@ -46,12 +46,16 @@ interface Entry {
 export function memoryStore(): JournalStore {
   const records = new Map<string, Entry>();
 
-  const list = (matches: (entry: Entry, index: RecordIndex) => boolean): ListedRecord[] =>
-    [...records].flatMap(([key, entry]) => {
+  // A loop: each charge looks for its reference in all records, and copies of them would cost more than the charge.
+  const list = (matches: (entry: Entry, index: RecordIndex) => boolean): ListedRecord[] => {
+    const found: ListedRecord[] = [];
+    for (const [key, entry] of records) {
+      if (!entry.index || !matches(entry, entry.index)) continue;
       const { version, text, writtenAt, index } = entry;
-      if (!index || !matches(entry, index)) return [];
-      return [{ key, version, text, age: Date.now() - writtenAt, createdAt: index.createdAt }];
-    });
+      found.push({ key, version, text, age: Date.now() - writtenAt, createdAt: index.createdAt });
+    }
+    return found;
+  };
   const isDue = ({ dueAt }: Entry, now: number) =>
     dueAt !== null && (dueAt <= now || dueAt > now + MAX_DUE_IN);
 
@@ -67,7 +71,6 @@ export function memoryStore(): JournalStore {
       records.set(key, { version, text, writtenAt: now, index, dueAt });
       return true;
     },
-    // A test has few records: no index is needed.
     async list({ by, value, after, limit }) {
       return list((_, index) => index[by] === value)
         .filter((record) => after === null || compareAge(record, after) > 0)
