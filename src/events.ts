@@ -296,10 +296,10 @@ function copyError(thrown: unknown): Error {
 }
 
 /** Kept, because a channel that nothing holds is collected. */
-const channels = new Map<OperationName, TracingChannel<unknown, RequestTrace> | undefined>();
+const channels = new Map<OperationName, TracingChannel<RequestTrace> | undefined>();
 
 /** Returns the channel of an operation, if the runtime has one and anything subscribes to it. */
-function findChannel(operation: OperationName): TracingChannel<unknown, RequestTrace> | undefined {
+function findChannel(operation: OperationName): TracingChannel<RequestTrace> | undefined {
   if (!channels.has(operation))
     channels.set(
       operation,
@@ -307,7 +307,7 @@ function findChannel(operation: OperationName): TracingChannel<unknown, RequestT
       orUndefined(() =>
         globalThis.process
           .getBuiltinModule('node:diagnostics_channel')
-          .tracingChannel<unknown, RequestTrace>(`payment-collection-client:${operation}`),
+          .tracingChannel<RequestTrace>(`payment-collection-client:${operation}`),
       ),
     );
   const channel = channels.get(operation);
