@@ -6,10 +6,9 @@ import { nextTurn } from '../timing.ts';
  * A process that was busy or frozen (a function between two calls) notices only then that the service has closed a
  * connection. A charge written to it before could not be distinguished from a charge that arrived.
  *
- * It takes two turns. In the first, the message itself can be ahead of the close, if the caller continues from a file, a
- * name lookup or another message.
+ * It takes two whole turns, so three ends of one. In the first, the caller's own event can be ahead of the close, if it continues
+ * from a file, a name lookup or a message. A socket that was found closed is destroyed at the end of a turn.
  */
 export async function flushSocketCloses(): Promise<void> {
-  await nextTurn();
-  await nextTurn();
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
 }

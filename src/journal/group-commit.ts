@@ -22,12 +22,6 @@ export async function writeGrouped(store: JournalStore, key: string, change: Rec
   return await queue.write({ key, change });
 }
 
-/** Costs a write that is alone less than a message channel. */
-const endOfTurn = () =>
-  typeof setImmediate === 'undefined'
-    ? nextTurn()
-    : new Promise<void>((resolve) => void setImmediate(resolve));
-
 interface QueuedWrite extends RecordWrite {
   readonly resolve: (written: boolean | Promise<boolean>) => void;
 }
@@ -46,7 +40,7 @@ class WriteQueue {
   write(write: RecordWrite): Promise<boolean> {
     return new Promise((resolve) => {
       this.#queued.push({ ...write, resolve });
-      if (this.#current) this.#scheduleNext(this.#current);
+      if (this.#current) this.#boundHold();
       else if (write.change.mustCommit) this.#writeNext();
       else if (this.#queued.length === 1) void this.#writeSoon();
     });
@@ -58,11 +52,9 @@ class WriteQueue {
     if (!this.#current) this.#writeNext();
   }
 
-  /** The next group is written after the current one, also if a test has replaced the timers, or if that one hangs. */
-  #scheduleNext(current: Promise<void>): void {
-    if (this.#hold !== undefined) return;
-    this.#hold = setTimeout(() => this.#writeNext(), MAX_HOLD);
-    void Promise.all([current, nextTurn()]).then(() => this.#end(current));
+  /** Writes the next group without the current one if that hangs. */
+  #boundHold(): void {
+    this.#hold ??= setTimeout(() => this.#writeNext(), MAX_HOLD);
   }
 
   #writeNext(): void {
@@ -73,9 +65,9 @@ class WriteQueue {
     this.#current = current;
     // One that waited for the write of its key before would only find that it is too late.
     for (const write of repeated) write.resolve(this.#writeAlone(write));
-    if (this.#queued.length > 0) this.#scheduleNext(current);
+    if (this.#queued.length > 0) this.#boundHold();
     // SQLite is done at once: a group of it ends with the turn of the event loop, so that others can come meanwhile.
-    void Promise.all([current, endOfTurn()]).then(() => this.#end(current));
+    void Promise.all([current, nextTurn()]).then(() => this.#end(current));
   }
 
   #end(current: Promise<void>): void {

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
-import { OutcomeUnknownError } from '../../../src/index.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { isPaymentsError } from '../../../src/index.ts';
 import { startKeepAliveServices } from '../../helpers/keep-alive-service.ts';
 import { createClientFor } from '../../helpers/raw-service.ts';
-import { charge } from '../../helpers/service.ts';
+import { API_KEY, charge } from '../../helpers/service.ts';
 import { chooseSize, isExhaustive } from '../../helpers/sized.ts';
 
 const TRIALS = chooseSize(5, 25);
@@ -52,20 +52,47 @@ for (const manner of ['FIN', 'RST'] as const) {
   });
 }
 
-test.each([
-  ['under fake timers', () => vi.useFakeTimers()],
-  ['where there is no setImmediate', () => vi.stubGlobal('setImmediate', undefined)],
-])('nor is it lost %s', async (_, change) => {
-  const own = await chargesAfterClose('RST', fromPromise, byClient, change);
+test('nor is it lost under fake timers', async () => {
+  const own = await chargesAfterClose('RST', fromPromise, byClient, () => vi.useFakeTimers());
   expect(own).toEqual({ lost: 0, made: TRIALS, onOpenConnection: 0 });
 });
 
-test('sends a charge if there is no MessageChannel', async () => {
-  const { baseUrls, ...service } = await startKeepAliveServices([{ keepAlive: 5_000, hint: true }]);
-  vi.stubGlobal('MessageChannel', undefined);
-  await byClient(baseUrls[0] ?? '', 'only').finally(() => vi.unstubAllGlobals());
-  expect(await service.charged()).toEqual([{ order: 'only', onOpenConnection: false }]);
-  await service.stop();
+describe('on a runtime without the setImmediate of Node', () => {
+  afterEach(() => {
+    vi.resetModules();
+    vi.unstubAllGlobals();
+  });
+
+  test.each([
+    ['nor is it lost without setImmediate', () => vi.stubGlobal('setImmediate', undefined)],
+    ['nor is it lost if timers were fake before', () => vi.useFakeTimers()],
+  ])('%s', async (_, change) => {
+    change();
+    const send = await loadClient().finally(() => vi.useRealTimers());
+    expect(await chargesAfterClose('RST', fromPromise, send, change)).toEqual({
+      lost: 0,
+      made: TRIALS,
+      onOpenConnection: 0,
+    });
+  });
+
+  test('sends a charge if there is no MessageChannel', async () => {
+    vi.stubGlobal('setImmediate', undefined);
+    vi.stubGlobal('MessageChannel', undefined);
+    const send = await loadClient();
+    const { baseUrls, ...service } = await startKeepAliveServices([{ keepAlive: 5_000, hint: true }]);
+    await send(baseUrls[0] ?? '', 'only');
+    expect(await service.charged()).toEqual([{ order: 'only', onOpenConnection: false }]);
+    await service.stop();
+  });
+
+  /** Loads the package as it would be loaded first. */
+  async function loadClient(): Promise<Send> {
+    vi.resetModules();
+    const { PaymentsClient } = await import('../../../src/index.ts');
+    return (baseUrl, order) =>
+      new PaymentsClient({ apiKey: API_KEY, baseUrl }).chargeMobileMoney(charge, { extraBody: { order } });
+  }
 });
 
 /** Charges, each over a connection of its own that the service closes while this process cannot see it. */
@@ -81,7 +108,8 @@ async function chargesAfterClose(manner: 'FIN' | 'RST', place: Place, send: Send
     service.beBusyWhileItCloses();
     change();
     await send(baseUrl, `${index}`).catch((error: unknown) => {
-      if (!(error instanceof OutcomeUnknownError || error instanceof TypeError)) throw error;
+      if (!(isPaymentsError(error) ? error.code === 'outcome_unknown' : error instanceof TypeError))
+        throw error;
       lost++;
     });
     vi.useRealTimers();
