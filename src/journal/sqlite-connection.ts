@@ -33,11 +33,11 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
     now: (index) => `?${index}`,
     groupsWrites: true,
     read: (build) => retryWhileBusy(() => run(build([Date.now()]))).catch(explainMissing),
-    write(mustCommit, build) {
+    write({ mustCommit, mustSync }, build) {
       return retryWhileBusy(() => {
         // Inside a transaction of the merchant the settings have to wait.
-        if (!isDurable) isDurable = enableDurability(database);
-        return runInTransaction(database, mustCommit, () => {
+        if (!isDurable) isDurable = setSynchronous(database, 'FULL', 'PRAGMA journal_mode = WAL');
+        const work = () => {
           const runAll = () => build([Date.now()]).map(run);
           try {
             return runAll();
@@ -46,7 +46,15 @@ export function createConnectionRunner(database: SqliteDatabase, table: string):
           }
           database.exec(buildSchema(table).join(';\n'));
           return runAll();
-        });
+        };
+        if (mustSync || !setSynchronous(database, 'NORMAL'))
+          return runInTransaction(database, mustCommit, work);
+        try {
+          return runInTransaction(database, mustCommit, work);
+        } finally {
+          isDurable = false;
+          isDurable = setSynchronous(database, 'FULL');
+        }
       });
     },
   };
@@ -70,9 +78,10 @@ function prepareStatement(database: SqliteDatabase, sql: string): PreparedStatem
   };
 }
 
-/** Returns `false` if a transaction is open: it cannot be set then. */
-function enableDurability(database: SqliteDatabase): boolean {
-  return runUnlessInTransaction(() => database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'));
+/** Sets whether a commit waits for the disk. Returns `false` if a transaction is open: it cannot be set then. */
+function setSynchronous(database: SqliteDatabase, level: 'FULL' | 'NORMAL', ...before: string[]): boolean {
+  const pragmas = [...before, `PRAGMA synchronous = ${level}`];
+  return runUnlessInTransaction(() => database.exec(pragmas.join('; ')));
 }
 
 /** Runs work in a transaction of its own: what is written in one that is open already could still be rolled back. */

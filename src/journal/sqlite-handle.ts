@@ -36,6 +36,14 @@ export const explainMissing = explainMissingTable(
   'The first charge makes its table. Is this the database of the shop, and its table?',
 );
 
+/** What a write needs, once it resolves. */
+interface WriteNeeds {
+  /** Whether it must be committed. */
+  readonly mustCommit: boolean;
+  /** Whether it must survive a crash of the machine. A lease need not: that crash ends the process that holds it, too. */
+  readonly mustSync: boolean;
+}
+
 /** How statements reach the database. */
 export interface SqliteRunner {
   readonly now: SqliteNow;
@@ -47,9 +55,9 @@ export interface SqliteRunner {
    * @throws {NoJournalError} if the table does not exist.
    */
   read(build: (now: readonly number[]) => SqliteStatement): Promise<readonly unknown[]>;
-  /** Runs statements in order, in one transaction. If the table does not exist, it is made. With `mustCommit` it is committed once this resolves. */
+  /** Runs statements in order, in one transaction. If the table does not exist, it is made. */
   write(
-    mustCommit: boolean,
+    needs: WriteNeeds,
     build: (now: readonly number[]) => readonly SqliteStatement[],
   ): Promise<readonly (readonly unknown[])[]>;
 }
@@ -66,7 +74,7 @@ export function createHandleRunner(handle: SqliteHandle, table: string): SqliteR
       const [rows = []] = await handle.batch([build([])]).catch(explainMissing);
       return rows;
     },
-    async write(_mustCommit, build) {
+    async write(_needs, build) {
       try {
         return await handle.batch(build([]));
       } catch (error) {

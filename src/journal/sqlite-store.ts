@@ -22,7 +22,9 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
   };
   const writeAll = async (writes: readonly RecordWrite[]) => {
     const mustCommit = writes.some(({ change }) => change.mustCommit);
-    const written = await runner.write(mustCommit, (now) => writes.map((write) => toStatement(write, now)));
+    const written = await runner.write({ mustCommit, mustSync: true }, (now) =>
+      writes.map((write) => toStatement(write, now)),
+    );
     return writes.map((_, index) => written[index]?.length === 1);
   };
 
@@ -53,7 +55,7 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
 
     async claimDue({ kind, limit, lease }) {
       // A record might become due, or its time might go back, between the two: what was claimed is what counts.
-      const [order = [], claimed = []] = await runner.write(true, (now) => [
+      const [order = [], claimed = []] = await runner.write({ mustCommit: true, mustSync: false }, (now) => [
         { sql: sql.dueKeys, values: [kind, limit, ...now] },
         { sql: sql.claimDue, values: [kind, limit, Math.ceil(lease), ...now] },
       ]);
@@ -69,7 +71,9 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
 
     async delete(records) {
       const pairs = JSON.stringify(records.map(({ key, version }) => [key, version]));
-      const [deleted = []] = await runner.write(true, () => [{ sql: sql.delete, values: [pairs] }]);
+      const [deleted = []] = await runner.write({ mustCommit: true, mustSync: true }, () => [
+        { sql: sql.delete, values: [pairs] },
+      ]);
       return deleted.length;
     },
   };
