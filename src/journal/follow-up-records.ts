@@ -8,8 +8,9 @@ import {
   retryCas,
   type VersionedRecord,
 } from './compare-and-swap.ts';
+import { findByReference } from './find-by-reference.ts';
 import type { JournalEntry } from './journal.ts';
-import { findByReference, missingMethodError, toEntry } from './list.ts';
+import { missingMethodError, toEntry } from './list.ts';
 import { type FollowUp, type JournalRecord, NO_FOLLOW_UP } from './record.ts';
 import type { RecordKind } from './store.ts';
 

@@ -1,16 +1,9 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactReference } from '../redact.ts';
 import { isPlainObject } from '../untrusted.ts';
-import {
-  callStore,
-  type KeyedRecord,
-  parseListed,
-  parseStored,
-  type Records,
-  type VersionedRecord,
-} from './compare-and-swap.ts';
+import { callStore, parseStored, type Records, type VersionedRecord } from './compare-and-swap.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
-import { namesReference, referenceOf } from './record.ts';
+import { referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
 
 const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged', 'closed'] as const;
@@ -77,26 +70,11 @@ export async function* readPages(
 }
 
 /** Reads one page. @throws {ConfigurationError} if the store cannot list. */
-async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
+export async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
   return await callStore('listed', async () => {
     if (typeof store.list !== 'function') throw missingMethodError('list');
     return [...(await store.list(query))];
   });
-}
-
-/** How many keys of one transaction are looked at: more than one is wrong already. */
-const MAX_KEYS_OF_REFERENCE = 10;
-
-/**
- * Returns the records that name this transaction, in upper or lower case. One transaction settles one key.
- *
- * @throws {ConfigurationError} if the store cannot list.
- */
-export async function findByReference(store: JournalStore, reference: string): Promise<KeyedRecord[]> {
-  const limit = MAX_KEYS_OF_REFERENCE;
-  const query = { by: 'reference', value: reference.toLowerCase(), after: null, limit } as const;
-  const { found } = parseListed(await listPage(store, query));
-  return found.filter(({ record }) => namesReference(record, reference));
 }
 
 /** @throws {ConfigurationError} always: the merchant's own store has not all methods. */

@@ -9,6 +9,7 @@ import {
   type JournalStore,
   type ListQuery,
   MAX_DUE_IN,
+  MAX_KEYS_OF_REFERENCE,
   type RecordChange,
   type RecordKind,
   type RecordWrite,
@@ -127,6 +128,16 @@ export function buildMysqlStatements(table: string) {
       return `SELECT ${LISTED_COLUMNS} FROM ${by(column)} WHERE ${column} = ${wanted}${position}
       ORDER BY created_at, \`key\` LIMIT ${toNumber(limit)}`;
     },
+
+    listByReferences: (references: readonly string[]) =>
+      references
+        .map(
+          (
+            reference,
+          ) => `(SELECT ${LISTED_COLUMNS} FROM ${by('reference')} WHERE reference = ${toReference(reference)}
+      LIMIT ${MAX_KEYS_OF_REFERENCE})`,
+        )
+        .join(' UNION ALL '),
 
     // With a limit of its own, the limit of a session does not hold. There are seven states.
     count: () =>

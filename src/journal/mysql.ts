@@ -147,6 +147,10 @@ function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
       return (await select(sql.list(query))).map(reader.toListedRecord);
     },
 
+    async listByReferences(references) {
+      return (await select(sql.listByReferences(references))).map(reader.toListedRecord);
+    },
+
     async count() {
       return reader.toCounts(await select(sql.count()));
     },

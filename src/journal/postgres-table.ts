@@ -1,7 +1,7 @@
 /** The table of a journal in PostgreSQL, and its statements. */
 
 import { assertTableName } from './sql.ts';
-import { MAX_DUE_IN } from './store.ts';
+import { MAX_DUE_IN, MAX_KEYS_OF_REFERENCE } from './store.ts';
 
 /**
  * Returns the statement that makes the table, for a merchant's own migrations. It can run any number of times.
@@ -151,6 +151,9 @@ export function buildPostgresStatements(table: string) {
     status: `SELECT CASE ${SERVER} WHEN $2::text THEN txid_status($1::text::bigint) END AS status`,
     /** `$1` is the value, `$2` and `$3` are the last time and key before, and `$4` is the limit. */
     list: { state: list('state'), reference: list('reference') },
+    /** `$1` is a JSON list of references. */
+    listByReferences: `SELECT found.* FROM json_array_elements_text($1::text::json) AS wanted (name) CROSS JOIN LATERAL (
+        SELECT ${LISTED_COLUMNS} FROM ${records} WHERE reference = wanted.name LIMIT ${MAX_KEYS_OF_REFERENCE}) AS found`,
     count: `SELECT state, count(*)::text AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state`,
     /**
      * `$1` is the mark, as in `insert`, `$2` the limit, `$3` the lease, `$4` the kind. If it finds nothing, `key` is `NULL`.

@@ -110,8 +110,8 @@ function assertClient(client: PostgresPool | PostgresClient | PostgresHandle): v
 
 /** How the statements of a journal are run. */
 interface PostgresRunner {
-  /** Whether writes can travel together: not through a driver that might belong to one request of a Worker. */
-  readonly groupsWrites: boolean;
+  /** Whether what comes at the same time can travel together: not through a driver that might belong to one request of a Worker. */
+  readonly canGroup: boolean;
   query(statement: string, values?: (string | null)[]): Promise<readonly unknown[]>;
   /**
    * Runs a statement whose `$1` is the mark. With `mustCommit`, what it wrote is committed once this returns. Returns
@@ -125,14 +125,14 @@ interface PostgresRunner {
 }
 
 const createPgRunner = (client: PostgresPool | PostgresClient): PostgresRunner => ({
-  groupsWrites: true,
+  canGroup: true,
   query: (statement, values = []) => executeRead(client, statement, values),
   // pg itself can show whether the connection is inside a transaction: no mark is needed.
   write: (statement, values, mustCommit) => executeWrite(client, mustCommit, statement, [null, ...values]),
 });
 
 const createHandleRunner = (handle: PostgresHandle, sql: PostgresStatements): PostgresRunner => ({
-  groupsWrites: false,
+  canGroup: false,
   query: (statement, values = []) => handle.runStatement(statement, values),
   write: (statement, values, mustCommit) =>
     (mustCommit ? writeCommitted : writeAnywhere)(handle, sql, statement, values),
@@ -175,9 +175,12 @@ function postgresStore(runner: PostgresRunner, sql: PostgresStatements): Journal
     return writes.map(({ key }) => results.get(key));
   };
 
+  const listByReferences: JournalStore['listByReferences'] = async (references) =>
+    (await query(sql.listByReferences, [JSON.stringify(references)])).map(reader.toListedRecord);
+
   return {
     read,
-    ...(runner.groupsWrites ? { writeAll } : {}),
+    ...(runner.canGroup ? { writeAll, listByReferences } : {}),
 
     async write(key, { expected, version, text, mustCommit, index, dueIn }) {
       const found = index

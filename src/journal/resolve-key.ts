@@ -16,7 +16,8 @@ import {
   type VersionedRecord,
   writeOwn,
 } from './compare-and-swap.ts';
-import { findByReference, readPages } from './list.ts';
+import { findByReference } from './find-by-reference.ts';
+import { readPages } from './list.ts';
 import { type JournalRecord, namesReference } from './record.ts';
 import { applyResolution, type Resolution, type ResolutionNote, validateResolution } from './resolution.ts';
 import type { JournalStore } from './store.ts';

@@ -93,6 +93,9 @@ export interface ListQuery {
   readonly limit: number;
 }
 
+/** How many records of one transaction are looked at: more than one is wrong already. */
+export const MAX_KEYS_OF_REFERENCE = 10;
+
 /** A record that was found without its key. */
 export interface ListedRecord extends StoredRecord {
   readonly key: string;
@@ -137,6 +140,11 @@ export interface JournalStore {
    * resolved. Between two pages records can come and go.
    */
   list?(query: ListQuery): Promise<readonly ListedRecord[]>;
+  /**
+   * Returns the records that name any of these transactions, through an index, in any order: at most ten of each. The references
+   * are in lower case, as in {@link RecordIndex}, and no two are alike. Without it, each is looked up by `list`.
+   */
+  listByReferences?(references: readonly string[]): Promise<readonly ListedRecord[]>;
   /** Returns how many records are in each state. Without it they are counted page by page. */
   count?(): Promise<Readonly<Record<string, number>>>;
   /**

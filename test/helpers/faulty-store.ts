@@ -67,7 +67,7 @@ const right: StoreDecisions = {
 export function createFaultyStore(
   records: Map<string, StoredEntry>,
   wrong: Partial<StoreDecisions> = {},
-): Required<Omit<JournalStore, 'writeAll'>> {
+): Required<Omit<JournalStore, 'writeAll' | 'listByReferences'>> {
   const { keyOf, fits, meanwhile, ageOf, kept, report, ...index } = { ...right, ...wrong };
   const current = (key: string) => {
     const found = records.get(keyOf(key));

@@ -104,6 +104,16 @@ export const listCases: ConformanceCases = {
     await end(unknown, { state: 'unknown', reference });
     await end(longer, { state: 'unknown', reference: `${reference}1` });
     await end(upper, { state: 'unknown', reference: reference.toUpperCase() });
+    const references = [reference, `${reference}1`, context.newReference()];
+    const named = await reader.store.listByReferences?.(references.map((name) => name.toLowerCase()));
+    const keys = named?.map(({ key }) => key).toSorted();
+    const areAll = !keys || keys.join() === [completed, unknown, longer, upper].toSorted().join();
+    assert(areAll, `listByReferences returned ${keys?.length} records of three references, instead of 4`);
+    for (const { key, ...record } of named ?? []) {
+      const kept = await reader.store.read(key);
+      const isSame = record.version === kept?.version && record.text === kept.text;
+      assert(isSame, 'listByReferences returned another version or text than read');
+    }
     assertKeys(await list(reader, { reference }), [completed, unknown], 'with a reference', {
       isAnyOrder: true,
     });

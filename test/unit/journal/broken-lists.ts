@@ -58,6 +58,26 @@ export const brokenLists: Wrong[] = [
     says: 'list returned 6 keys in state unknown, 3 of them different, instead of 3',
   },
   {
+    what: 'looks up one of several references',
+    open: replacing(({ list }) => ({
+      listByReferences: ([value = '']) => list({ by: 'reference', value, after: null, limit: 10 }),
+    })),
+    found: BY_REFERENCE,
+    says: 'listByReferences returned 3 records of three references, instead of 4',
+  },
+  {
+    what: 'looks up an older version of a record',
+    open: replacing(({ list }) => ({
+      async listByReferences(references) {
+        const query = { by: 'reference', after: null, limit: 10 } as const;
+        const found = await Promise.all(references.map((value) => list({ ...query, value })));
+        return found.flat().map((record) => ({ ...record, version: 'older' }));
+      },
+    })),
+    found: BY_REFERENCE,
+    says: 'listByReferences returned another version or text than read',
+  },
+  {
     what: 'lists what a handle wrote itself',
     open: (options) => createJournal(createFaultyStore(new Map()), options),
     found: LISTED,
