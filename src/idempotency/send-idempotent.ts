@@ -149,8 +149,9 @@ async function claimKey<Input, Request extends CreateRequest, Result extends Any
   try {
     const apiKey = await resolveApiKey(client, context.operation, { signal, timeout: call.timeout });
     const mode = detectMode(apiKey);
-    const requestId = call.headers[REQUEST_ID] ?? requestIds.create();
-    const recordedId = context.redactId(requestId);
+    const ownId = call.headers[REQUEST_ID];
+    const requestId = ownId ?? requestIds.create();
+    const recordedId = ownId === undefined ? requestId : context.redactId(ownId);
     const intent = await createIntent(keyed, await digestService(client.baseUrl, mode), recordedId);
     const acquired = await acquireClaim(journal, idempotencyKey, intent, { context, signal, onWaiting });
     return { ...acquired, mode, requestId, apiKey: acquired.hasWaited ? undefined : apiKey };
