@@ -70,7 +70,7 @@ const SLOW_HANDLER = 60_000;
 const MAX_SLOW_HANDLERS = 1_000;
 
 /** How long what a check found waits for that of others before it is recorded, in milliseconds: they share one commit then. */
-const GROUP_WAIT = 20;
+const GROUP_WAIT = 10;
 
 /** While handlers run, what becomes due is claimed this often, in milliseconds. */
 const CLAIM_INTERVAL = 1_000;
