@@ -100,12 +100,12 @@ export function sleep(delay: number, signal: AbortSignal | undefined): Promise<v
 }
 
 /**
- * Node's own `setImmediate`, found before a test can replace it. A fake one never ends by itself, and other runtimes have their
- * own order of turns. Only Node's has a getter for `util.promisify`, and fakes that copy it name their clock.
+ * The runtime's own `setImmediate`, found before a test can replace it, since a fake one never ends by itself. The real one of
+ * Node, Bun and Deno has a getter for `util.promisify`, and a fake that copies it names its clock.
  */
-const nodesImmediate = /* @__PURE__ */ findNodesImmediate();
+const ownImmediate = /* @__PURE__ */ findOwnImmediate();
 
-function findNodesImmediate(): typeof setImmediate | undefined {
+function findOwnImmediate(): typeof setImmediate | undefined {
   if (typeof setImmediate !== 'function' || 'clock' in setImmediate) return undefined;
   const promisified = Symbol.for('nodejs.util.promisify.custom');
   return Object.getOwnPropertyDescriptor(setImmediate, promisified)?.get && setImmediate;
@@ -119,7 +119,7 @@ function findNodesImmediate(): typeof setImmediate | undefined {
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (nodesImmediate) return void nodesImmediate(resolve);
+    if (ownImmediate) return void ownImmediate(resolve);
     if (typeof MessageChannel === 'undefined') return resolve();
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

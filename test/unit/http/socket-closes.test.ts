@@ -57,7 +57,7 @@ test('nor is it lost under fake timers', async () => {
   expect(own).toEqual({ lost: 0, made: TRIALS, onOpenConnection: 0 });
 });
 
-describe('on a runtime without the setImmediate of Node', () => {
+describe('on a runtime without a setImmediate of its own', () => {
   afterEach(() => {
     vi.resetModules();
     vi.unstubAllGlobals();
