@@ -101,12 +101,12 @@ export function sleep(delay: number, signal: AbortSignal | undefined): Promise<v
 
 /**
  * The runtime's own `setImmediate`, found before a test can replace it, since a fake one never ends by itself. The real one of
- * Node, Bun and Deno has a getter for `util.promisify`, and a fake that copies it names its clock.
+ * Node, Bun and Deno has a getter for `util.promisify`.
  */
 const ownImmediate = /* @__PURE__ */ findOwnImmediate();
 
 function findOwnImmediate(): typeof setImmediate | undefined {
-  if (typeof setImmediate !== 'function' || 'clock' in setImmediate) return undefined;
+  if (typeof setImmediate !== 'function') return undefined;
   const promisified = Symbol.for('nodejs.util.promisify.custom');
   return Object.getOwnPropertyDescriptor(setImmediate, promisified)?.get && setImmediate;
 }
