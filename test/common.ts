@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
  */
 process.env.PROPERTY_SEED ??= '20261123';
 
-// The hundreds of processes that tests start load their modules in half the time: Node keeps what it compiled, by its content.
+// The hundreds of processes that tests start load their modules in half the time: Node keeps what it compiled, by the path of the file.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/compiled');
 
 /** Where nothing is run but the runs of `npm run test:*` of their own. */
@@ -63,7 +63,7 @@ export const common = {
   hookTimeout: 300_000,
   restoreMocks: true,
   setupFiles: ['test/helpers/setup.ts'],
-  globalSetup: ['test/helpers/shared-postgres.ts'],
+  globalSetup: ['test/helpers/shared-installations.ts', 'test/helpers/shared-postgres.ts'],
   // The longest tests wait rather than compute: on two cores the default would run all files one after the other.
   maxWorkers: 4,
 };
