@@ -98,7 +98,8 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     const service = await startSilentService(KEYS.length);
     const project = await createStoreProject(config, packages);
     const env = { PLACE, PAYMENTS_API_KEY: API_KEY, PAYMENTS_BASE_URL: service.baseUrl };
-    const run = (...args: string[]) => project.run(args, { env: { ...env, LEASE: `${LEASE.command}` } });
+    const commandEnv = { ...env, LEASE: `${LEASE.command}` };
+    const run = (...args: string[]) => project.run(args, { env: commandEnv });
     const charging = spawn(process.execPath, [worker, ...KEYS], {
       cwd: project.folder,
       env: { ...process.env, ...env, LEASE: `${LEASE.worker}` },
