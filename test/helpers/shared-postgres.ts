@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { type RestartableServer, startPostgres } from './databases.ts';
@@ -8,21 +9,23 @@ import { type RestartableServer, startPostgres } from './databases.ts';
 export default async function sharePostgres(project: TestProject): Promise<() => Promise<void>> {
   let postgres: Promise<RestartableServer> | undefined;
   let databases = 0;
-  const create = async () => {
+  const create = async (options: string) => {
     postgres ??= startPostgres();
     const { url } = await postgres;
     const name = `file_${++databases}`;
     const client = new Client({ connectionString: url });
     await client.connect();
-    await client.query(`CREATE DATABASE ${name}`);
+    await client.query(`CREATE DATABASE ${name} ${options}`);
     await client.end();
     return url.replace(/postgres$/, name);
   };
-  const server = createServer((_, response) => {
-    create().then(
-      (url) => response.end(url),
-      (error: unknown) => response.writeHead(500).end(String(error)),
-    );
+  const server = createServer((request, response) => {
+    text(request)
+      .then(create)
+      .then(
+        (url) => response.end(url),
+        (error: unknown) => response.writeHead(500).end(String(error)),
+      );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -3,7 +3,7 @@ import type { DatabaseServer } from './databases.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Responds to each request with the address of a new database. */
+    /** Responds to each request with the address of a new database, which has the options of the body. */
     readonly newDatabase: string;
   }
 }
@@ -12,11 +12,11 @@ declare module 'vitest' {
 export type Database = Pick<DatabaseServer, 'url'>;
 
 /**
- * Creates a database on the PostgreSQL that the files of a run share. What it says about the whole server, such as who waits
- * for a lock, is about the other files too.
+ * Creates a database on the PostgreSQL that the files of a run share, with these options of CREATE DATABASE. What it says
+ * about the whole server, such as who waits for a lock, is about the other files too.
  */
-export async function createDatabase(): Promise<Database> {
-  const response = await fetch(inject('newDatabase'), { method: 'POST' });
+export async function createDatabase(options = ''): Promise<Database> {
+  const response = await fetch(inject('newDatabase'), { method: 'POST', body: options });
   const url = await response.text();
   if (!response.ok) throw new Error(`There is no database: ${url}`);
   return { url };

@@ -5,11 +5,9 @@ import { type RunOptions, type RunResult, runCrashProof } from './harness.ts';
 import { printResults } from './report.ts';
 
 // The short form runs one journal, and none. For thousands of keys: npm run crashproof.
-const few = chooseSize(
-  { keys: 80, workers: 3, kills: 8, seed: 1 },
-  { keys: 200, workers: 3, kills: 16, seed: 1 },
-);
-const fewer = { keys: 80, workers: 3, kills: 8, seed: 1 };
+const short = { keys: 40, workers: 2, kills: 4, seed: 1 };
+const few = chooseSize(short, { keys: 200, workers: 3, kills: 16, seed: 1 });
+const fewer = chooseSize(short, { keys: 80, workers: 3, kills: 8, seed: 1 });
 
 const results: RunResult[] = [];
 const expectKept = (result: RunResult) => expectChargesKept(result, fewer.kills);

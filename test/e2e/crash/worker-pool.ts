@@ -73,9 +73,10 @@ export class WorkerPool<Settings extends AnySettings> {
     const generation = this.#started++;
     const isEnough = this.#killed.size >= kills;
     const killPlan = isEnough ? ({ kind: 'none' } as const) : this.#options.planKill(generation);
+    const { NODE_COMPILE_CACHE = join(folder, 'compiled') } = process.env;
     const child = fork(fileURLToPath(program), [JSON.stringify({ ...settings, generation, killPlan })], {
       execArgv: [],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') },
+      env: { ...process.env, NODE_COMPILE_CACHE },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     const worker = { process: child, killPlan, reached: 0, isOverdue: false };

@@ -1,4 +1,4 @@
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
@@ -126,10 +126,10 @@ async function startShop() {
 
 /** Creates the folder of the page, with its files, the package and its commands. */
 async function createFolder(): Promise<string> {
-  const folder = await createMerchantProject();
-  const modules = join(folder, 'node_modules');
-  for (const name of ['express', '@prisma'])
-    await symlink(fileURLToPath(new URL(`node_modules/${name}`, import.meta.url)), join(modules, name));
+  const packages = ['express', '@prisma'].map(
+    (name) => [name, fileURLToPath(new URL(`node_modules/${name}`, import.meta.url))] as const,
+  );
+  const folder = await createMerchantProject(...packages);
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
   for (const block of files) await writeFile(join(folder, fileNameOf(block) ?? ''), block.code);
   return folder;

@@ -8,6 +8,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     restoreMocks: true,
     setupFiles: ['test/helpers/setup.ts'],
+    globalSetup: ['test/helpers/shared-installations.ts'],
     maxWorkers: 2,
   },
 });

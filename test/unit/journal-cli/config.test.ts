@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { createProject, type Project, sqliteConfig } from './merchant-project.ts';
+import { createProject, type Project, runInOneProcess, sqliteConfig } from './merchant-project.ts';
 import { runCommand, startShop } from './run-command.ts';
 
 /** Leaves one key unresolved in the journal of a project. */
@@ -16,10 +16,9 @@ async function leaveUnresolved({ folder }: Project): Promise<void> {
 
 describe('a config', () => {
   const commonjs = { system: 'commonjs', exports: 'commonjs' } as const;
-  test.each([
+  const forms = [
     ['payments.ts', 'module', { isTyped: true }],
     ['payments.ts', 'module', { isTyped: true, exports: 'default' }],
-    ['payments.ts', undefined, { isTyped: true }],
     ['payments.ts', 'commonjs', { ...commonjs, isTyped: true }],
     ['payments.mts', 'commonjs', { isTyped: true }],
     ['payments.cts', 'module', { ...commonjs, isTyped: true }],
@@ -29,17 +28,31 @@ describe('a config', () => {
     ['payments.js', 'commonjs', { system: 'commonjs', exports: 'transpiled' }],
     ['payments.mjs', 'commonjs', { exports: 'default' }],
     ['payments.cjs', 'module', commonjs],
-  ] as const)('is loaded: %s in a package of type %s, %o', async (file, type, options) => {
+  ] as const;
+  const listed = { code: 3, out: expect.stringContaining('order-17/1'), err: '' };
+
+  async function createConfig([file, type, options]: (typeof forms)[number]): Promise<Project> {
     const project = await createProject({
       [file]: sqliteConfig(options),
-      'package.json': JSON.stringify(type === undefined ? {} : { type }),
+      'package.json': JSON.stringify({ type }),
     });
     await leaveUnresolved(project);
-    expect(await project.run(['list'])).toMatchObject({
-      code: 3,
-      out: expect.stringContaining('order-17/1'),
-      err: '',
+    return project;
+  }
+
+  test('is loaded as TypeScript and JavaScript, in each module system', async () => {
+    const projects = await Promise.all(forms.map(createConfig));
+    const ends = await runInOneProcess(projects.map((project) => [project, 'list'] as const));
+    expect(ends.map((end, index) => [forms[index], end])).toEqual(forms.map((form) => [form, listed]));
+  });
+
+  test("is loaded in a package without a type, and Node's warning is not shown", async () => {
+    const project = await createProject({
+      'payments.ts': sqliteConfig({ isTyped: true }),
+      'package.json': '{}',
     });
+    await leaveUnresolved(project);
+    expect(await project.run(['list'])).toMatchObject(listed);
   });
 
   test('in TypeScript is refused by a Node that runs none, with what to do', async () => {
@@ -68,31 +81,37 @@ describe('a config', () => {
     ]);
   });
 
-  test.each([
-    [
-      "throw new Error('no connection to redis://:hunter2-hunter2@cache.internal');",
-      /failed: no connection to redis:\S*\[REDACTED\]/,
-    ],
-    [
-      "import './lib/database';",
-      /failed: Cannot find module '\.\/lib\/database' .*\nNode runs the file as it is/,
-    ],
-    [
-      "import 'not-installed';",
-      /failed: Cannot find package 'not-installed' .*\nNode runs the file as it is/,
-    ],
-    ['enum Colour { Red }', /failed: SyntaxError: .*enum.*\nNode only removes types/],
-    ['export const payments = ;', /failed: SyntaxError: /],
-    ['await Promise.reject(undefined);', /failed: undefined\n/],
-    ['throw { toString() { throw 1 } };', /failed: /],
-  ])('that fails is told in one line, and not with a stack: %s', async (text, message) => {
-    const project = await createProject({ 'payments.ts': text, 'package.json': '{"type":"module"}' });
-    const { code, out, err } = await project.run(['list']);
-    expect([code, out]).toEqual([1, '']);
-    expect(err).toMatch(message);
-    expect(err).toMatch(/^payment-journal: The config payments\.ts failed: .*\n(?:.+\n)?$/);
-    expect(err).not.toMatch(/^\s+at |hunter2/m);
-    expect(err).not.toContain(project.folder);
+  test('that fails is told in one line, and not with a stack', async () => {
+    const faults: [string, RegExp][] = [
+      [
+        "throw new Error('no connection to redis://:hunter2-hunter2@cache.internal');",
+        /failed: no connection to redis:\S*\[REDACTED\]/,
+      ],
+      [
+        "import './lib/database';",
+        /failed: Cannot find module '\.\/lib\/database' .*\nNode runs the file as it is/,
+      ],
+      [
+        "import 'not-installed';",
+        /failed: Cannot find package 'not-installed' .*\nNode runs the file as it is/,
+      ],
+      ['enum Colour { Red }', /failed: SyntaxError: .*enum.*\nNode only removes types/],
+      ['export const payments = ;', /failed: SyntaxError: /],
+      ['await Promise.reject(undefined);', /failed: undefined\n/],
+      ['throw { toString() { throw 1 } };', /failed: /],
+    ];
+    const projects = await Promise.all(
+      faults.map(([text]) => createProject({ 'payments.ts': text, 'package.json': '{"type":"module"}' })),
+    );
+    const ends = await runInOneProcess(projects.map((project) => [project, 'list'] as const));
+    expect(ends).toHaveLength(faults.length);
+    for (const [index, { code, out, err }] of ends.entries()) {
+      expect([code, out]).toEqual([1, '']);
+      expect(err).toMatch(faults[index]?.[1] ?? /a fault/);
+      expect(err).toMatch(/^payment-journal: The config payments\.ts failed: .*\n(?:.+\n)?$/);
+      expect(err).not.toMatch(/^\s+at |hunter2/m);
+      expect(err).not.toContain(projects[index]?.folder);
+    }
   });
 });
 

@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import * as z from 'zod';
 import { createMerchantProject } from '../../helpers/installed-package.ts';
 import { API_KEY } from '../../helpers/service.ts';
 
@@ -39,6 +41,23 @@ export async function createProject(
   const start: Project['start'] = (args, { nodeArgs = [], env = {} } = {}) =>
     startProcess(process.execPath, [...nodeArgs, COMMAND, ...args], folder, env);
   return { folder, write, start, run: (args, options) => start(args, options).ended };
+}
+
+const endsSchema = z.array(z.object({ code: z.number(), out: z.string(), err: z.string() }));
+
+/**
+ * Runs the commands one after the other in one process, each `[project, ...args]`. That is enough for what the loader of
+ * Node and the journal do. What the command does as a process of its own is tested with `Project.run`.
+ */
+export async function runInOneProcess(
+  commands: readonly (readonly [Project, ...string[]])[],
+  env?: NodeJS.ProcessEnv,
+): Promise<ProcessEnd[]> {
+  const program = fileURLToPath(new URL('programs/run-commands.ts', import.meta.url));
+  const list = JSON.stringify(commands.map(([{ folder }, ...args]) => [folder, ...args]));
+  const { out, err } = await startProcess(process.execPath, [program, list], '.', env).ended;
+  if (out === '') throw new Error(err);
+  return endsSchema.parse(JSON.parse(out));
 }
 
 /** Starts a process whose output is collected. It is killed when the test ends. */

@@ -7,7 +7,7 @@ import { hasRedis, startRedis } from '../../helpers/databases.ts';
 import { API_KEY, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { chooseSize } from '../../helpers/sized.ts';
 import { createDatabase } from '../../helpers/use-database.ts';
-import { createProject, type Project } from './merchant-project.ts';
+import { createProject, type Project, runInOneProcess } from './merchant-project.ts';
 
 const worker = fileURLToPath(new URL('programs/charge-until-killed.ts', import.meta.url));
 const KEYS = ['order-17/1', 'order 18 ✓/1'];
@@ -98,7 +98,7 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     const service = await startSilentService(KEYS.length);
     const project = await createStoreProject(config, packages);
     const env = { PLACE, PAYMENTS_API_KEY: API_KEY, PAYMENTS_BASE_URL: service.baseUrl };
-    const run = (...args: string[]) => project.run(args, { env: { ...env, LEASE: `${LEASE.command}` } });
+    const commandEnv = { ...env, LEASE: `${LEASE.command}` };
     const charging = spawn(process.execPath, [worker, ...KEYS], {
       cwd: project.folder,
       env: { ...process.env, ...env, LEASE: `${LEASE.worker}` },
@@ -109,7 +109,7 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
     await once(charging, 'exit');
     await sleep(2 * LEASE.command);
 
-    const list = await run('list', '--json');
+    const list = await project.run(['list', '--json'], { env: commandEnv });
     expect([list.code, list.err]).toEqual([3, '']);
     const entries = list.out
       .trimEnd()
@@ -121,16 +121,20 @@ describe.each(stores)('$name', ({ packages, config, down, start }) => {
 
     const note = ['--by', 'kofi@shop.example', '--reason', 'found by its request id'];
     const reference = ['--reference', 'TXN-8f2c61d0', ...note];
-    expect(await run('resolve', 'order-17/1', ...reference)).toMatchObject({ code: 0, err: '' });
-    const second = await run('resolve', 'order 18 ✓/1', ...reference);
-    expect([second.code, second.err]).toEqual([1, expect.stringContaining('cannot pay for two orders')]);
-    const left = await run('count', '--json');
-    expect([left.code, JSON.parse(left.out)]).toEqual([
-      3,
-      expect.objectContaining({ completed: 1, unknown: 1 }),
-    ]);
+    const [first, second, left] = await runInOneProcess(
+      [
+        [project, 'resolve', 'order-17/1', ...reference],
+        [project, 'resolve', 'order 18 ✓/1', ...reference],
+        [project, 'count', '--json'],
+      ],
+      commandEnv,
+    );
+    expect(first).toMatchObject({ code: 0, err: '' });
+    expect(second).toMatchObject({ code: 1, err: expect.stringContaining('cannot pay for two orders') });
+    expect(left?.code).toBe(3);
+    expect(JSON.parse(left?.out ?? '')).toMatchObject({ completed: 1, unknown: 1 });
 
-    expect([list, second].filter(({ out, err }) => `${out}${err}`.includes(API_KEY))).toEqual([]);
+    expect([list, second].filter((end) => JSON.stringify(end).includes(API_KEY))).toEqual([]);
     // The prompts of the killed process were the only charges.
     expect(service.requests.filter(({ method }) => method === 'POST')).toHaveLength(KEYS.length);
   });

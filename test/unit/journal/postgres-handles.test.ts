@@ -11,19 +11,17 @@ import {
 import { journalConformance } from '../../../src/testing/index.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
 import { closePool } from '../../helpers/close-pool.ts';
-import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
+import { startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
-let server: DatabaseServer;
+const database = useDatabase();
 let pool: Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  pool = new Pool({ connectionString: server.url });
-  // The server can stop before the last connection is closed.
-  pool.on('error', () => {});
+  pool = new Pool({ connectionString: database.url });
   await postgresJournal(fromQuery((text, values) => pool.query(text, values))).migrate();
 });
 
@@ -32,13 +30,10 @@ beforeEach(async () => {
   await pool.query('DELETE FROM payments_journal');
 });
 
-afterAll(async () => {
-  await pool?.end();
-  await server?.stop();
-});
+afterAll(() => pool?.end());
 
 async function connect(options: object = {}): Promise<Client> {
-  const client = new Client({ connectionString: server.url, ...options });
+  const client = new Client({ connectionString: database.url, ...options });
   await client.connect();
   onTestFinished(() => client.end());
   return client;

@@ -1,19 +1,15 @@
 import { Client, Pool } from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { claimKey } from '../../helpers/claims.ts';
-import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 import { createPostgresTable } from './sql-tables.ts';
 
-let server: DatabaseServer;
-beforeAll(async () => {
-  server = await startPostgres();
-});
-afterAll(() => server?.stop(), 60_000);
+const server = useDatabase();
 
 test('charges nothing if the table is missing, and says to migrate', async () => {
   const service = await startService((response) =>

@@ -1,11 +1,10 @@
-import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { chargeIntent, claimKey } from '../../helpers/claims.ts';
-import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
+import { createDatabase, type Database } from '../../helpers/use-database.ts';
 import {
   CREATED_AT,
   createPostgresTable,
@@ -16,23 +15,16 @@ import {
   type SqlTable,
 } from './sql-tables.ts';
 
-let server: DatabaseServer;
+let english: Database;
 beforeAll(async () => {
-  server = await startPostgres();
   // It sorts text as a language does, not by its bytes.
-  const client = new Client({ connectionString: server.url });
-  await client.connect();
-  const locale = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'";
-  await client.query(`CREATE DATABASE english TEMPLATE template0 ${locale}`);
-  await client.end();
-  server = { ...server, url: server.url.replace(/postgres$/, 'english') };
+  english = await createDatabase("TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'");
 });
-afterAll(() => server?.stop(), 60_000);
 
 const kinds: [string, () => Promise<SqlTable>][] = [
   ['SQLite', createSqliteTable],
   ['SQLite by a handle', createSqliteHandleTable],
-  ['PostgreSQL', () => createPostgresTable(server)],
+  ['PostgreSQL', () => createPostgresTable(english)],
 ];
 
 const createdAt = CREATED_AT;

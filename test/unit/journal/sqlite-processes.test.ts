@@ -44,7 +44,7 @@ async function runAtOnce(program: string, lists: string[][]): Promise<unknown[][
 test('lets one of several processes on a new file claim each key', async () => {
   const { file, database } = openTemporaryFile();
   const table = 'payments';
-  const names = ['a', 'b', 'c', 'd', 'e'];
+  const names = ['a', 'b', 'c'];
   const printed = await runAtOnce(
     'claims.ts',
     names.map((name) => [file, name, String(KEYS), table]),
@@ -73,7 +73,7 @@ test('shares due records among several processes on one file', async () => {
     INSERT INTO payments_journal (key, version, record, written_at, kind, state, created_at, due_at)
     SELECT 'order-' || i, 'v-' || i, record, written_at, kind, state, created_at, written_at FROM payments_journal, series WHERE key = 'order-0'`,
   );
-  const claimed = await runAtOnce('claims-due.ts', Array(4).fill([file]));
+  const claimed = await runAtOnce('claims-due.ts', Array(3).fill([file]));
   expect(claimed.flat()).toHaveLength(1000);
   expect(new Set(claimed.flat()).size).toBe(1000);
   expect(claimed.filter((keys) => keys.length < 5)).toEqual([]);

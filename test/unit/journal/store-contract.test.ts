@@ -16,21 +16,20 @@ import { createHandleRunner } from '../../../src/journal/sqlite-handle.ts';
 import { createSqliteStore } from '../../../src/journal/sqlite-store.ts';
 import { isNoJournalError, NO_JOURNAL } from '../../../src/journal/store.ts';
 import { claimKey } from '../../helpers/claims.ts';
-import { type DatabaseServer, hasRedis, startPostgres, startRedis } from '../../helpers/databases.ts';
+import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { listKeys } from '../../helpers/listed-keys.ts';
 import { connectRedis } from '../../helpers/redis-storage.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
-let postgres: DatabaseServer;
+const postgres = useDatabase();
 let redis: DatabaseServer;
 beforeAll(async () => {
-  postgres = await startPostgres();
   if (hasRedis) redis = await startRedis();
 });
 afterAll(async () => {
-  await postgres?.stop();
   await redis?.stop();
 });
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { parseArguments, UsageError } from '../../../examples/demo/arguments.ts';
 
 /** A base URL where nothing listens: port 9 refuses connections. */
 const address = { PAYMENTS_BASE_URL: 'http://127.0.0.1:9/api/v1' };
@@ -21,6 +22,16 @@ test.each([
   [service, ['--charge', ...phone, '--network', 'vodafone'], '--charge needs --phone and --network'],
   [service, ['--charge', '--network', 'mtn'], '--charge needs --phone and --network'],
   [service, ['--amount', '0.50'], 'amount must'],
+  [service, ['--charge', '--phone', 'none', '--network', 'mtn'], 'phone must'],
+])('is refused in one line before anything is sent: %o, %o', (environment, args, message) => {
+  const parse = () => parseArguments(args, environment);
+  expect(parse).toThrow(UsageError);
+  expect(parse).toThrow(expect.objectContaining({ message: expect.stringMatching(/^.+$/) }));
+  expect(parse).toThrow(message);
+});
+
+test.each([
+  [{}, ['--chrage'], "Unknown option '--chrage'"],
   [service, ['--charge', '--phone', 'none', '--network', 'mtn'], 'phone must'],
 ])('exits with 1 and one line for %o and %o, and sends nothing', async (environment, args, message) => {
   const { PATH = '' } = process.env;

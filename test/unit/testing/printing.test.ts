@@ -1,5 +1,3 @@
-import { symlink } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createMerchantProject, runCode } from '../../helpers/installed-package.ts';
 
@@ -56,8 +54,7 @@ const USE_OTHER_HOST = `
 
 /** Runs a program in a merchant's project, and returns what its process printed. */
 async function print(code: string, msw?: string): Promise<string> {
-  const project = await createMerchantProject();
-  if (msw) await symlink(resolve('node_modules', msw), join(project, 'node_modules/msw'));
+  const project = await createMerchantProject(...(msw ? [['msw', `node_modules/${msw}`] as const] : []));
   const { stdout, stderr } = await runCode(project, 'module', `${PRELUDE} ${code} finish();`);
   return [stdout, stderr].filter((text) => text !== '').join('\n');
 }

@@ -1,7 +1,7 @@
 // Run by processes.test.ts: charges under a key, prints the result or error, and then must end by itself.
 import { DatabaseSync } from 'node:sqlite';
-import { PaymentsClient } from '../../../../src/index.ts';
-import { sqliteJournal } from '../../../../src/journal/sqlite.ts';
+import { PaymentsClient } from 'payment-collection-client';
+import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 
 const [, , baseUrl = '', path = '', idempotencyKey = ''] = process.argv;
 const journal = sqliteJournal(new DatabaseSync(path));

@@ -1,6 +1,6 @@
 // Run by processes.test.ts. It ends waits between polls, in flight and in the queue in one way. Then the process must
 // exit by itself.
-import { PaymentsClient } from '../../../../src/index.ts';
+import { PaymentsClient } from 'payment-collection-client';
 
 const responded = Promise.withResolvers<void>();
 let requests = 0;

@@ -1,7 +1,7 @@
 // Run by processes.test.ts with --expose-gc. It prints which sources of a finished reconcile are still in memory
 // while their client is in use.
 import { setTimeout as passed } from 'node:timers/promises';
-import { PaymentsClient } from '../../../../src/index.ts';
+import { PaymentsClient } from 'payment-collection-client';
 
 const payments = new PaymentsClient({
   apiKey: 'sk_test_4vK9qLm2Xw7RtZ',

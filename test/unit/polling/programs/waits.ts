@@ -1,5 +1,5 @@
 // Run by processes.test.ts. It waits for one transaction, given its reference and the time of its charge, and prints the end.
-import { PaymentsClient } from '../../../../src/index.ts';
+import { PaymentsClient } from 'payment-collection-client';
 
 const [, , baseUrl = '', reference = '', startedAt, timeout] = process.argv;
 const payments = new PaymentsClient({ apiKey: 'sk_test_4vK9qLm2Xw7RtZ', baseUrl });
