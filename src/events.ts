@@ -278,7 +278,7 @@ export function traceRequest<T>(
       return result;
     } catch (thrown) {
       trace.outcome = thrown instanceof PaymentsError ? thrown.outcome : null;
-      trace.error = copyError(thrown);
+      trace.error = copyWithoutCauses(thrown);
       error.publish(trace);
       throw thrown;
     } finally {
@@ -289,7 +289,7 @@ export function traceRequest<T>(
 }
 
 /** Without the causes: the first can be anything that the caller aborted with. */
-function copyError(thrown: unknown): Error {
+function copyWithoutCauses(thrown: unknown): Error {
   if (!(thrown instanceof PaymentsError)) return sanitizeError(thrown, redactUnknownSecrets);
   const { name, message, code, stack = '' } = thrown;
   return Object.assign(new Error(message), { name, code, stack });
@@ -399,11 +399,18 @@ function describeEvent(event: Exclude<PaymentsEvent, JournalWarningEvent>): stri
     case 'journal':
       return `journal: ${event.result.replace('_', ' ')}, key ${JSON.stringify(event.idempotencyKey)}`;
     case 'follow_up':
-      return describeFollowUp(event);
+      return describeFollowUpEvent(event);
   }
 }
 
-function describeFollowUp({ result, reason, status, error, delay, idempotencyKey }: FollowUpEvent): string {
+function describeFollowUpEvent({
+  result,
+  reason,
+  status,
+  error,
+  delay,
+  idempotencyKey,
+}: FollowUpEvent): string {
   const facts = reason ?? status;
   const parts = [
     facts === undefined ? result.replace('_', ' ') : `${result.replace('_', ' ')} (${facts})`,
