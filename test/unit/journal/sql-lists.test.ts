@@ -83,26 +83,6 @@ describe.each(kinds)('%s', (_kind, createTable) => {
     );
   });
 
-  test('finds a key by its reference, in upper or lower case', async () => {
-    const table = await createTable();
-    await table.migrate();
-    const journal = await table.open();
-    const result = { reference: 'TXN-8F2k1' };
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), {
-      state: 'completed',
-      result,
-    });
-    const unknown = await claimKey(journal, 'order-2');
-    await getJournalCore(journal).complete(unknown, { state: 'unknown', reference: 'TXN-other' });
-    await claimKey(journal, 'order-3');
-    expect(await getJournalCore(journal).followUps.find('TXN-8F2k1')).toMatchObject([{ key: 'order-1' }]);
-    expect(await listKeys(journal, { reference: 'TXN-other' })).toEqual(['order-2']);
-    expect(await listKeys(journal, { reference: 'TXN-none' })).toEqual([]);
-    // The service might not tell them apart.
-    const again = journal.resolve('order-2', { reference: 'TXN-8f2K1' }, note);
-    expect(String(await catchError(again))).toContain('recorded under the key "order-1"');
-  });
-
   test("leaves out the journal's own records", async () => {
     const table = await createTable();
     await table.migrate();
