@@ -4,7 +4,7 @@ import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, MAX_DUE_IN } from '../../../src/journal/index.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { createRedisStore } from '../../../src/journal/redis-store.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { connectRedis, createRedisStorage } from '../../helpers/redis-storage.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 async function recordUnknown(journal: Journal, key: string, reference?: string): Promise<void> {
-  await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown', reference });
+  await completeKey(journal, key, { state: 'unknown', reference });
 }
 
 describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
@@ -32,7 +32,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       const keys = Array.from({ length: 100 }, (_, number) => `completed ${count + number}`);
       await Promise.all(
         keys.map(async (key) =>
-          getJournalCore(journal).complete(await claimKey(journal, key), {
+          completeKey(journal, key, {
             state: 'completed',
             result: { reference: `TXN-${key}` },
           }),
@@ -66,14 +66,14 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     setAhead(DAY);
     await recordUnknown(journal, 'order-17');
     setAhead(DAY - MAX_DUE_IN + 5_000);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+    expect(await countDue(journal)).toMatchObject({
       due: 0,
       nextIn: expect.any(Number),
     });
     expect(await claimDueKeys(journal)).toEqual([]);
     setAhead(0);
     await recordUnknown(journal, 'order-18');
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 2,
       nextIn: null,
     });
@@ -134,7 +134,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
     const { admin, open, name, prefix } = createRedisStorage(server);
     await admin.set(`${prefix}\tindex`, 'mine');
     const journal = open();
-    expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
+    expect(await catchError(tryClaim(journal, 'order-17'))).toMatchObject({
       name: 'JournalError',
       outcome: 'not_sent',
     });
@@ -164,7 +164,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       await recordUnknown(journal, 'order-17', 'TXN-17');
       expect(await listKeys(journal, { reference: 'TXN-17' })).toEqual(['order-17']);
       expect(await journal.count()).toMatchObject({ unknown: 1, completed: 0 });
-      expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+      expect(await countDue(journal)).toEqual({
         due: 1,
         nextIn: null,
       });
@@ -211,7 +211,7 @@ describe.skipIf(!hasRedis)('the index of a journal in Redis', () => {
       await catchError(listKeys(journal)),
       await catchError(journal.count()),
       await catchError(getJournalCore(journal).followUps.claimDue({ kind: 'key', limit: 1, lease: 1_000 })),
-      await catchError(getJournalCore(journal).followUps.countDue({ kind: 'key' })),
+      await catchError(countDue(journal)),
     ])
       expect(refusal).toMatchObject({ name: 'JournalError', message: expect.stringContaining('MULTI') });
     await client.call('DISCARD');

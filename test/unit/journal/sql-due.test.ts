@@ -5,7 +5,7 @@ import { getJournalCore } from '../../../src/journal/core.ts';
 import { MAX_DUE_IN } from '../../../src/journal/index.ts';
 import { fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, countDue } from '../../helpers/claims.ts';
 import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
@@ -27,13 +27,13 @@ const kinds: [string, () => Promise<SqlTable>][] = [
 const HOUR = 60 * 60 * 1000;
 
 /** Completes a key whose first check is due after `firstCheckIn` milliseconds. */
-async function completeKey(
+async function chargeDueIn(
   journal: Awaited<ReturnType<SqlTable['open']>>,
   key: string,
   firstCheckIn: number,
 ): Promise<void> {
   const result = { reference: `TXN-${key}` };
-  await getJournalCore(journal).complete(await claimKey(journal, key), {
+  await completeKey(journal, key, {
     state: 'completed',
     result,
     firstCheckIn,
@@ -57,7 +57,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await claimDueKeys(journal, { limit: 10, lease: 30_000.5 })).toHaveLength(1);
     expect(await getJournalCore(journal).renew(claim)).toMatchObject({ version: expect.any(String) });
     expect(await getJournalCore(journal).complete(claim, { state: 'rejected' })).toBe(true);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 0,
       nextIn: null,
     });
@@ -71,7 +71,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await claimDueKeys(journal)).toEqual([]);
     expect(await getJournalCore(journal).renew(claim)).not.toBeNull();
     expect(await claimDueKeys(journal)).toEqual([]);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 0 });
+    expect(await countDue(journal)).toMatchObject({ due: 0 });
   });
 
   test('sets when a record is due at each write', async () => {
@@ -96,7 +96,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
       key: 'order-1',
     });
     expect(await dueIn(table, 'order-1')).toBeNull();
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 0,
       nextIn: null,
     });
@@ -107,14 +107,14 @@ describe.each(kinds)('%s', (kind, createTable) => {
     await table.migrate();
     const journal = await table.open();
     table.setAhead(0);
-    await completeKey(journal, 'order-1', MAX_DUE_IN - 5_000);
+    await chargeDueIn(journal, 'order-1', MAX_DUE_IN - 5_000);
     table.setAhead(24 * HOUR);
-    await completeKey(journal, 'order-3', 2_000);
-    await completeKey(journal, 'order-2', 1_000);
+    await chargeDueIn(journal, 'order-3', 2_000);
+    await chargeDueIn(journal, 'order-2', 1_000);
     table.setAhead(0);
-    await completeKey(journal, 'order-4', 0);
+    await chargeDueIn(journal, 'order-4', 0);
     table.setAhead(1_000);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 3,
       nextIn: expect.closeTo(MAX_DUE_IN, -5),
     });
@@ -122,7 +122,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     for (let count = 0; count < 2; count++)
       claimed.push(...(await claimDueKeys(journal, { limit: 2, lease: 30_000 })));
     expect(claimed).toEqual(['order-4', 'order-2', 'order-3']);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+    expect(await countDue(journal)).toMatchObject({
       due: 0,
       nextIn: expect.closeTo(30_000, -4),
     });
@@ -133,14 +133,14 @@ test('SQLite refuses to claim what is due inside a transaction', async () => {
   const database = new DatabaseSync(':memory:');
   onTestFinished(() => database.close());
   const journal = sqliteJournal(database);
-  await completeKey(journal, 'order-1', 0);
+  await chargeDueIn(journal, 'order-1', 0);
   const claim = { limit: 10, lease: 60_000 };
   database.exec('BEGIN');
   expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
     name: 'JournalError',
     message: expect.stringContaining('inside a transaction'),
   });
-  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
+  expect(await countDue(journal)).toMatchObject({ due: 1 });
   database.exec('COMMIT');
   expect(await claimDueKeys(journal, claim)).toHaveLength(1);
 });
@@ -157,7 +157,7 @@ describe('PostgreSQL', () => {
       const table = await createPostgresTable(server);
       await table.migrate();
       const journal = postgresJournal(pool, { table: table.name });
-      for (let index = 0; index < 60; index++) await completeKey(journal, `order-${index}`, 0);
+      for (let index = 0; index < 60; index++) await chargeDueIn(journal, `order-${index}`, 0);
       const claimed = await Promise.all(
         Array.from({ length: 10 }, () => claimDueKeys(journal, { limit: 6, lease: 60_000 })),
       );
@@ -199,7 +199,7 @@ describe('PostgreSQL', () => {
               return pool.query(sql, values);
             });
       const other = await table.open();
-      await completeKey(other, 'order-1', 0);
+      await chargeDueIn(other, 'order-1', 0);
       const journal = postgresJournal(own, { table: table.name });
       const [due] = await getJournalCore(journal).followUps.claimDue({
         kind: 'key',
@@ -221,8 +221,8 @@ describe('PostgreSQL', () => {
     const table = await createPostgresTable(server);
     await table.migrate();
     const journal = await table.open();
-    await completeKey(journal, 'order-1', 0);
-    await completeKey(journal, 'order-2', 0);
+    await chargeDueIn(journal, 'order-1', 0);
+    await chargeDueIn(journal, 'order-2', 0);
     const other = new Client({ connectionString: server.url });
     await other.connect();
     onTestFinished(() => other.end());
@@ -241,14 +241,14 @@ describe('PostgreSQL', () => {
     await client.connect();
     onTestFinished(() => client.end());
     const journal = postgresJournal(client, { table: table.name });
-    await completeKey(journal, 'order-1', 0);
+    await chargeDueIn(journal, 'order-1', 0);
     const claim = { limit: 10, lease: 60_000 };
     await client.query('BEGIN');
     expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
       name: 'JournalError',
       message: expect.stringContaining('inside a transaction'),
     });
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
+    expect(await countDue(journal)).toMatchObject({ due: 1 });
     await client.query('COMMIT');
     expect(await claimDueKeys(journal, claim)).toHaveLength(1);
   });

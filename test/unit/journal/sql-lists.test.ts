@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, tryClaim } from '../../helpers/claims.ts';
 import { type DatabaseServer, startPostgres } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
@@ -48,7 +48,7 @@ describe.each(kinds)('%s', (_kind, createTable) => {
       { key: 'order-2', createdAt: createdAt + 2, state: 'rejected' },
       { key: 'order-4', createdAt: createdAt + 4, state: 'begun' },
     ]);
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-5'), { state: 'not_sent' });
+    await completeKey(journal, 'order-5', { state: 'not_sent' });
     expect(await listKeys(journal)).toEqual(['order-1', 'order-2', 'order-3', 'order-4', 'order-5']);
     expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-1', 'order-3', 'order-4']);
     expect(await listKeys(journal, { state: 'unknown', limit: 2 })).toEqual(['order-1', 'order-3']);
@@ -87,7 +87,7 @@ describe.each(kinds)('%s', (_kind, createTable) => {
     const table = await createTable();
     await table.migrate();
     const journal = await table.open();
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+    await completeKey(journal, 'order-1', { state: 'unknown' });
     await journal.resolve('order-1', { reference: 'TXN-found' }, note);
     // The service of the journal, and the reservation of the reference.
     expect(await table.run(`SELECT key FROM ${table.name}`)).toHaveLength(3);
@@ -117,7 +117,7 @@ describe.each(kinds)('%s', (_kind, createTable) => {
     expect(listed).toEqual(['order-2']);
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown' });
     expect(String(failure)).toContain('"order-1"');
-    expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
+    expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
       outcome: 'unknown',
     });
     expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toEqual([]);
@@ -130,7 +130,7 @@ describe.each(kinds)('%s', (_kind, createTable) => {
     const claim = await claimKey(journal, 'order-1');
     const result = { reference: 'TXN-8F2k1', message: 'a\0b \ud83d \\u0000 \\ud83d \\' };
     expect(await getJournalCore(journal).complete(claim, { state: 'completed', result })).toBe(true);
-    expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toEqual({
+    expect(await tryClaim(journal, 'order-1')).toEqual({
       state: 'completed',
       result,
     });
@@ -144,7 +144,7 @@ test('SQLite names a damaged record, and lists all others', async () => {
   await table.migrate();
   const journal = await table.open();
   await claimKey(journal, 'order-1');
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-2'), { state: 'unknown' });
+  await completeKey(journal, 'order-2', { state: 'unknown' });
   await table.run(`UPDATE ${table.name} SET record = substr(record, 1, 50) WHERE key = 'order-1'`);
   expect(String(await catchError(listKeys(journal, { state: 'unknown' })))).toContain('"order-1"');
   expect(await listKeys(journal, { state: 'unknown', limit: 1 })).toEqual(['order-2']);
