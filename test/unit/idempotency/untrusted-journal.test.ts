@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  ConfigurationError,
-  JournalError,
-  OutcomeUnknownError,
-} from '../../../src/index.ts';
+import { ConfigurationError, JournalError, OutcomeUnknownError } from '../../../src/index.ts';
 import type { JournalCore } from '../../../src/journal/core.ts';
 import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
