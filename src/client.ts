@@ -367,7 +367,7 @@ export class PaymentsClient {
 
   #getKeyedSender(operation: OperationName): KeyedSender {
     const { journal } = this.#options;
-    if (!journal) throw new ConfigurationError(NO_JOURNAL, { operation });
+    if (!journal) throw new ConfigurationError(JOURNAL_NEEDED, { operation });
     return {
       client: this.#options,
       journal: getJournalCore(journal),
@@ -383,5 +383,5 @@ export class PaymentsClient {
   }
 }
 
-const NO_JOURNAL =
+const JOURNAL_NEEDED =
   'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';

@@ -75,12 +75,12 @@ export type {
   PaymentsEvent,
   PollEvent,
   RequestEvent,
-  RequestTrace,
   ResolvedEvent,
   ResponseEvent,
   RetryEvent,
   WaitEvent,
 } from './events.ts';
+export type { RequestTrace } from './http/tracing.ts';
 export type { Journal, JournalEntry } from './journal/journal.ts';
 export type { Resolution, ResolutionNote } from './journal/resolution.ts';
 export type {

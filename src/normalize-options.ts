@@ -352,7 +352,7 @@ export function normalizeRequestOptions(
 
 // The options of polling and of a wait.
 
-const delay = (name: string, least: number) =>
+const optionalDelay = (name: string, least: number) =>
   optionalNumber(
     (value) => value >= least && value <= MAX_TIMEOUT_MS,
     `${name} must be milliseconds, at least ${least} and under 2^31.`,
@@ -360,9 +360,9 @@ const delay = (name: string, least: number) =>
 
 const scheduleShape = /* @__PURE__ */ (() =>
   ({
-    initialDelay: delay('initialDelay', 0),
-    minDelay: delay('minDelay', 1),
-    maxDelay: delay('maxDelay', 1),
+    initialDelay: optionalDelay('initialDelay', 0),
+    minDelay: optionalDelay('minDelay', 1),
+    maxDelay: optionalDelay('maxDelay', 1),
     timeout: optionalNumber(
       (timeout) => timeout > 0,
       'The timeout of a wait must be milliseconds, more than 0.',

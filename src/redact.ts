@@ -59,6 +59,11 @@ export function redactReference(reference: string): string {
   return redactWithoutCall.id(reference);
 }
 
+/** Redacts keys `sk_test_…` and `sk_live_…` only. */
+export function redactApiKeys(text: string): string {
+  return redactWithoutCall.own(text);
+}
+
 /** Redacts the name of a field: it can be anything that a customer sent. */
 export function redactFieldName(name: string): string {
   const redacted = redactUnknownSecrets(name.slice(0, 255)).replace(LIKE_A_NUMBER, REDACTED);

@@ -52,7 +52,7 @@ export function planAfterCheck(record: JournalRecord, end: CheckEnd, input: Plan
   const notFoundSince =
     error instanceof NotFoundError ? Math.min(before.notFoundSince ?? now, now) : undefined;
   const checks = before.checks + 1;
-  const problem = findProblem(error, notFoundSince, now);
+  const problem = findCheckProblem(error, notFoundSince, now);
   const denied = error instanceof PermissionError ? (true as const) : undefined;
   const checkedAt = getCheckedAt(before, end, now);
   const found = { checks, checkedAt, notFoundSince, problem, denied };
@@ -89,7 +89,7 @@ function isNews({ status }: Transaction, { delivered }: FollowUp, { finalStatuse
   return isFinal(status, finalStatuses) && (delivered === undefined || status === 'success');
 }
 
-function findProblem(
+function findCheckProblem(
   error: unknown,
   notFoundSince: number | undefined,
   now: number,
@@ -133,11 +133,7 @@ export function hasEnded({ slowFor = 0 }: FollowUp): boolean {
 
 /** Whether a check says nothing about its payment. */
 function isUnknown(error: unknown): boolean {
-  return error instanceof PermissionError || isTemporary(error);
-}
-
-function isTemporary(error: unknown): boolean {
-  return error instanceof PaymentsError && error.retryable;
+  return error instanceof PermissionError || (error instanceof PaymentsError && error.retryable);
 }
 
 /** A `Retry-After` of a day must not keep a payment from its next check for a day. */

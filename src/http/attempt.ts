@@ -1,6 +1,6 @@
 import type { OperationName } from '../api/operations.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError, PaymentsError } from '../errors.ts';
-import { type RequestTrace, type ResponseEvent, traceRequest } from '../events.ts';
+import type { ResponseEvent } from '../events.ts';
 import { isTestKey, validateApiKey } from '../normalize-options.ts';
 import type {
   KeyRules,
@@ -21,6 +21,7 @@ import { hasOwnConnections } from './not-sent.ts';
 import { REQUEST_ID, type RequestIds, readServiceRequestId } from './request-id.ts';
 import { ResponseBuffer } from './response.ts';
 import { flushSocketCloses } from './socket-closes.ts';
+import { type RequestTrace, traceRequest } from './tracing.ts';
 
 /** What the attempts of one client share. */
 export interface Sender {

@@ -55,19 +55,19 @@ export function fromD1(database: D1Binding): SqliteHandle {
     throw new Error('D1 did not confirm each statement of a batch.');
   };
   return {
-    batch: (statements) => (isReadOnly(statements) ? retryTemporary(() => run(statements)) : run(statements)),
+    batch: (statements) => (isReadOnly(statements) ? retryRead(() => run(statements)) : run(statements)),
   };
 }
 
 /** Delays before the retries of a read, in milliseconds. */
 const RETRY_DELAYS = [50, 200, 800];
 
-async function retryTemporary<T>(read: () => Promise<T>): Promise<T> {
+async function retryRead<T>(read: () => Promise<T>): Promise<T> {
   for (const delay of RETRY_DELAYS) {
     try {
       return await read();
     } catch (error) {
-      if (!isTemporary(error)) throw error;
+      if (!isTemporaryD1Error(error)) throw error;
     }
     // Processes that lost their connections at the same time must not all come back at once.
     await sleep(delay * (0.5 + Math.random()), undefined);
@@ -80,7 +80,7 @@ async function retryTemporary<T>(read: () => Promise<T>): Promise<T> {
  *
  * @see https://developers.cloudflare.com/d1/best-practices/retry-queries/
  */
-function isTemporary(error: unknown): boolean {
+function isTemporaryD1Error(error: unknown): boolean {
   const messages =
     /Network connection lost|storage caused object to be reset|reset because its code was updated/;
   return messages.test(String(error));

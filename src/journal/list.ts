@@ -1,12 +1,26 @@
+import * as z from 'zod/mini';
 import { ConfigurationError, JournalError } from '../errors.ts';
+import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
-import { isPlainObject } from '../untrusted.ts';
 import { callStore, parseStored, type Records, type VersionedRecord } from './compare-and-swap.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
 import { referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
 
 const STATES = ['begun', 'completed', 'not_sent', 'rejected', 'unknown', 'not_charged', 'closed'] as const;
+
+const querySchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    state: optionalValue<JournalState>(
+      (value) => STATES.some((state) => state === value),
+      `state must be one of ${STATES.join(', ')}.`,
+    ),
+    reference: optionalValue<string>((value) => typeof value === 'string', 'reference must be text.'),
+    limit: optionalNumber(
+      (limit) => limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 0),
+      'limit must be a whole number.',
+    ),
+  } satisfies OptionsShape<JournalQuery>))();
 
 /** How many records are read at once. */
 const PAGE_SIZE = 100;
@@ -16,7 +30,13 @@ export async function* listEntries(
   records: Records,
   query: JournalQuery,
 ): AsyncGenerator<JournalEntry, void, void> {
-  const { state, reference, limit } = validateQuery(query);
+  const {
+    state,
+    reference,
+    limit = Number.POSITIVE_INFINITY,
+  } = parseOptions(querySchema, query, {
+    notAnObject: "list takes an object, such as { state: 'unknown' }.",
+  });
   if (limit === 0) return;
   const unreadable: string[] = [];
   let yielded = 0;
@@ -106,19 +126,6 @@ async function* mergeByAge(
   } finally {
     await Promise.all(lists.map((list) => list.return()));
   }
-}
-
-function validateQuery(query: JournalQuery): JournalQuery & { limit: number } {
-  if (!isPlainObject(query))
-    throw new ConfigurationError("list takes an object, such as { state: 'unknown' }.");
-  const { state, reference, limit = Number.POSITIVE_INFINITY } = query;
-  if (state !== undefined && !STATES.includes(state))
-    throw new ConfigurationError(`state must be one of ${STATES.join(', ')}.`);
-  if (reference !== undefined && typeof reference !== 'string')
-    throw new ConfigurationError('reference must be text.');
-  if (!(limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit >= 0)))
-    throw new ConfigurationError('limit must be a whole number.');
-  return { state, reference, limit };
 }
 
 function unreadableError(keys: readonly string[]): JournalError {

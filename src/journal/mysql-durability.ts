@@ -5,7 +5,7 @@ import type { MysqlRow, MysqlRunner } from './mysql-connection.ts';
  * Returns the settings of the server with which a record could be lost. The journal cannot set them: they hold for the
  * whole server. A setting that cannot be read is not a warning.
  */
-export async function mysqlWarnings(runner: MysqlRunner, engineQuery: string): Promise<JournalWarning[]> {
+export async function readMysqlWarnings(runner: MysqlRunner, engineQuery: string): Promise<JournalWarning[]> {
   const read = async (sql: string): Promise<MysqlRow> => {
     const [row] = await runner.read(sql).catch(() => []);
     return row ?? {};

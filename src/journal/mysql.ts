@@ -15,7 +15,7 @@ import {
   type MysqlSession,
   type MysqlStep,
 } from './mysql-connection.ts';
-import { mysqlWarnings } from './mysql-durability.ts';
+import { readMysqlWarnings } from './mysql-durability.ts';
 import { buildMysqlStatements, createTable, type MysqlStatements } from './mysql-table.ts';
 import { createRowReader, explainMissingTable } from './sql.ts';
 import type { JournalStore, RecordWrite } from './store.ts';
@@ -78,7 +78,7 @@ export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions =
   const schema = createTable(table);
   const runner = createMysqlRunner(client);
   const statements = buildMysqlStatements(table);
-  const readWarnings = () => mysqlWarnings(runner, statements.readEngine());
+  const readWarnings = () => readMysqlWarnings(runner, statements.readEngine());
   const journal = buildJournal(mysqlStore(runner, statements), rest, readWarnings);
   return Object.assign(journal, {
     async migrate() {

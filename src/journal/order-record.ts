@@ -31,13 +31,13 @@ export interface VersionedOrderRecord {
   readonly version: string | null;
 }
 
-const createUnreadableError = () =>
+const createUnreadableOrderError = () =>
   new JournalError('The record of this order cannot be read: a newer version might have written it.', {
     outcome: 'unknown',
   });
 
 export async function readOrderRecord(store: JournalStore, id: string): Promise<VersionedOrderRecord> {
-  const found = await readOwn(store, orderRecordKey(id), orderRecordSchema, createUnreadableError);
+  const found = await readOwn(store, orderRecordKey(id), orderRecordSchema, createUnreadableOrderError);
   return found ? { record: found.value, version: found.version } : { record: NEW_ORDER, version: null };
 }
 

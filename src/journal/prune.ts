@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts';
-import { isPlainObject } from '../untrusted.ts';
+import * as z from 'zod/mini';
+import { type OptionsShape, optionalFlag, parseOptions } from '../parse-options.ts';
 import { callStore, type KeyedRecord, parseStored, type Records } from './compare-and-swap.ts';
 import type { PruneOptions } from './journal.ts';
 import { missingMethodError, readPages } from './list.ts';
@@ -16,6 +16,28 @@ interface Deletion {
 /** The states of a key that nothing is left to do for. A completed one has its follow-up too. */
 const PRUNABLE_STATES = ['completed', 'not_sent', 'rejected'] as const;
 
+const A_TIME = "a Date or milliseconds since 1970: new Date('2025-11-01')";
+
+const isTime = (value: unknown) => Number.isFinite(value instanceof Date ? value.getTime() : value);
+
+const pruneOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({
+    before: z.pipe(
+      z
+        .custom<Date | number>(isTime, {
+          error: `prune needs before, ${A_TIME}. Nothing was deleted.`,
+          abort: true,
+        })
+        .check(
+          z.refine((time) => Number(time) <= Date.now(), {
+            error: 'before must not be in the future. Nothing was deleted.',
+          }),
+        ),
+      z.transform(Number),
+    ),
+    unfollowed: optionalFlag('unfollowed'),
+  } satisfies OptionsShape<PruneOptions>))();
+
 /** How many records are deleted at once. */
 const PAGE_SIZE = 100;
 
@@ -25,7 +47,9 @@ const PAGE_SIZE = 100;
  * @throws {ConfigurationError} if `before` is no time of the past, or the store has no `list` or `delete`.
  */
 export async function pruneRecords(records: Records, options: PruneOptions): Promise<number> {
-  const { before, unfollowed } = validateOptions(options);
+  const { before, unfollowed = false } = parseOptions(pruneOptionsSchema, options, {
+    notAnObject: `prune takes { before }, ${A_TIME}.`,
+  });
   const { store } = records;
   if (typeof store.delete !== 'function') throw missingMethodError('delete');
   const isDone = (record: JournalRecord) => record.createdAt < before && isFinished(record, unfollowed);
@@ -113,25 +137,4 @@ function isFinished({ state, resolutions, followUp }: JournalRecord, unfollowed:
 async function deleteRecords({ store }: Records, found: readonly Deletion[]): Promise<number> {
   if (found.length === 0) return 0;
   return await callStore('written', async () => (await store.delete?.(found)) ?? 0);
-}
-
-function validateOptions(options: PruneOptions): { before: number; unfollowed: boolean } {
-  if (!isPlainObject(options))
-    throw new ConfigurationError(
-      "prune takes { before }, a Date or milliseconds since 1970: new Date('2025-11-01').",
-    );
-  const { before, unfollowed = false, ...others } = options;
-  const unknown = Object.keys(others);
-  if (unknown.length > 0)
-    throw new ConfigurationError(`prune takes { before, unfollowed }, and no ${JSON.stringify(unknown[0])}.`);
-  const time = before instanceof Date ? before.getTime() : before;
-  if (typeof time !== 'number' || !Number.isFinite(time))
-    throw new ConfigurationError(
-      "prune needs before, a Date or milliseconds since 1970: new Date('2025-11-01'). Nothing was deleted.",
-    );
-  if (time > Date.now())
-    throw new ConfigurationError('before must not be in the future. Nothing was deleted.');
-  if (typeof unfollowed !== 'boolean')
-    throw new ConfigurationError('unfollowed must be true or false. Nothing was deleted.');
-  return { before: time, unfollowed };
 }

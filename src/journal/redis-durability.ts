@@ -1,11 +1,11 @@
 import type { JournalWarning } from './journal.ts';
-import type { Command } from './redis-store.ts';
+import type { SendCommand } from './redis-store.ts';
 
 /**
  * Returns the settings of Redis with which a record could be lost. A setting that cannot be read is not a warning: managed
  * services often forbid CONFIG.
  */
-export async function durabilityWarnings(command: Command): Promise<JournalWarning[]> {
+export async function readRedisWarnings(command: SendCommand): Promise<JournalWarning[]> {
   const read = async (setting: string) =>
     parseSetting(await command('CONFIG', 'GET', setting).catch(() => undefined), setting);
   const [appendonly, appendfsync, policy] = await Promise.all(

@@ -10,10 +10,10 @@ import {
 } from './store.ts';
 
 /** Sends one command to Redis. */
-export type Command = (command: string, ...args: string[]) => Promise<unknown>;
+export type SendCommand = (command: string, ...args: string[]) => Promise<unknown>;
 
 /** Creates a store in Redis, under names that begin with `prefix`. Each step is one script. */
-export function createRedisStore(command: Command, prefix: string): JournalStore {
+export function createRedisStore(command: SendCommand, prefix: string): JournalStore {
   const index = `${prefix}\tindex`;
   const digests = new Map<string, Promise<string>>();
   const run = async (script: string, names: string[], ...values: string[]) => {

@@ -8,8 +8,8 @@ import { ConfigurationError } from '../errors.ts';
 import { isObject } from '../untrusted.ts';
 import { assertOptions, buildJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
-import { durabilityWarnings } from './redis-durability.ts';
-import { type Command, createRedisStore } from './redis-store.ts';
+import { readRedisWarnings } from './redis-durability.ts';
+import { createRedisStore, type SendCommand } from './redis-store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -75,10 +75,10 @@ export function redisJournal(client: RedisClient, options: RedisJournalOptions =
   const { prefix = 'payments:journal:', ...rest } = assertOptions(options, 'prefix');
   if (typeof prefix !== 'string') throw new ConfigurationError('prefix must be text.');
   const command = toCommand(client);
-  return buildJournal(createRedisStore(command, prefix), rest, () => durabilityWarnings(command));
+  return buildJournal(createRedisStore(command, prefix), rest, () => readRedisWarnings(command));
 }
 
-function toCommand(client: RedisClient): Command {
+function toCommand(client: RedisClient): SendCommand {
   if (isObject(client)) {
     if ('call' in client) return (command, ...args) => client.call(command, ...args);
     // The fourth word of EVAL and EVALSHA is a name. Other commands can go to any node.

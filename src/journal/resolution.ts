@@ -1,7 +1,7 @@
 import { referenceSchema } from '../api/input.ts';
 import { initializedPaymentSchema } from '../api/transaction.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { redactReference, redactUnknownSecrets } from '../redact.ts';
+import { redactApiKeys, redactReference, redactUnknownSecrets } from '../redact.ts';
 import { isObject, stringField } from '../untrusted.ts';
 import { type JournalRecord, type RecordedResolution, referenceOf } from './record.ts';
 
@@ -43,7 +43,8 @@ export interface ValidResolution {
 export function validateResolution(resolution: Resolution, note: ResolutionNote): ValidResolution {
   return {
     resolution: typeof resolution === 'string' ? validateWord(resolution) : validateFound(resolution),
-    by: redactKeys(validateText(note, 'by', 200)),
+    // A person is often named by an email address, which stays.
+    by: redactApiKeys(validateText(note, 'by', 200)),
     reason: redactUnknownSecrets(validateText(note, 'reason', 1_000)),
     resolutionsSeen: validateSeen(note.resolutionsSeen),
   };
@@ -81,9 +82,6 @@ function validateSeen(seen: number | undefined): number | undefined {
     'resolutionsSeen must be the number of resolutions of the entry that was shown.',
   );
 }
-
-/** A person is often named by an email address, which stays. */
-const redactKeys = (text: string) => text.replace(/sk_(?:test|live)_[\w-]+/gi, '[REDACTED]');
 
 /**
  * Returns the record once it is resolved, or `null` if it holds that already. What the service itself returned cannot be

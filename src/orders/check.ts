@@ -36,7 +36,7 @@ export async function checkEarlierPayments(
     due.map(async (payment) => {
       const known = checked.get(payment.number);
       if (known && elapsedSince(known.endedAt) < FRESH_FOR) return known.end;
-      const end = await checkPayment(context, order.id, payment, signal);
+      const end = await checkAndRecord(context, order.id, payment, signal);
       checked.set(payment.number, { end, endedAt: readClocks() });
       return end;
     }),
@@ -58,7 +58,7 @@ export function mightBePaid(payment: OrderedPayment): boolean {
 }
 
 /** Checks a payment once and records what the check shows. */
-async function checkPayment(
+async function checkAndRecord(
   context: OrdersContext,
   id: string,
   payment: OrderedPayment,

@@ -19,7 +19,7 @@ import { paymentKey } from '../journal/record.ts';
 import { isNoJournalError } from '../journal/store.ts';
 import { createOptionsSchema } from '../normalize-options.ts';
 import type { UnkeyedOptions } from '../options.ts';
-import { type OptionsShape, optionalValue, parseOptions } from '../parse-options.ts';
+import { type OptionsShape, optionalFlag, parseOptions } from '../parse-options.ts';
 import { elapsedSince, readClocks, sleep } from '../timing.ts';
 import { checkEarlierPayments, mightBePaid, type PressChecks } from './check.ts';
 import type { OrdersContext } from './options.ts';
@@ -54,10 +54,7 @@ const { idempotencyKey: _, ...createShape } = createOptionsSchema.shape;
 const pressOptionsSchema = /* @__PURE__ */ (() =>
   z.strictObject({
     ...createShape,
-    startAnother: optionalValue<boolean>(
-      (value) => typeof value === 'boolean',
-      'startAnother must be true or false.',
-    ),
+    startAnother: optionalFlag('startAnother'),
   } satisfies OptionsShape<OrderPressOptions>))();
 
 /** One press, as its steps share it. */

@@ -22,7 +22,7 @@ export interface OrderWaitOptions {
   signal?: AbortSignal | undefined;
 }
 
-const waitOptionsSchema = /* @__PURE__ */ (() =>
+const orderWaitOptionsSchema = /* @__PURE__ */ (() =>
   z.strictObject({
     timeout: optionalNumber((timeout) => timeout >= 0, 'timeout must be milliseconds, 0 or more.'),
     signal: optionalSignal,
@@ -32,7 +32,7 @@ const waitOptionsSchema = /* @__PURE__ */ (() =>
 const READ_INTERVAL = 2_000;
 
 /** Until the service has named the transaction, the journal is read this often, in milliseconds. */
-const CLAIM_INTERVAL = 250;
+const CLAIM_READ_INTERVAL = 250;
 
 /** After an error that a later check might not have, in milliseconds. */
 const ERROR_PAUSE = 5_000;
@@ -43,9 +43,13 @@ export async function waitForOrder(
   id: string,
   options: OrderWaitOptions,
 ): Promise<OrderStatus> {
-  const { timeout = context.access.rules.timeout, signal: own } = parseOptions(waitOptionsSchema, options, {
-    operation: 'verify',
-  });
+  const { timeout = context.access.rules.timeout, signal: own } = parseOptions(
+    orderWaitOptionsSchema,
+    options,
+    {
+      operation: 'verify',
+    },
+  );
   const startedAt = readClocks();
   const getLeft = () => timeout - elapsedSince(startedAt);
   const { signal, release } = linkSignals(own, context.access.closing, () => new ClosedError('verify'));
@@ -56,7 +60,7 @@ export async function waitForOrder(
       const status = decideStatus(order);
       if (status.state !== 'processing' || getLeft() <= 0) return status;
       const { reference } = status.payment;
-      if (reference === undefined) await sleep(Math.min(CLAIM_INTERVAL, Math.max(0, getLeft())), signal);
+      if (reference === undefined) await sleep(Math.min(CLAIM_READ_INTERVAL, Math.max(0, getLeft())), signal);
       else
         await waitForNews(context, order, {
           reference,

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { startListening } from './start-listening.ts';
 
 /**
  * Starts a proxy to a database that cuts one connection: when the result of the next statement arrives that matches. It is
@@ -32,15 +32,12 @@ export async function startCuttingProxy(
       return client.destroy();
     });
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
+  const { port: proxyPort } = await startListening(proxy);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     proxy.close();
   });
-  const address = proxy.address();
-  if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
   const url = new URL(database);
-  url.port = String(address.port);
+  url.port = String(proxyPort);
   return { url: url.href, cuts: () => cuts };
 }

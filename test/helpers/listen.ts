@@ -1,5 +1,6 @@
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { startListening } from './start-listening.ts';
 
 /** Starts a server on loopback and returns its port. When the test ends, it is stopped with all its connections. */
 export async function listenForTest(server: Server): Promise<number> {
@@ -9,16 +10,10 @@ export async function listenForTest(server: Server): Promise<number> {
     socket.on('error', () => {});
     socket.on('close', () => sockets.delete(socket));
   });
-  const port = await listen(server);
+  const { port } = await startListening(server);
   onTestFinished(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
   return port;
-}
-
-/** Starts a server on loopback and returns its port. The caller stops it. */
-export async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
 }

@@ -5,8 +5,6 @@ import { listenForTest } from './listen.ts';
 import { API_KEY } from './service.ts';
 import { transportFor } from './transport-under-test.ts';
 
-export { listenForTest as listening } from './listen.ts';
-
 /** A port on which nothing listens. No other process can take it meanwhile: it is below those that are given out. */
 export const CLOSED_PORT = 2;
 

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { type RestartableServer, startPostgres } from './databases.ts';
+import { startListening } from './start-listening.ts';
 
 /** Lets all test files of a run share one PostgreSQL, which the first that asks for a database starts. */
 export default async function sharePostgres(project: TestProject): Promise<() => Promise<void>> {
@@ -26,14 +26,11 @@ export default async function sharePostgres(project: TestProject): Promise<() =>
         (url) => response.end(url),
         (error: unknown) => response.writeHead(500).end(String(error)),
       );
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The server has no port.');
-  project.provide('newDatabase', `http://127.0.0.1:${address.port}`);
+  });
+  const { port, stop } = await startListening(server);
+  project.provide('newDatabase', `http://127.0.0.1:${port}`);
   return async () => {
-    server.close();
-    server.closeAllConnections();
+    await stop();
     await (await postgres)?.stop();
   };
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { measureRequest } from './http-messages.ts';
-import { listen } from './listen.ts';
+import { startListening } from './start-listening.ts';
 
 /** How the service ends a connection: it closes, it resets, or it stays open and sends nothing more. */
 export const closeKinds = ['FIN', 'RST', 'silence'] as const;
@@ -167,7 +167,7 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
     for (const leaveOne of open.values()) leaveOne(manner);
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
-  const port = await listen(server);
+  const { port } = await startListening(server);
   return {
     baseUrl: `http://127.0.0.1:${port}/api/v1`,
     get created() {

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { AroundCommit } from './journals.ts';
 
 /** A kill at a point of the work: after the process has reached it for the nth time. */
@@ -8,6 +9,22 @@ export interface AimedKill<Point extends string> {
   /** For a point `during …`: how many turns of the event loop later. */
   readonly turns: number;
 }
+
+/** When a process that works for a time is killed. */
+export const createKillPlanSchema = <const Point extends string>(points: readonly [Point, ...Point[]]) =>
+  z.discriminatedUnion('kind', [
+    /** Killed when it reaches the point for the nth time. If it does not, it is killed after `latest` milliseconds. */
+    z.object({
+      kind: z.literal('at'),
+      point: z.enum(points),
+      nth: z.number(),
+      turns: z.number(),
+      latest: z.number(),
+    }),
+    /** Killed this many milliseconds after it was ready. */
+    z.object({ kind: z.literal('after'), delay: z.number() }),
+    z.object({ kind: z.literal('none') }),
+  ]);
 
 /** Kills this process at the point that its plan names. */
 export class KillSwitch<Point extends string> {

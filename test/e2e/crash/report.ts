@@ -3,7 +3,7 @@ import type { RunResult } from './harness.ts';
 import type { JournalKind } from './journal-kinds.ts';
 import { killPoints } from './kill-plan.ts';
 
-const formatCount = (count: number | undefined) =>
+export const formatCount = (count: number | undefined) =>
   count === undefined ? '-' : count.toLocaleString('en-US');
 
 export function printResults(title: string, results: readonly RunResult[]): void {
@@ -35,17 +35,20 @@ export function printResults(title: string, results: readonly RunResult[]): void
 }
 
 export function printKills(results: readonly RunResult[]): void {
-  printTable(
-    'Kills, by the point that they were aimed at',
-    [...killPoints, 'any time'].map((point) => point),
-    [
-      ['point', (point) => point],
-      ...results.map(
-        (result) =>
-          [formatName(result), (point: string) => formatCount(result.killsAt.get(point) ?? 0)] as const,
-      ),
-    ],
+  printKillPoints('Kills, by the point that they were aimed at', killPoints, results, formatName);
+}
+
+/** Prints how many processes were killed at each point, in a column for each run. */
+export function printKillPoints<Result extends { readonly killsAt: ReadonlyMap<string, number> }>(
+  title: string,
+  points: readonly string[],
+  results: readonly Result[],
+  formatRun: (result: Result) => string,
+): void {
+  const columns = results.map(
+    (result) => [formatRun(result), (point: string) => formatCount(result.killsAt.get(point) ?? 0)] as const,
   );
+  printTable(title, [...points, 'any time'], [['point', (point) => point], ...columns]);
 }
 
 const names: Partial<Record<JournalKind, string>> = { none: 'no journal', memory: 'in memory only' };

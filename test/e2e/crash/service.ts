@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
+import { startListening } from '../../helpers/start-listening.ts';
 import { pickWeighted, seededRandom } from './seeded-random.ts';
 
 /** A charge that the service has made. */
@@ -113,24 +113,17 @@ export async function startCrashService(
     });
     busy.set(key, (busy.get(key) ?? 0) - 1);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The service has no port.');
+  const { port, stop } = await startListening(server);
 
   return {
-    baseUrl: `http://127.0.0.1:${address.port}/api/v1`,
+    baseUrl: `http://127.0.0.1:${port}/api/v1`,
     charges,
     faults,
     chargesFor: (key) => byKey.get(key) ?? [],
     requestsFor: (key) => requests.get(key) ?? 0,
     isBusyWith: (key) => (busy.get(key) ?? 0) > 0,
     async stop() {
-      if (server.listening) {
-        server.close();
-        server.closeAllConnections();
-        await once(server, 'close');
-      }
+      await stop();
       // Requests that came in before are handled to their end.
       while ([...busy.values()].some((count) => count > 0)) await sleep(10);
     },

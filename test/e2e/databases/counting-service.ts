@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
+import { startListening } from '../../helpers/start-listening.ts';
 import { EMAIL } from './shop.ts';
 
 /** A service that makes a charge for every POST, and counts them. */
@@ -44,23 +44,16 @@ export async function startCountingService(): Promise<CountingService> {
     if (request.method === 'GET') return verify(request, response);
     charge(request, response).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The service has no port.');
+  const { port, stop } = await startListening(server);
   return {
-    baseUrl: `http://127.0.0.1:${address.port}/api/v1`,
+    baseUrl: `http://127.0.0.1:${port}/api/v1`,
     chargesFor: (key) => charges.get(key) ?? [],
     hold(key) {
       const { promise, resolve } = Promise.withResolvers<void>();
       held.set(key, promise);
       return resolve;
     },
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    },
+    stop,
   };
 }
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { DynamoDB } from '@aws-sdk/client-dynamodb';
@@ -10,6 +9,7 @@ import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal } from '../../../src/journal/index.ts';
 import { change, chargeIntent, tryClaim } from '../../helpers/claims.ts';
 import { catchError } from '../../helpers/service.ts';
+import { startListening } from '../../helpers/start-listening.ts';
 import { startCountingService } from './counting-service.ts';
 import type { RunningDatabase } from './database.ts';
 import { createDynamoDB, database, untilUsable } from './kinds/dynamodb.ts';
@@ -155,16 +155,10 @@ async function startLosingProxy(target: string) {
     }
     response.writeHead(answer.status, { 'content-type': 'application/x-amz-json-1.0' }).end(content);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
+  const { port, stop } = await startListening(server);
+  onTestFinished(stop);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     loseNextResponse() {
       isLosing = true;
     },

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Aggregator, Query } from 'mingo';
 import { BSON, type Document } from 'mongodb';
+import { startListening } from '../../helpers/start-listening.ts';
 
 export interface MongoStandIn {
   readonly url: string;
@@ -32,7 +33,7 @@ export async function startMongoStandIn(): Promise<MongoStandIn> {
   const sockets = new Set<Socket>();
 
   const execute = (name: string, command: Document): Document => {
-    if (['hello', 'ismaster'].includes(name)) return describeServer(address());
+    if (['hello', 'ismaster'].includes(name)) return describeServer(address);
     if (['ping', 'endSessions', 'create', 'createIndexes', 'drop', 'dropDatabase'].includes(name)) return {};
     commands.push(command);
     const { lsid, txnNumber } = command;
@@ -63,16 +64,11 @@ export async function startMongoStandIn(): Promise<MongoStandIn> {
       }
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = () => {
-    const found = server.address();
-    if (found === null || typeof found === 'string') throw new Error('The stand-in has no port.');
-    return `127.0.0.1:${found.port}`;
-  };
+  const { port } = await startListening(server);
+  const address = `127.0.0.1:${port}`;
 
   return {
-    url: `mongodb://${address()}/shop`,
+    url: `mongodb://${address}/shop`,
     commands,
     loseReplyTo: (name) => void lost.add(name),
     async stop() {

@@ -1,14 +1,14 @@
 /** What Neon runs in front of its PostgreSQL, as far as its driver needs it: queries over HTTP, and a WebSocket to the server. */
 
-import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { Pool as NeonPool, neon, neonConfig } from '@neondatabase/serverless';
 import { Pool } from 'pg';
 import { createWebSocketStream, WebSocketServer } from 'ws';
 import * as z from 'zod';
+import { startListening } from '../../helpers/start-listening.ts';
 import type { RunningDatabase } from './database.ts';
 import { startServer } from './postgres-database.ts';
 
@@ -41,26 +41,20 @@ export async function startNeon(): Promise<RunningDatabase> {
       stream.pipe(other);
     }
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  const address = proxy.address();
+  const listening = await startListening(proxy);
   const place = new URL(server.place);
-  place.searchParams.set(PORT, String(isAddress(address) ? address.port : 0));
+  place.searchParams.set(PORT, String(listening.port));
   return {
     ...server,
     place: place.href,
     async stop() {
       for (const socket of sockets.clients) socket.terminate();
-      proxy.closeAllConnections();
-      proxy.close();
+      await listening.stop();
       await pool.end();
       await server.stop();
     },
   };
 }
-
-const isAddress = (address: AddressInfo | string | null): address is AddressInfo =>
-  typeof address === 'object' && address !== null;
 
 /** Runs a query as Neon does over HTTP: outside a transaction, with all values as text. */
 async function runQuery(pool: Pool, request: IncomingMessage): Promise<object> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { startListening } from '../../helpers/start-listening.ts';
 
 /** Passes connections on to a server that is not ours, until it is closed. */
 export class OutageProxy {
@@ -32,11 +33,7 @@ export class OutageProxy {
       far.pipe(near);
     });
     this.#server = server;
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
-    return address.port;
+    return (await startListening(server, port)).port;
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { listen } from '../../helpers/listen.ts';
+import { startListening } from '../../helpers/start-listening.ts';
 import { run } from './run.ts';
 
 /** Starts a registry that has the package as if it were released. It sends npm to its usual registry for any other. */
@@ -17,11 +17,9 @@ export async function startPackageRegistry(folder: string): Promise<string> {
     else if (url === '/released.tgz') response.end(tarball);
     else response.writeHead(302, { location: new URL(url, usual).href }).end();
   });
-  const address = `http://127.0.0.1:${await listen(server)}`;
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const { port, stop } = await startListening(server);
+  const address = `http://127.0.0.1:${port}`;
+  onTestFinished(stop);
   return address;
 }
 

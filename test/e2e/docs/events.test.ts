@@ -1,7 +1,7 @@
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { createReporters, type Logger, type PaymentsEvent } from '../../../src/events.ts';
-import { durabilityWarnings } from '../../../src/journal/redis-durability.ts';
+import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
 import { entryPoints, listExports, publicTypes } from './public-types.ts';
 import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
 
@@ -20,7 +20,7 @@ const settings = new Map([
   ['appendonly', 'yes'],
   ['appendfsync', 'everysec'],
 ]);
-const warnings = await durabilityWarnings(async (_config, _get, name) => [name, settings.get(String(name))]);
+const warnings = await readRedisWarnings(async (_config, _get, name) => [name, settings.get(String(name))]);
 
 /** An event for each line of the page, in its order. */
 const samples: PaymentsEvent[] = [

@@ -2,7 +2,8 @@ import { createServer } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { OutcomeUnknownError, type PaymentsEvent } from '../../../src/index.ts';
 import { calls, posts, REFERENCE } from '../../helpers/calls.ts';
-import { createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { listenForTest } from '../../helpers/listen.ts';
+import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const operations = [...posts, 'verify'] as const;
@@ -82,7 +83,7 @@ describe('an abort in flight', () => {
       const reason = new Error('the customer left');
       const abort = new AbortController();
       const server = createServer((socket) => socket.once('data', () => abort.abort(reason)));
-      const client = createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)();
+      const client = createClientFor(`https://127.0.0.1:${await listenForTest(server)}/api/v1`)();
       const failure = await catchError(calls[operation](client, { signal: abort.signal }));
       if (operation === 'verify') expect(failure).toBe(reason);
       else expect(failure).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', cause: reason });

@@ -4,8 +4,9 @@ import tls from 'node:tls';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createCertificate } from '../../helpers/certificate.ts';
 import { failLookups } from '../../helpers/fail-lookups.ts';
+import { listenForTest } from '../../helpers/listen.ts';
 import { expectNotSent } from '../../helpers/not-sent.ts';
-import { CLOSED_PORT, createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { CLOSED_PORT, createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { charge, successBodies } from '../../helpers/service.ts';
 import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
@@ -21,7 +22,7 @@ const startTls = async (options: tls.TlsOptions) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     });
   });
-  return { client: createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)(), requests };
+  return { client: createClientFor(`https://127.0.0.1:${await listenForTest(server)}/api/v1`)(), requests };
 };
 
 function trust(...certificates: string[]) {
@@ -82,7 +83,7 @@ describe('proves nothing by', () => {
     ['a reset at the first byte of a request', 'http', reset],
   ])('%s', async (_what, protocol, leave) => {
     const server = createTcpServer((socket) => socket.once('data', () => leave(socket)));
-    const client = createClientFor(`${protocol}://127.0.0.1:${await listening(server)}/api/v1`)();
+    const client = createClientFor(`${protocol}://127.0.0.1:${await listenForTest(server)}/api/v1`)();
     await expectUnknownOutcome(client, 'ConnectionError');
   });
 

@@ -2,7 +2,8 @@ import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { createClientFor, listening, startRawService } from '../../helpers/raw-service.ts';
+import { listenForTest } from '../../helpers/listen.ts';
+import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { flushEventLoop } from '../../helpers/tcp-service.ts';
@@ -27,7 +28,9 @@ function standStill() {
 describe('timeout covers', () => {
   test('connecting: a TLS handshake without a response', async () => {
     const server = createServer((socket) => socket.resume());
-    await expectTimeout(createClientFor(`https://127.0.0.1:${await listening(server)}/api/v1`)({ timeout }));
+    await expectTimeout(
+      createClientFor(`https://127.0.0.1:${await listenForTest(server)}/api/v1`)({ timeout }),
+    );
   });
 
   test('headers that never arrive', async () => {

@@ -1,14 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import {
-  ConfigurationError,
-  JournalError,
-  OutcomeUnknownError,
-  type PaymentsEvent,
-} from '../../../src/index.ts';
+import { ConfigurationError, JournalError, OutcomeUnknownError } from '../../../src/index.ts';
 import type { JournalCore } from '../../../src/journal/core.ts';
 import { memoryJournal, memoryStore } from '../../../src/journal/index.ts';
 import { changed, sharedStore } from '../../helpers/journals.ts';
-import { charged, KEY } from '../../helpers/keyed-calls.ts';
+import { charged } from '../../helpers/keyed-calls.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, catchError, EMAIL, PHONE, startService } from '../../helpers/service.ts';
 
@@ -94,23 +89,4 @@ test.each(imitations)('refuses %s for a journal in the constructor', async (_wha
   const construct = () =>
     service.client(JSON.parse('{}', (_, given) => Object.assign(given, { journal: make() })));
   expect(construct).toThrow(ConfigurationError);
-});
-
-test('fails with unknown for a record that cannot be read', async () => {
-  const service = await startService();
-  const shared = sharedStore();
-  await charged(service.client({ journal: shared.journal() }));
-  for (const text of ['', '{}', 'null', '{"format":2,"state":"not_charged"}']) {
-    shared.records.set(KEY, { version: '1', text, writtenAt: 0 });
-    const events: PaymentsEvent[] = [];
-    const onEvent = (event: PaymentsEvent) => events.push(event);
-    const failure = await catchError(charged(service.client({ journal: shared.journal(), onEvent })));
-    expect(failure).toBeInstanceOf(OutcomeUnknownError);
-    expect(failure).toMatchObject({ outcome: 'unknown', retryable: false });
-    expect(String(failure)).toContain('a newer version of this package might have written it');
-    expect(String(failure)).toContain('Nothing was sent. An earlier call might have charged');
-    expect(failure).toMatchObject({ idempotencyKey: KEY });
-    expect(events).toMatchObject([{ type: 'journal', result: 'unresolved', idempotencyKey: KEY }]);
-  }
-  expect(service.requests).toHaveLength(1);
 });

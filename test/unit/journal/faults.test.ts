@@ -2,12 +2,13 @@ import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { createClient } from 'redis';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { JournalError, type PaymentsEvent } from '../../../src/index.ts';
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalStore } from '../../../src/journal/index.ts';
 import { memoryStore } from '../../../src/journal/memory.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { change, chargeIntent, claimKey, tryClaim } from '../../helpers/claims.ts';
 import { CLOSED_PORT } from '../../helpers/raw-service.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
@@ -70,7 +71,7 @@ describe('an unreachable database', () => {
       const claim = { key: 'order-17', version: 'any', intent: chargeIntent, history };
       const failures = [
         await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
-        await catchError(getJournalCore(journal).claim('order-17', chargeIntent)),
+        await catchError(tryClaim(journal, 'order-17')),
         await catchError(getJournalCore(journal).renew(claim)),
         await catchError(getJournalCore(journal).complete(claim, { state: 'not_sent' })),
         await catchError(journal.read('order-17')),
@@ -96,21 +97,18 @@ describe('an unreachable database', () => {
     });
     for (const failure of [
       await catchError(journal.read('order-17')),
-      await catchError(getJournalCore(journal).claim('order-17', chargeIntent)),
+      await catchError(tryClaim(journal, 'order-17')),
     ]) {
       expect(`${failure} ${JSON.stringify(failure)} ${Object(failure).cause}`).not.toContain(password);
     }
   });
 
-  test('redacts it if a store throws instead of rejecting', async () => {
+  test('fails with a retryable JournalError if a store throws', async () => {
     const thrown = () => {
       throw new Error('broken');
     };
     const journal = createJournal({ read: thrown, write: thrown });
-    for (const failure of [
-      await catchError(journal.read('a')),
-      await catchError(getJournalCore(journal).claim('a', chargeIntent)),
-    ])
+    for (const failure of [await catchError(journal.read('a')), await catchError(tryClaim(journal, 'a'))])
       expect(failure).toMatchObject({ name: 'JournalError', retryable: true });
   });
 });
@@ -121,10 +119,10 @@ describe('a failed write', () => {
     const journal = createJournal(store);
     await claimKey(journal, 'first');
     next('lost');
-    expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
+    expect(await catchError(tryClaim(journal, 'order-17'))).toMatchObject({
       retryable: true,
     });
-    expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
+    expect(await tryClaim(journal, 'order-17')).toMatchObject({ state: 'claimed' });
   });
 
   test.each(['response lost', 'done twice'] as const)('counts if it was done: %s', async (mode) => {
@@ -162,7 +160,7 @@ describe('a failed write', () => {
         result: { reference: 'TXN-made' },
       }),
     ).toBe(true);
-    expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({
+    expect(await tryClaim(journal, 'order-17')).toMatchObject({
       state: 'completed',
     });
   });
@@ -185,7 +183,6 @@ describe('a failed write', () => {
   });
 
   test('does not count if the store refuses it, even if it can be read', async () => {
-    const { JournalError } = await import('../../../src/index.ts');
     const store = memoryStore();
     const journal = createJournal({
       read: (key) => store.read(key),
@@ -194,16 +191,24 @@ describe('a failed write', () => {
         throw new JournalError('in a transaction');
       },
     });
-    expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
+    expect(await catchError(tryClaim(journal, 'order-17'))).toMatchObject({
       message: 'in a transaction',
     });
   });
 });
 
 describe('a record that cannot be read', () => {
-  const whole = { format: 1, ...chargeIntent, state: 'not_sent' };
+  const history = { createdAt: 1, attempts: 1, requestIds: [], resolutions: [] };
+  const whole = { format: 2, ...chargeIntent, ...history, state: 'not_sent' };
+
+  test('is none if it is whole', async () => {
+    const store = memoryStore();
+    await store.write('order-17', { ...change, text: JSON.stringify(whole) });
+    expect(await createJournal(store).read('order-17')).toMatchObject({ state: 'not_sent' });
+  });
+
   test.each([
-    ['of a newer format', { ...whole, format: 2 }],
+    ['of a newer format', { ...whole, format: 3 }],
     ['in a newer state', { ...whole, state: 'refunded' }],
     ['without a state', { ...whole, state: undefined }],
     ['without a fingerprint', { ...whole, fingerprint: undefined }],
@@ -225,18 +230,21 @@ describe('a record that cannot be read', () => {
   async function refuses(text: string, version = 'one') {
     const service = await counting();
     const store = memoryStore();
-    const change = { expected: null, version, text, mustCommit: true, index: null, dueIn: null };
-    await store.write('order-17', change);
+    const written = { ...change, version, text };
+    await store.write('order-17', written);
+    const events: PaymentsEvent[] = [];
     const journal = createJournal(store);
-    const payments = service.client({ journal });
-    expect(
-      await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' })),
-    ).toMatchObject({ name: 'OutcomeUnknownError', outcome: 'unknown', retryable: false });
+    const payments = service.client({ journal, onEvent: (event) => events.push(event) });
+    const failure = await catchError(payments.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }));
+    const idempotencyKey = 'order-17';
+    expect(failure).toMatchObject({ name: 'OutcomeUnknownError', retryable: false, idempotencyKey });
+    expect(String(failure)).toContain('Nothing was sent. An earlier call might have charged');
+    expect(events).toMatchObject([{ type: 'journal', result: 'unresolved', idempotencyKey }]);
     const other = memoryStore();
-    await other.write('order-17', change);
+    await other.write('order-17', written);
     const unread = createJournal(other);
     for (const failure of [
-      await catchError(getJournalCore(unread).claim('order-17', chargeIntent)),
+      await catchError(tryClaim(unread, 'order-17')),
       await catchError(unread.read('order-17')),
       await catchError(unread.resolve('order-17', 'not_charged', note)),
     ]) {
@@ -270,7 +278,7 @@ test('sends nothing if the record changes at each attempt', async () => {
     }),
     write: async () => false,
   });
-  expect(await catchError(getJournalCore(journal).claim('order-17', chargeIntent))).toMatchObject({
+  expect(await catchError(tryClaim(journal, 'order-17'))).toMatchObject({
     name: 'JournalError',
     retryable: true,
   });

@@ -1,11 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { writeText } from '../../../src/journal/compare-and-swap.ts';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { createJournal, type JournalStore, type RecordWrite } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { nextTurn } from '../../../src/timing.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, tryClaim } from '../../helpers/claims.ts';
 import { createFaultyStore } from '../../helpers/faulty-store.ts';
 import { catchError } from '../../helpers/service.ts';
 
@@ -154,7 +153,7 @@ test('keeps charges apart on a store with writeAll', async () => {
   });
   await claimKey(journal, 'order-0');
   const keys = Array.from({ length: 10 }, (_, index) => `order-${index % 5}`);
-  const results = await Promise.all(keys.map((key) => getJournalCore(journal).claim(key, chargeIntent)));
+  const results = await Promise.all(keys.map((key) => tryClaim(journal, key)));
   expect(results.map(({ state }) => state).sort()).toEqual([
     ...Array(4).fill('claimed'),
     ...Array(6).fill('in_progress'),
@@ -180,9 +179,7 @@ test('writes to SQLite in one transaction what comes in one turn', async () => {
   const keys = Array.from({ length: 11 }, (_, index) => `order-${index}`);
   // Each callback is a task of its own, as the responses of several sockets are. All run in one turn.
   const claimInTask = (key: string) =>
-    new Promise((resolve) => setImmediate(resolve)).then(() =>
-      getJournalCore(journal).claim(key, chargeIntent),
-    );
+    new Promise((resolve) => setImmediate(resolve)).then(() => tryClaim(journal, key));
   const results = await Promise.all(keys.map(claimInTask));
   expect(results.map(({ state }) => state)).toEqual(['in_progress', ...Array(10).fill('claimed')]);
   expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'BEGIN IMMEDIATE', 'COMMIT']);

@@ -1,9 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { type Journal, memoryJournal } from '../../../src/journal/index.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, tryClaim } from '../../helpers/claims.ts';
 import { note } from '../../helpers/resolution-note.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -27,14 +26,14 @@ test.each(kinds)('takes a claim as unknown after the clock is set ahead: %s', as
   });
   const journal = make();
   await claimKey(journal, 'order-17');
-  expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({
+  expect(await tryClaim(journal, 'order-17')).toMatchObject({
     state: 'in_progress',
   });
   vi.setSystemTime(Date.now() + DAY);
-  expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({ state: 'unknown' });
+  expect(await tryClaim(journal, 'order-17')).toMatchObject({ state: 'unknown' });
   expect(await journal.read('order-17')).toMatchObject({ state: 'unknown', inProgress: false });
   await journal.resolve('order-17', 'not_charged', note);
-  expect(await getJournalCore(journal).claim('order-17', chargeIntent)).toMatchObject({ state: 'claimed' });
+  expect(await tryClaim(journal, 'order-17')).toMatchObject({ state: 'claimed' });
 });
 
 describe('the lease', () => {

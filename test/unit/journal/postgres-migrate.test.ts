@@ -1,8 +1,7 @@
 import { Client, Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
-import { claimKey } from '../../helpers/claims.ts';
+import { claimKey, countDue } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
@@ -24,7 +23,7 @@ test('charges nothing if the table is missing, and says to migrate', async () =>
     listKeys(journal),
     journal.count(),
     claimDueKeys(journal, { limit: 10, lease: 60_000 }),
-    getJournalCore(journal).followUps.countDue({ kind: 'key' }),
+    countDue(journal),
     journal.resolve('order-1', 'not_charged', note),
   ];
   for (const failure of await Promise.all(failures.map(catchError))) {

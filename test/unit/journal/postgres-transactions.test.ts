@@ -2,7 +2,7 @@ import { Client, Pool, type PoolClient } from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { chargeIntent, claimKey, completeKey, tryClaim } from '../../helpers/claims.ts';
 import { changed } from '../../helpers/journals.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
@@ -115,7 +115,7 @@ describe('through the Pool', () => {
     expect(service.requests).toEqual([]);
     const key = newKey();
     const current = postgresJournal(pool);
-    await getJournalCore(current).complete(await claimKey(current, key), { state: 'unknown' });
+    await completeKey(current, key, { state: 'unknown' });
     await journal.resolve(key, { reference: 'TXN-found' }, note);
     expect(await current.read(key)).toMatchObject({ state: 'completed' });
   });
@@ -237,7 +237,7 @@ describe('through a Client', () => {
     const client = await connected();
     const journal = postgresJournal(client);
     const key = newKey();
-    await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown' });
+    await completeKey(journal, key, { state: 'unknown' });
 
     await client.query('BEGIN');
     await journal.resolve(key, 'not_charged', note);
@@ -257,10 +257,10 @@ describe('through a Client', () => {
     const resolving = postgresJournal(client);
     const journal = postgresJournal(pool);
     const key = newKey();
-    await getJournalCore(journal).complete(await claimKey(journal, key), { state: 'unknown' });
+    await completeKey(journal, key, { state: 'unknown' });
     await client.query('BEGIN');
     await resolving.resolve(key, 'not_charged', note);
-    const claiming = getJournalCore(journal).claim(key, chargeIntent);
+    const claiming = tryClaim(journal, key);
     await waitingForLock(client);
     await client.query('COMMIT');
     expect(await claiming).toMatchObject({ state: 'claimed' });

@@ -5,7 +5,7 @@ import { getJournalCore } from '../../../src/journal/core.ts';
 import type { JournalOptions } from '../../../src/journal/index.ts';
 import { type RedisJournalOptions, redisJournal } from '../../../src/journal/redis.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -58,15 +58,15 @@ describe.skipIf(!hasRedis)('a journal in a Redis Cluster', () => {
   test.each(clients)('charges, lists and follows up through %s', async (name, open) => {
     const { journal, close } = await open({ prefix: `{${name} shop}:`, lease: 100 });
     onTestFinished(async () => void (await close()));
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-17'), {
+    await completeKey(journal, 'order-17', {
       state: 'unknown',
       reference: 'TXN-17',
     });
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-18'), { state: 'not_sent' });
+    await completeKey(journal, 'order-18', { state: 'not_sent' });
     expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-17']);
     expect(await journal.count()).toMatchObject({ unknown: 1, not_sent: 1 });
     expect(await claimDueKeys(journal)).toEqual(['order-17']);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+    expect(await countDue(journal)).toMatchObject({
       due: 0,
       nextIn: expect.any(Number),
     });
@@ -77,8 +77,8 @@ describe.skipIf(!hasRedis)('a journal in a Redis Cluster', () => {
     const { journal, close } = await open({ prefix: 'shop:' });
     onTestFinished(async () => void (await close()));
     const refusals = [
-      await catchError(getJournalCore(journal).claim('order-17', chargeIntent)),
-      await catchError(getJournalCore(journal).claim('order-17', chargeIntent)),
+      await catchError(tryClaim(journal, 'order-17')),
+      await catchError(tryClaim(journal, 'order-17')),
     ];
     for (const refusal of refusals) {
       expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: false });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { getJournalCore } from '../../../src/journal/core.ts';
 import { redisJournal } from '../../../src/journal/redis.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, tryClaim } from '../../helpers/claims.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { catchError } from '../../helpers/service.ts';
 import { isExhaustive } from '../../helpers/sized.ts';
@@ -54,7 +54,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client, { prefix: 'forgotten:' });
     await claimKey(journal, 'order-1');
     await client.call('SCRIPT', 'FLUSH');
-    expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toMatchObject({
+    expect(await tryClaim(journal, 'order-1')).toMatchObject({
       state: 'in_progress',
     });
     await client.call('SCRIPT', 'FLUSH');
@@ -102,13 +102,13 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journals = [redisJournal(ioredis()), redisJournal(two), redisJournal(three)];
     for (const [index, writer] of journals.entries()) {
       const key = `read by all ${index}`;
-      await getJournalCore(writer).complete(await claimKey(writer, key), {
+      await completeKey(writer, key, {
         state: 'unknown',
         reference: 'TXN-perhaps',
       });
       for (const reader of journals) {
         expect(await reader.read(key)).toMatchObject({ state: 'unknown', reference: 'TXN-perhaps' });
-        expect(await getJournalCore(reader).claim(key, chargeIntent)).toMatchObject({ state: 'unknown' });
+        expect(await tryClaim(reader, key)).toMatchObject({ state: 'unknown' });
       }
     }
   });
@@ -121,9 +121,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const client = ioredis(options);
     const journal = redisJournal(client);
     const key = `under ${options}`;
-    const all = await Promise.all(
-      Array.from({ length: 10 }, () => getJournalCore(journal).claim(key, chargeIntent)),
-    );
+    const all = await Promise.all(Array.from({ length: 10 }, () => tryClaim(journal, key)));
     expect(all.filter(({ state }) => state === 'claimed')).toHaveLength(1);
     expect(all.filter(({ state }) => state === 'in_progress')).toHaveLength(9);
     expect(await ioredis().exists(`${prefix}payments:journal:${key}`)).toBe(1);
@@ -161,9 +159,9 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client, { lease: 5_000 });
     await claimKey(journal, 'aged');
     await client.hincrby('payments:journal:aged', 'written_at', -4_000);
-    expect(await getJournalCore(journal).claim('aged', chargeIntent)).toMatchObject({ state: 'in_progress' });
+    expect(await tryClaim(journal, 'aged')).toMatchObject({ state: 'in_progress' });
     await client.hincrby('payments:journal:aged', 'written_at', -1_001);
-    expect(await getJournalCore(journal).claim('aged', chargeIntent)).toMatchObject({ state: 'unknown' });
+    expect(await tryClaim(journal, 'aged')).toMatchObject({ state: 'unknown' });
   });
 
   test('sets no expiry by the clock of Redis', async () => {
@@ -180,7 +178,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(client);
     await client.call('MULTI');
     for (const refusal of [
-      await catchError(getJournalCore(journal).claim('queued', chargeIntent)),
+      await catchError(tryClaim(journal, 'queued')),
       await catchError(journal.read('queued')),
     ])
       expect(refusal).toMatchObject({
@@ -206,7 +204,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     await getJournalCore(journal).complete(claim, { state: 'not_sent' });
     await lose(client, `payments:journal:lost ${what}`);
     for (const failure of [
-      await catchError(getJournalCore(journal).claim(claim.key, chargeIntent)),
+      await catchError(tryClaim(journal, claim.key)),
       await catchError(journal.read(claim.key)),
       await catchError(journal.resolve(claim.key, 'not_charged', { by: 'kofi', reason: 'not there' })),
     ])

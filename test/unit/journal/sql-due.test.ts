@@ -2,10 +2,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client, Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
-import { type Journal, MAX_DUE_IN } from '../../../src/journal/index.ts';
+import { MAX_DUE_IN } from '../../../src/journal/index.ts';
 import { fromQuery, postgresJournal } from '../../../src/journal/postgres.ts';
 import { sqliteJournal } from '../../../src/journal/sqlite.ts';
-import { claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, countDue } from '../../helpers/claims.ts';
 import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
@@ -27,13 +27,13 @@ const kinds: [string, () => Promise<SqlTable>][] = [
 const HOUR = 60 * 60 * 1000;
 
 /** Completes a key whose first check is due after `firstCheckIn` milliseconds. */
-async function completeKey(
+async function chargeDueIn(
   journal: Awaited<ReturnType<SqlTable['open']>>,
   key: string,
   firstCheckIn: number,
 ): Promise<void> {
   const result = { reference: `TXN-${key}` };
-  await getJournalCore(journal).complete(await claimKey(journal, key), {
+  await completeKey(journal, key, {
     state: 'completed',
     result,
     firstCheckIn,
@@ -48,43 +48,16 @@ describe.each(kinds)('%s', (kind, createTable) => {
     return row?.due_at == null ? null : Number(row.due_at) - Date.now();
   };
 
-  test('returns due keys, the earliest first, and each once within a lease', async () => {
-    const table = await createTable();
-    await table.migrate();
-    const journal = await table.open();
-    await completeKey(journal, 'order-3', 0.75 * HOUR + 0.5);
-    await completeKey(journal, 'order-1', 0.25 * HOUR);
-    await completeKey(journal, 'order-4', 2 * HOUR);
-    await completeKey(journal, 'order-2', 0.5 * HOUR);
-    const claim = { limit: 2, lease: 30_000 };
-    expect(await claimDueKeys(journal, claim)).toEqual([]);
-    table.setAhead(HOUR);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 3 });
-    const before = await journal.read('order-1');
-    expect(await claimDueKeys(journal, claim)).toEqual(['order-1', 'order-2']);
-    expect(await claimDueKeys(journal, claim)).toEqual(['order-3']);
-    expect(await claimDueKeys(journal, claim)).toEqual([]);
-    const { due, nextIn } = await getJournalCore(journal).followUps.countDue({ kind: 'key' });
-    expect(due).toBe(0);
-    expect(nextIn).toBeGreaterThan(0);
-    expect(nextIn).toBeLessThanOrEqual(30_000);
-    const after = await journal.read('order-1');
-    expect(after).toEqual({ ...before, updatedAt: expect.closeTo(before?.updatedAt ?? 0, -2) });
-    // Its turn has come again: the lease of the others ended earlier than its first check.
-    table.setAhead(3 * HOUR);
-    expect(await claimDueKeys(journal, { limit: 10, lease: 1_000.5 })).toHaveLength(4);
-  });
-
   test('accepts a completion during the lease of a follow-up', async () => {
     const table = await createTable();
     await table.migrate();
     const journal = await table.open();
     const claim = await claimKey(journal, 'order-1');
     table.setAhead(HOUR / 2);
-    expect(await claimDueKeys(journal, { limit: 10, lease: 30_000 })).toHaveLength(1);
+    expect(await claimDueKeys(journal, { limit: 10, lease: 30_000.5 })).toHaveLength(1);
     expect(await getJournalCore(journal).renew(claim)).toMatchObject({ version: expect.any(String) });
     expect(await getJournalCore(journal).complete(claim, { state: 'rejected' })).toBe(true);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 0,
       nextIn: null,
     });
@@ -98,7 +71,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     expect(await claimDueKeys(journal)).toEqual([]);
     expect(await getJournalCore(journal).renew(claim)).not.toBeNull();
     expect(await claimDueKeys(journal)).toEqual([]);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 0 });
+    expect(await countDue(journal)).toMatchObject({ due: 0 });
   });
 
   test('sets when a record is due at each write', async () => {
@@ -109,7 +82,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
     const near = (milliseconds: number) => expect.closeTo(milliseconds, -4);
     expect(await dueIn(table, 'order-1')).toEqual(near(20_000));
     const result = { reference: 'TXN-1' };
-    await getJournalCore(journal).complete(claim, { state: 'completed', result, firstCheckIn: 60_000 });
+    await getJournalCore(journal).complete(claim, { state: 'completed', result, firstCheckIn: 60_000.5 });
     expect(await dueIn(table, 'order-1')).toEqual(near(60_000));
     const [record] = await getJournalCore(journal).followUps.find('TXN-1');
     if (!record) throw new Error('no record');
@@ -123,7 +96,7 @@ describe.each(kinds)('%s', (kind, createTable) => {
       key: 'order-1',
     });
     expect(await dueIn(table, 'order-1')).toBeNull();
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 0,
       nextIn: null,
     });
@@ -134,14 +107,14 @@ describe.each(kinds)('%s', (kind, createTable) => {
     await table.migrate();
     const journal = await table.open();
     table.setAhead(0);
-    await completeKey(journal, 'order-1', MAX_DUE_IN - 5_000);
+    await chargeDueIn(journal, 'order-1', MAX_DUE_IN - 5_000);
     table.setAhead(24 * HOUR);
-    await completeKey(journal, 'order-3', 2_000);
-    await completeKey(journal, 'order-2', 1_000);
+    await chargeDueIn(journal, 'order-3', 2_000);
+    await chargeDueIn(journal, 'order-2', 1_000);
     table.setAhead(0);
-    await completeKey(journal, 'order-4', 0);
+    await chargeDueIn(journal, 'order-4', 0);
     table.setAhead(1_000);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({
+    expect(await countDue(journal)).toEqual({
       due: 3,
       nextIn: expect.closeTo(MAX_DUE_IN, -5),
     });
@@ -149,40 +122,10 @@ describe.each(kinds)('%s', (kind, createTable) => {
     for (let count = 0; count < 2; count++)
       claimed.push(...(await claimDueKeys(journal, { limit: 2, lease: 30_000 })));
     expect(claimed).toEqual(['order-4', 'order-2', 'order-3']);
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({
+    expect(await countDue(journal)).toMatchObject({
       due: 0,
       nextIn: expect.closeTo(30_000, -4),
     });
-  });
-
-  test('shares 200 due keys among ten handles that claim at once', async () => {
-    const table = await createTable();
-    await table.migrate();
-    const first = await table.open();
-    await claimKey(first, 'order-0');
-    const numbers = Array.from({ length: 200 }, (_, index) => index + 1);
-    const now = kind !== 'PostgreSQL' ? String(Date.now()) : 'clock_timestamp()';
-    const rows = numbers.map((number) => `('order-${number}', 'v${number}', ${now}, ${now})`);
-    await table.run(
-      `INSERT INTO ${table.name} (key, version, record, written_at, kind, state, created_at, due_at)
-      SELECT list.column1, list.column2, record, list.column3, kind, state, created_at, list.column4
-      FROM ${table.name}, (VALUES ${rows.join(', ')}) AS list WHERE key = 'order-0'`,
-    );
-    const handles = await Promise.all(numbers.slice(0, 10).map(() => table.open()));
-    const claimed: string[] = [];
-    const claimOnce = async (journal: Journal) => {
-      const keys = await claimDueKeys(journal, { limit: 7, lease: 60_000 });
-      claimed.push(...keys);
-      return keys.length;
-    };
-    expect(await Promise.all(handles.map(claimOnce))).toEqual(Array(10).fill(7));
-    await Promise.all(
-      handles.map(async (journal) => {
-        while ((await claimOnce(journal)) > 0);
-      }),
-    );
-    expect(claimed).toHaveLength(200);
-    expect(new Set(claimed).size).toBe(200);
   });
 });
 
@@ -190,20 +133,20 @@ test('SQLite refuses to claim what is due inside a transaction', async () => {
   const database = new DatabaseSync(':memory:');
   onTestFinished(() => database.close());
   const journal = sqliteJournal(database);
-  await completeKey(journal, 'order-1', 0);
+  await chargeDueIn(journal, 'order-1', 0);
   const claim = { limit: 10, lease: 60_000 };
   database.exec('BEGIN');
   expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
     name: 'JournalError',
     message: expect.stringContaining('inside a transaction'),
   });
-  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
+  expect(await countDue(journal)).toMatchObject({ due: 1 });
   database.exec('COMMIT');
   expect(await claimDueKeys(journal, claim)).toHaveLength(1);
 });
 
 describe('PostgreSQL', () => {
-  test.each(['repeatable\\ read', 'serializable'])(
+  test.each(['read\\ committed', 'repeatable\\ read', 'serializable'])(
     'shares due keys with the isolation level %s',
     async (level) => {
       const pool = new Pool({
@@ -214,7 +157,7 @@ describe('PostgreSQL', () => {
       const table = await createPostgresTable(server);
       await table.migrate();
       const journal = postgresJournal(pool, { table: table.name });
-      for (let index = 0; index < 60; index++) await completeKey(journal, `order-${index}`, 0);
+      for (let index = 0; index < 60; index++) await chargeDueIn(journal, `order-${index}`, 0);
       const claimed = await Promise.all(
         Array.from({ length: 10 }, () => claimDueKeys(journal, { limit: 6, lease: 60_000 })),
       );
@@ -256,7 +199,7 @@ describe('PostgreSQL', () => {
               return pool.query(sql, values);
             });
       const other = await table.open();
-      await completeKey(other, 'order-1', 0);
+      await chargeDueIn(other, 'order-1', 0);
       const journal = postgresJournal(own, { table: table.name });
       const [due] = await getJournalCore(journal).followUps.claimDue({
         kind: 'key',
@@ -278,8 +221,8 @@ describe('PostgreSQL', () => {
     const table = await createPostgresTable(server);
     await table.migrate();
     const journal = await table.open();
-    await completeKey(journal, 'order-1', 0);
-    await completeKey(journal, 'order-2', 0);
+    await chargeDueIn(journal, 'order-1', 0);
+    await chargeDueIn(journal, 'order-2', 0);
     const other = new Client({ connectionString: server.url });
     await other.connect();
     onTestFinished(() => other.end());
@@ -298,14 +241,14 @@ describe('PostgreSQL', () => {
     await client.connect();
     onTestFinished(() => client.end());
     const journal = postgresJournal(client, { table: table.name });
-    await completeKey(journal, 'order-1', 0);
+    await chargeDueIn(journal, 'order-1', 0);
     const claim = { limit: 10, lease: 60_000 };
     await client.query('BEGIN');
     expect(await catchError(claimDueKeys(journal, claim))).toMatchObject({
       name: 'JournalError',
       message: expect.stringContaining('inside a transaction'),
     });
-    expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toMatchObject({ due: 1 });
+    expect(await countDue(journal)).toMatchObject({ due: 1 });
     await client.query('COMMIT');
     expect(await claimDueKeys(journal, claim)).toHaveLength(1);
   });

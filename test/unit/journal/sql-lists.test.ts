@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { getJournalCore } from '../../../src/journal/core.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, tryClaim } from '../../helpers/claims.ts';
 import { claimDueKeys, listKeys } from '../../helpers/listed-keys.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -40,7 +40,7 @@ describe.each(kinds)('%s', (_kind, createTable) => {
       { key: 'order-2', createdAt: createdAt + 2, state: 'rejected' },
       { key: 'order-4', createdAt: createdAt + 4, state: 'begun' },
     ]);
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-5'), { state: 'not_sent' });
+    await completeKey(journal, 'order-5', { state: 'not_sent' });
     expect(await listKeys(journal)).toEqual(['order-1', 'order-2', 'order-3', 'order-4', 'order-5']);
     expect(await listKeys(journal, { state: 'unknown' })).toEqual(['order-1', 'order-3', 'order-4']);
     expect(await listKeys(journal, { state: 'unknown', limit: 2 })).toEqual(['order-1', 'order-3']);
@@ -75,31 +75,11 @@ describe.each(kinds)('%s', (_kind, createTable) => {
     );
   });
 
-  test('finds a key by its reference, in upper or lower case', async () => {
-    const table = await createTable();
-    await table.migrate();
-    const journal = await table.open();
-    const result = { reference: 'TXN-8F2k1' };
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), {
-      state: 'completed',
-      result,
-    });
-    const unknown = await claimKey(journal, 'order-2');
-    await getJournalCore(journal).complete(unknown, { state: 'unknown', reference: 'TXN-other' });
-    await claimKey(journal, 'order-3');
-    expect(await getJournalCore(journal).followUps.find('TXN-8F2k1')).toMatchObject([{ key: 'order-1' }]);
-    expect(await listKeys(journal, { reference: 'TXN-other' })).toEqual(['order-2']);
-    expect(await listKeys(journal, { reference: 'TXN-none' })).toEqual([]);
-    // The service might not tell them apart.
-    const again = journal.resolve('order-2', { reference: 'TXN-8f2K1' }, note);
-    expect(String(await catchError(again))).toContain('recorded under the key "order-1"');
-  });
-
   test("leaves out the journal's own records", async () => {
     const table = await createTable();
     await table.migrate();
     const journal = await table.open();
-    await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+    await completeKey(journal, 'order-1', { state: 'unknown' });
     await journal.resolve('order-1', { reference: 'TXN-found' }, note);
     // The service of the journal, and the reservation of the reference.
     expect(await table.run(`SELECT key FROM ${table.name}`)).toHaveLength(3);
@@ -129,7 +109,7 @@ describe.each(kinds)('%s', (_kind, createTable) => {
     expect(listed).toEqual(['order-2']);
     expect(failure).toMatchObject({ name: 'JournalError', outcome: 'unknown' });
     expect(String(failure)).toContain('"order-1"');
-    expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
+    expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
       outcome: 'unknown',
     });
     expect(await claimDueKeys(journal, { limit: 10, lease: 1_000 })).toEqual([]);
@@ -142,7 +122,7 @@ describe.each(kinds)('%s', (_kind, createTable) => {
     const claim = await claimKey(journal, 'order-1');
     const result = { reference: 'TXN-8F2k1', message: 'a\0b \ud83d \\u0000 \\ud83d \\' };
     expect(await getJournalCore(journal).complete(claim, { state: 'completed', result })).toBe(true);
-    expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toEqual({
+    expect(await tryClaim(journal, 'order-1')).toEqual({
       state: 'completed',
       result,
     });
@@ -156,7 +136,7 @@ test('SQLite names a damaged record, and lists all others', async () => {
   await table.migrate();
   const journal = await table.open();
   await claimKey(journal, 'order-1');
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-2'), { state: 'unknown' });
+  await completeKey(journal, 'order-2', { state: 'unknown' });
   await table.run(`UPDATE ${table.name} SET record = substr(record, 1, 50) WHERE key = 'order-1'`);
   expect(String(await catchError(listKeys(journal, { state: 'unknown' })))).toContain('"order-1"');
   expect(await listKeys(journal, { state: 'unknown', limit: 1 })).toEqual(['order-2']);

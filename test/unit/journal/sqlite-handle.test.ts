@@ -1,10 +1,9 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { getJournalCore } from '../../../src/journal/core.ts';
 import { type SqliteHandle, type SqliteStatement, sqliteJournal } from '../../../src/journal/sqlite.ts';
 import { journalConformance } from '../../../src/testing/index.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { claimKey, completeKey, countDue, tryClaim } from '../../helpers/claims.ts';
 import { claimDueKeys } from '../../helpers/listed-keys.ts';
 import { catchError } from '../../helpers/service.ts';
 import { createSqliteHandle } from '../../helpers/sqlite-handle.ts';
@@ -88,12 +87,12 @@ test('tries again to make the tables after a failure', async () => {
       return handle.batch(statements);
     },
   });
-  expect(await catchError(getJournalCore(journal).claim('order-1', chargeIntent))).toMatchObject({
+  expect(await catchError(tryClaim(journal, 'order-1'))).toMatchObject({
     name: 'JournalError',
     retryable: true,
   });
   isDown = false;
-  expect(await getJournalCore(journal).claim('order-1', chargeIntent)).toMatchObject({ state: 'claimed' });
+  expect(await tryClaim(journal, 'order-1')).toMatchObject({ state: 'claimed' });
 });
 
 test('returns what became due between two statements of a batch', async () => {
@@ -102,7 +101,7 @@ test('returns what became due between two statements of a batch', async () => {
   const writer = sqliteJournal({ batch });
   for (const [key, firstCheckIn] of Object.entries({ late: 2_000, later: 3_000, early: 1_000 })) {
     const result = { reference: `TXN-${key}` };
-    await getJournalCore(writer).complete(await claimKey(writer, key), {
+    await completeKey(writer, key, {
       state: 'completed',
       result,
       firstCheckIn,
@@ -131,10 +130,10 @@ test('takes rows with BigInts and without a prototype', async () => {
       return results.map((rows) => rows.map((row) => Object.assign(Object.create(null), row)));
     },
   });
-  await getJournalCore(journal).complete(await claimKey(journal, 'order-1'), { state: 'unknown' });
+  await completeKey(journal, 'order-1', { state: 'unknown' });
   expect(await journal.read('order-1')).toMatchObject({ state: 'unknown' });
   expect(await journal.count()).toMatchObject({ unknown: 1 });
-  expect(await getJournalCore(journal).followUps.countDue({ kind: 'key' })).toEqual({ due: 1, nextIn: null });
+  expect(await countDue(journal)).toEqual({ due: 1, nextIn: null });
   expect(await claimDueKeys(journal)).toEqual(['order-1']);
 });
 
@@ -147,7 +146,7 @@ const unreadable: [string, (row: Record<string, unknown>) => unknown][] = [
 test.each(unreadable)('fails with unknown on rows that are %s', async (_what, change) => {
   const handle = createSqliteHandle(openMemory());
   const first = sqliteJournal(handle);
-  await getJournalCore(first).complete(await claimKey(first, 'order-1'), { state: 'not_sent' });
+  await completeKey(first, 'order-1', { state: 'not_sent' });
   const changing = {
     batch: async (statements: SqliteStatement[]) =>
       (await handle.batch(statements)).map((rows) => rows.map(change)),
@@ -161,7 +160,7 @@ test.each(unreadable)('fails with unknown on rows that are %s', async (_what, ch
 test('fails with unknown on a count that is no number', async () => {
   const handle = createSqliteHandle(openMemory());
   const first = sqliteJournal(handle);
-  await getJournalCore(first).complete(await claimKey(first, 'order-1'), { state: 'not_sent' });
+  await completeKey(first, 'order-1', { state: 'not_sent' });
   const batch: typeof handle.batch = async (statements) =>
     (await handle.batch(statements)).map((rows) => rows.map((row) => ({ ...row, records: 'many' })));
   const failure = await catchError(sqliteJournal({ batch }).count());

@@ -6,7 +6,8 @@ import type { PaymentsClientOptions } from '../../../src/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
 import { createCertificate } from '../../helpers/certificate.ts';
-import { createClientFor, listening } from '../../helpers/raw-service.ts';
+import { listenForTest } from '../../helpers/listen.ts';
+import { createClientFor } from '../../helpers/raw-service.ts';
 import { charge, successBodies } from '../../helpers/service.ts';
 
 /** Starts a service that prefers HTTP/2, and counts the requests by version. */
@@ -24,7 +25,7 @@ async function startOfferingHttp2() {
       JSON.stringify(method === 'POST' ? successBodies.chargeMobileMoney() : successBodies.verify()),
     );
   });
-  const port = await listening(server);
+  const port = await listenForTest(server);
   return { baseUrl: `https://127.0.0.1:${port}/api/v1`, versions };
 }
 

@@ -20,12 +20,6 @@ const LONGEST_TIMER = 2 ** 31 - 1;
 const never = () => new Promise<never>(() => {});
 const references = (count: number) => Array.from({ length: count }, (_, index) => `TXN-${index}`);
 
-test('keeps the deadline exactly between two polls', async () => {
-  const { client } = createScriptedService(respondInTurn('pending'));
-  const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
-  expect(end).toMatchObject({ at: 7_300, error: { code: 'wait_timeout', elapsed: 7_300 } });
-});
-
 test('keeps the deadline exactly during a hanging request, and aborts it', async () => {
   const { client, seen } = createScriptedService(never);
   const end = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE, { timeout: 7_300 })));
@@ -219,30 +213,4 @@ test('keeps waits with and without a deadline apart', async () => {
   client.close();
   await flushMicrotasks();
   expect(ended).toBe(true);
-});
-
-test.each([0, -1, Number.NaN, '5000'])('rejects a timeout of %j', async (timeout) => {
-  const { client, seen } = createScriptedService(respondInTurn('success'));
-  const options = { timeout };
-  // @ts-expect-error: JavaScript can pass anything
-  const wait = timeSettlement(client.waitForFinalStatus(REFERENCE, options));
-  expect(await runToEnd(wait)).toMatchObject({ at: 0, error: { code: 'configuration_error' } });
-  expect(seen).toEqual([]);
-});
-
-test.each([
-  ['seconds', () => Math.floor(Date.now() / 1000)],
-  ['text', () => String(Date.now())],
-  ['not a number', () => Number.NaN],
-])('rejects a startedAt of %s', async (_, startedAt) => {
-  const { client, seen } = createScriptedService(respondInTurn('success'));
-  const wait: Promise<unknown> = Reflect.apply(client.waitForFinalStatus, client, [
-    REFERENCE,
-    { startedAt: startedAt() },
-  ]);
-  expect(await runToEnd(timeSettlement(wait))).toMatchObject({
-    at: 0,
-    error: { code: 'configuration_error' },
-  });
-  expect(seen).toEqual([]);
 });

@@ -77,10 +77,21 @@ test('resolves with success after every temporary error in turn', async () => {
   expect(seen).toHaveLength(errors.length + 1);
 });
 
-test.each([402, 405, 409, 410, 418, 422, 451])('ends a wait at once after %d', async (status) => {
-  const { client, seen } = createScriptedService(respondInTurn('pending', new Response('', { status })));
+test.each([400, 401, 402, 403, 405, 409, 410, 418, 422, 451])(
+  'ends a wait at once after %d',
+  async (status) => {
+    const { client, seen } = createScriptedService(respondInTurn('pending', new Response('', { status })));
+    const { error } = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)));
+    expect(error).toMatchObject({ status, retryable: false });
+    expect(seen).toHaveLength(2);
+  },
+);
+
+test('ends a wait at once after status: false', async () => {
+  const refusal = Response.json({ status: false, message: 'No.' });
+  const { client, seen } = createScriptedService(respondInTurn('pending', refusal, 'success'));
   const { error } = await runToEnd(timeSettlement(client.waitForFinalStatus(REFERENCE)));
-  expect(error).toMatchObject({ status, retryable: false });
+  expect(error).toMatchObject({ code: 'api_error' });
   expect(seen).toHaveLength(2);
 });
 

@@ -30,6 +30,7 @@ const wrong: [name: string, value: unknown][] = [
   ...['minDelay', 'maxDelay', 'initialDelay'].flatMap((name) =>
     notDurations.map((value): [string, unknown] => [name, value]),
   ),
+  ...[0, -1, Number.NaN, '5000'].map((value): [string, unknown] => ['timeout', value]),
   ['finalStatuses', ['success', 'unrecognised']],
   ['finalStatuses', ['success', 'faild']],
   ['finalStatuses', ['success', undefined]],
@@ -54,13 +55,17 @@ test.each(['maxConcurrency', 'maxRequestsPerSecond'])('rejects a %s that is not 
   }
 });
 
-test.each([Number.POSITIVE_INFINITY, Number.NaN, 1_700_000_000, new Date(), 1_700_000_000_000n])(
-  'rejects a startedAt of %s: it must be milliseconds since 1970',
-  async (startedAt) => {
-    const { client } = createScriptedService(respondInTurn('success'));
-    expect(await catchError(wait(client, { startedAt }))).toMatchObject(refusal);
-  },
-);
+test.each([
+  Number.POSITIVE_INFINITY,
+  Number.NaN,
+  1_700_000_000,
+  '1700000000000',
+  new Date(),
+  1_700_000_000_000n,
+])('rejects a startedAt of %s: it must be milliseconds since 1970', async (startedAt) => {
+  const { client } = createScriptedService(respondInTurn('success'));
+  expect(await catchError(wait(client, { startedAt }))).toMatchObject(refusal);
+});
 
 test.each([
   ['with startedAt', 1_000, [1_000, 5_000, 9_000]],

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type PaymentsEvent, WaitTimeoutError } from '../../../src/index.ts';
-import { createResetError, createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
+import { createScriptedService, respondInTurn } from '../../helpers/scripted-service.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { API_KEY, catchError, EMAIL } from '../../helpers/service.ts';
 
@@ -44,18 +44,4 @@ test('prints a status that is a plain word as the service wrote it', async () =>
   const error = await failing;
   expect(error).toMatchObject({ lastStatus: 'reversed', lastTransaction: { customer_email: EMAIL } });
   expectNoSecrets(error, { key: API_KEY, email: EMAIL }, { getters: false });
-});
-
-test('shows neither key nor email in the events and lines of a wait', async () => {
-  const reported: unknown[] = [];
-  const report = (what: unknown) => void reported.push(what);
-  const { client } = createScriptedService(respondInTurn('pending', createResetError(), 'success'), {
-    onEvent: report,
-    logger: { debug: report, info: report, warn: report, error: report },
-  });
-  const wait = client.waitForFinalStatus('TXN-8f2c61d0');
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(await wait).toMatchObject({ status: 'success' });
-  expect(reported).toContainEqual(expect.objectContaining({ type: 'wait', result: 'final' }));
-  for (const secret of [API_KEY, EMAIL]) expect(JSON.stringify(reported)).not.toContain(secret);
 });

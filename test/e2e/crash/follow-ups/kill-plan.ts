@@ -1,5 +1,6 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { JournalKind } from '../journal-kinds.ts';
+import { createKillPlanSchema } from '../kill-switch.ts';
 import { seededRandom } from '../seeded-random.ts';
 
 /** What a sweeper writes to the journal. */
@@ -46,19 +47,7 @@ export const sweepKillPoints = [
 export type SweepKillPoint = (typeof sweepKillPoints)[number];
 
 /** When one sweeper is killed. */
-export const sweepKillPlanSchema = z.discriminatedUnion('kind', [
-  /** Killed when it reaches the point for the nth time. If it does not, it is killed after `latest` milliseconds. */
-  z.object({
-    kind: z.literal('at'),
-    point: z.enum(sweepKillPoints),
-    nth: z.number(),
-    turns: z.number(),
-    latest: z.number(),
-  }),
-  /** Killed this many milliseconds after it was ready. */
-  z.object({ kind: z.literal('after'), delay: z.number() }),
-  z.object({ kind: z.literal('none') }),
-]);
+export const sweepKillPlanSchema = createKillPlanSchema(sweepKillPoints);
 
 export type SweepKillPlan = z.infer<typeof sweepKillPlanSchema>;
 

@@ -1,8 +1,7 @@
 import { printTable } from '../../../../bench/table.ts';
+import { formatCount, printKillPoints } from '../report.ts';
 import type { FollowUpRunResult } from './harness.ts';
 import { sweepKillPoints } from './kill-plan.ts';
-
-const formatCount = (count: number) => count.toLocaleString('en-US');
 
 export function printFollowUps(title: string, results: readonly FollowUpRunResult[]): void {
   const column =
@@ -42,20 +41,8 @@ export function printFollowUps(title: string, results: readonly FollowUpRunResul
 }
 
 export function printFollowUpKills(results: readonly FollowUpRunResult[]): void {
-  printTable(
-    'Kills of sweepers, by the point that they were aimed at',
-    [...sweepKillPoints, 'any time'].map((point) => point),
-    [
-      ['point', (point) => point],
-      ...results.map(
-        (result) =>
-          [
-            formatFollowUpName(result),
-            (point: string) => formatCount(result.killsAt.get(point) ?? 0),
-          ] as const,
-      ),
-    ],
-  );
+  const title = 'Kills of sweepers, by the point that they were aimed at';
+  printKillPoints(title, sweepKillPoints, results, formatFollowUpName);
 }
 
 export function formatFollowUpName({ kind, control }: FollowUpRunResult): string {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { pollingSchema } from '../settings.ts';
+import { pollingSchema, processShape } from '../settings.ts';
 import { sweepKillPlanSchema } from './kill-plan.ts';
 
 /** What is taken away from a journal, to show that the harness sees it. */
@@ -7,15 +7,7 @@ export const controls = ['no lease', 'no lease, no version'] as const;
 
 /** The settings of a sweeper process, passed as JSON in its first argument. */
 export const sweeperSettingsSchema = z.object({
-  seed: z.number(),
-  kind: z.string(),
-  /** A file, or the URL of a database. */
-  place: z.string(),
-  baseUrl: z.string(),
-  folder: z.string(),
-  slot: z.number(),
-  generation: z.number(),
-  lease: z.number(),
+  ...processShape,
   timeout: z.number(),
   polling: pollingSchema,
   control: z.optional(z.enum(controls)),

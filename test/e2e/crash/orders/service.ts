@@ -1,7 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
+import { startListening } from '../../../helpers/start-listening.ts';
 import { pickWeighted, seededRandom } from '../seeded-random.ts';
 import { json, reset } from '../service.ts';
 
@@ -61,6 +61,7 @@ export class OrderService {
         });
     });
   });
+  #stop: (() => Promise<void>) | undefined;
   #requests = 0;
 
   constructor(seed: number, onRequest: (point: 'accepted' | 'response sent', generation: number) => void) {
@@ -69,18 +70,13 @@ export class OrderService {
   }
 
   async start(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('The service has no port.');
-    return `http://127.0.0.1:${address.port}/api/v1`;
+    const { port, stop } = await startListening(this.#server);
+    this.#stop = stop;
+    return `http://127.0.0.1:${port}/api/v1`;
   }
 
   async stop(): Promise<void> {
-    if (!this.#server.listening) return;
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
+    await this.#stop?.();
   }
 
   async #charge(
