@@ -89,7 +89,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     apiKeys: [access.testKey, access.liveKey],
     allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
-    onExchange: (exchange) => activity.exchanged(exchange),
+    onExchange: (exchange) => activity.exchanged(exchange, service.ledger),
     onResponseLost: (exchange) => activity.lostResponse(exchange),
     ledger: {
       clock,
@@ -99,7 +99,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       observers: [...(stateFile ? [stateFile] : []), activity, timers, webhooks],
     },
   });
-  activity.restore(entries);
   service.ledger.restore(entries);
   webhooks.start(service);
   if (webhookUrl !== undefined) webhooks.deliverTo(webhookUrl);

@@ -1,13 +1,14 @@
 import { html } from 'hono/html';
 import { isFinal } from '../../schedule.ts';
-import type { Entry } from '../../testing/ledger.ts';
-import type { ActivityLog } from '../activity-log.ts';
+import type { Entry, Ledger } from '../../testing/ledger.ts';
 import { formatMoney, type Html, layout, networkNames, renderBadge, renderTime } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 
 const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
 const MAX_PHONES = 8;
+/** Only the latest transactions are on a phone. */
+const MAX_TRANSACTIONS = 500;
 
 /** What one page of the phone shows. */
 export interface PhoneFilter {
@@ -43,8 +44,8 @@ export function formatPhonePath({ number, since }: Partial<PhoneFilter>, path = 
 }
 
 /** Renders the customer's phone: open prompts, and messages about the charges that have ended. */
-export function phonePage(activity: ActivityLog, filter: PhoneFilter, error?: PinError): Html {
-  const { items, others } = viewPhone(activity, filter, error);
+export function phonePage(ledger: Ledger, filter: PhoneFilter, error?: PinError): Html {
+  const { items, others } = viewPhone(ledger, filter, error);
   const [phones, messages, count] = others;
   const body = html`<h1 class="hidden">The customer's phone</h1>
 ${phones}
@@ -61,16 +62,17 @@ ${count}
 }
 
 /** Renders the prompts that changed. One that has ended stays in its place, so that no other one moves. */
-export function livePhone(activity: ActivityLog, filter: PhoneFilter): LiveView {
-  return createLiveList(() => viewPhone(activity, filter));
+export function livePhone(ledger: Ledger, filter: PhoneFilter): LiveView {
+  return createLiveList(() => viewPhone(ledger, filter));
 }
 
 function viewPhone(
-  activity: ActivityLog,
+  ledger: Ledger,
   filter: PhoneFilter,
   error?: PinError,
 ): ListView & { others: [Html, Html, Html] } {
-  const all = activity.entries().filter(({ mobileMoney }) => mobileMoney);
+  const latest = ledger.list().slice(-MAX_TRANSACTIONS);
+  const all = latest.filter(({ mobileMoney }) => mobileMoney);
   const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
   return {
     items: pickPrompts(own, filter.since).map((entry) => ({

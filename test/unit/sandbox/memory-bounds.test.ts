@@ -80,12 +80,9 @@ test('bounds what the pages show', () => {
   for (let count = 0; count < 2000; count++) {
     const { reference } = ledger.create(input, { mode: 'live' });
     for (let each = 0; each < 50; each++)
-      activity.exchanged({ ...exchange, reference, found: 'pending', status: 200 });
-    activity.exchanged(exchange);
+      activity.exchanged({ ...exchange, reference, found: 'pending', status: 200 }, ledger);
+    activity.exchanged(exchange, ledger);
   }
-  const entries = activity.entries();
-  expect(entries).toHaveLength(500);
-  expect(entries.at(-1)?.reference).toBe('TXN-002000');
   const histories = ledger.list().map(({ reference }) => activity.findHistory(reference));
   expect(histories.findIndex((history) => history !== undefined)).toBe(1500);
   expect(
@@ -100,7 +97,7 @@ test('keeps the requests of the transactions that had the latest ones', () => {
   for (let count = 0; count < 1000; count++) ledger.create(input, { mode: 'live' });
   const request = { ...exchange.request, operation: 'verify' as const };
   const verify = (reference: string) =>
-    activity.exchanged({ ...exchange, request, reference, found: 'pending', status: 200 });
+    activity.exchanged({ ...exchange, request, reference, found: 'pending', status: 200 }, ledger);
   for (let round = 0; round < 3; round++) {
     verify('TXN-000001');
     for (let count = 2; count < 500; count++) verify(`TXN-${String(count + 100 * round).padStart(6, '0')}`);
