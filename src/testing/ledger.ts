@@ -177,10 +177,10 @@ export class Ledger {
     return hidden && this.#clock.now() < hidden.until ? hidden.status : status;
   }
 
-  /** Makes verifies report another status until a time. */
-  hideStatus(reference: string, status: KnownStatus, until: number): void {
+  /** Makes verifies report another status for `duration` milliseconds. */
+  hideStatus(reference: string, status: KnownStatus, duration: number): void {
     const entry = this.#require(reference);
-    entry.hidden = { status, until };
+    entry.hidden = { status, until: this.#clock.now() + duration };
     this.#notifyChange(entry);
   }
 
