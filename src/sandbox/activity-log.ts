@@ -65,7 +65,7 @@ export class ActivityLog implements LedgerObserver {
   /** The client was gone before it had the whole response. */
   lostResponse(exchange: Exchange): void {
     const history = exchange.reference === null ? undefined : this.#histories.get(exchange.reference);
-    (history ?? this.#unmatched).lostResponse(exchange);
+    (history ?? this.#unmatched).noteLoss(exchange);
     this.notifyChange();
   }
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { ActivityLog } from '../../../src/sandbox/activity-log.ts';
-import { RequestHistory } from '../../../src/sandbox/request-history.ts';
 import { Ledger } from '../../../src/testing/ledger.ts';
 import { type Exchange, PaymentService } from '../../../src/testing/service.ts';
 import { payment, startTestSandbox } from './start-sandbox.ts';
@@ -108,9 +107,15 @@ test('keeps the requests of the transactions that had the latest ones', () => {
   expect(activity.findHistory('TXN-000001')).toBeUndefined();
 });
 
-test('shortens the bodies of large requests and responses', () => {
-  const history = new RequestHistory();
-  const body = { note: 'x'.repeat(1_000_000) };
-  history.add({ ...exchange, request: { ...exchange.request, body }, errorBody: 'y'.repeat(1_000_000) });
-  expect(JSON.stringify(history.groups).length).toBeLessThan(100_000);
+test('shortens the bodies of large requests and responses', async () => {
+  const { sandbox } = await startTestSandbox();
+  const message = 'y'.repeat(1_000_000);
+  sandbox.fault('initialize', { kind: 'status', status: 422, body: { message } });
+  const body = JSON.stringify({ ...input, note: 'x'.repeat(1_000_000) });
+  const headers = { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' };
+  await fetch(`${sandbox.baseUrl}/transactions/initialize`, { method: 'POST', headers, body });
+  const kept = await (await fetch(`${sandbox.url}/sandbox/requests`)).json();
+  expect(kept).toMatchObject({ requests: [{ status: 422 }] });
+  expect(JSON.stringify(kept).length).toBeLessThan(40_000);
+  expect(JSON.stringify(sandbox.requests).length).toBeLessThan(20_000);
 });
