@@ -40,6 +40,13 @@ export interface Entry {
   plannedSeq: number;
 }
 
+/** A Mobile Money charge. */
+export type ChargeEntry = Entry & { readonly mobileMoney: NonNullable<Entry['mobileMoney']> };
+
+export function isCharge(entry: Entry): entry is ChargeEntry {
+  return entry.mobileMoney !== null;
+}
+
 export const failures = ['declined', 'expired'] as const;
 
 /** Why a transaction failed. A verify reports both as `failed`. */

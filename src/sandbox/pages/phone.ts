@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { isFinal } from '../../schedule.ts';
-import type { Entry, Ledger } from '../../testing/ledger.ts';
+import { type ChargeEntry, type Entry, isCharge, type Ledger } from '../../testing/ledger.ts';
 import { formatMoney, type Html, layout, networkNames, renderBadge, renderTime } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 
@@ -71,8 +71,7 @@ function viewPhone(
   filter: PhoneFilter,
   error?: PinError,
 ): ListView & { others: [Html, Html, Html] } {
-  const latest = ledger.list().slice(-MAX_TRANSACTIONS);
-  const all = latest.filter(({ mobileMoney }) => mobileMoney);
+  const all = ledger.list().slice(-MAX_TRANSACTIONS).filter(isCharge);
   const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
   return {
     items: pickPrompts(own, filter.since).map((entry) => ({
@@ -84,21 +83,20 @@ function viewPhone(
 }
 
 /** Returns the open prompts and those that ended since a time, oldest first. Too many of them are without the oldest ends. */
-function pickPrompts(charges: readonly Entry[], since: number): Entry[] {
+function pickPrompts(charges: readonly ChargeEntry[], since: number): ChargeEntry[] {
   const shown = charges.filter(({ status, changedAt }) => !isFinal(status) || changedAt >= since);
   let surplus = shown.length - MAX_PROMPTS;
   return shown.filter(({ status }) => !isFinal(status) || surplus-- <= 0).slice(0, MAX_PROMPTS);
 }
 
 /** Returns what all spellings of a number share. */
-function findNumber({ mobileMoney }: Entry): string {
-  const { phone = '' } = mobileMoney ?? {};
+function findNumber({ mobileMoney: { phone } }: ChargeEntry): string {
   const digits = phone.replace(/\D/g, '');
   return digits.length >= 9 ? digits.slice(-9) : phone;
 }
 
 /** Renders the choice of a phone: the latest ones, each with the number of its open prompts. */
-function renderPhones(charges: readonly Entry[], number: string): Html {
+function renderPhones(charges: readonly ChargeEntry[], number: string): Html {
   const byNumber = Map.groupBy(charges.toReversed(), findNumber);
   const phones = [...byNumber].slice(0, MAX_PHONES);
   if (byNumber.size < 2 && number === '') return html`<nav id="phones"></nav>`;
@@ -108,13 +106,12 @@ function renderPhones(charges: readonly Entry[], number: string): Html {
   };
   return html`<nav id="phones" aria-label="Phones">
 ${link('', 'All phones', charges)}
-${phones.map(([value, own]) => link(value, own[0]?.mobileMoney?.phone ?? value, own))}
+${phones.map(([value, own]) => link(value, own[0]?.mobileMoney.phone ?? value, own))}
 </nav>`;
 }
 
-function renderPrompt(entry: Entry, { number, since }: PhoneFilter, error?: PinError): Html {
+function renderPrompt(entry: ChargeEntry, { number, since }: PhoneFilter, error?: PinError): Html {
   const { reference, mode, mobileMoney, plan } = entry;
-  if (!mobileMoney) return html``;
   const wrong = error?.reference === reference ? error.message : undefined;
   return html`<li id="${reference}" class="prompt ${mobileMoney.network}" data-next="">
 ${renderSender(entry)}
@@ -134,16 +131,14 @@ ${wrong ? html`<p class="wrong" id="wrong-${reference}" role="alert">${wrong}</p
 </li>`;
 }
 
-function renderSender({ mobileMoney }: Entry): Html {
-  return mobileMoney
-    ? html`<h2>${networkNames[mobileMoney.network]} <span>${mobileMoney.phone}</span></h2>`
-    : html``;
+function renderSender({ mobileMoney: { network, phone } }: ChargeEntry): Html {
+  return html`<h2>${networkNames[network]} <span>${phone}</span></h2>`;
 }
 
 /** Renders how a prompt ended, in its place. What can be pressed is not where the buttons of the prompt were. */
-function renderEnd(entry: Entry, { number }: PhoneFilter): Html {
+function renderEnd(entry: ChargeEntry, { number }: PhoneFilter): Html {
   const { reference, mode, mobileMoney } = entry;
-  return html`<li id="${reference}" class="prompt ended ${mobileMoney?.network ?? ''}" data-next="" data-keep>
+  return html`<li id="${reference}" class="prompt ended ${mobileMoney.network}" data-next="" data-keep>
 ${renderSender(entry)}
 <p><strong>${describeEnd(entry)}</strong> <span class="sum">${formatMoney(entry)}</span></p>
 <p><a class="action" href="${formatPhonePath({ number })}">Done</a></p>
