@@ -1,13 +1,11 @@
-import type { Entry, LedgerObserver } from '../testing/ledger.ts';
+import type { Entry, Ledger, LedgerObserver } from '../testing/ledger.ts';
 import type { Exchange } from '../testing/service.ts';
 import { RequestHistory } from './request-history.ts';
 
-const MAX_ENTRIES = 500;
 const MAX_HISTORIES = 500;
 
-/** The recent transactions and requests that the pages show, and a signal for each change. All of it is bounded. */
+/** The recent requests that the pages show, and a signal for each change. All of it is bounded. */
 export class ActivityLog implements LedgerObserver {
-  readonly #entries = new Map<string, Entry>();
   /** By reference. The one with the latest request is the last. */
   readonly #histories = new Map<string, RequestHistory>();
   #unmatched = new RequestHistory();
@@ -24,11 +22,6 @@ export class ActivityLog implements LedgerObserver {
     return this.#unmatched;
   }
 
-  /** Returns the recent transactions in the order of creation. */
-  entries(): Entry[] {
-    return [...this.#entries.values()];
-  }
-
   /** Returns the latest requests of a transaction. `undefined` if it had none, or none for a long time. */
   findHistory(reference: string): RequestHistory | undefined {
     return this.#histories.get(reference);
@@ -40,14 +33,7 @@ export class ActivityLog implements LedgerObserver {
     return this.#change.promise;
   }
 
-  /** Adds the transactions of an earlier run. */
-  restore(entries: readonly Entry[]): void {
-    for (const entry of entries.slice(-MAX_ENTRIES)) this.created(entry);
-  }
-
-  created(entry: Entry): void {
-    this.#entries.set(entry.reference, entry);
-    deleteOldest(this.#entries, MAX_ENTRIES);
+  created(): void {
     this.notifyChange();
   }
 
@@ -57,18 +43,19 @@ export class ActivityLog implements LedgerObserver {
 
   deleted({ reference }: Entry): void {
     this.#histories.delete(reference);
-    this.#entries.delete(reference);
     this.notifyChange();
   }
 
-  exchanged(exchange: Exchange): void {
-    const { reference, found } = exchange;
-    if (reference !== null && (found !== null || this.#entries.has(reference))) {
+  /** Adds a request. Its reference can be one that no transaction has. */
+  exchanged(exchange: Exchange, ledger: Ledger): void {
+    const { reference } = exchange;
+    if (reference !== null && ledger.find(reference)) {
       const history = this.#histories.get(reference) ?? new RequestHistory();
       history.add(exchange);
       this.#histories.delete(reference);
       this.#histories.set(reference, history);
-      deleteOldest(this.#histories, MAX_HISTORIES);
+      const [oldest = reference] = this.#histories.keys();
+      if (this.#histories.size > MAX_HISTORIES) this.#histories.delete(oldest);
     } else {
       this.#unmatched.add(exchange);
     }
@@ -78,7 +65,7 @@ export class ActivityLog implements LedgerObserver {
   /** The client was gone before it had the whole response. */
   lostResponse(exchange: Exchange): void {
     const history = exchange.reference === null ? undefined : this.#histories.get(exchange.reference);
-    (history ?? this.#unmatched).lostResponse(exchange);
+    (history ?? this.#unmatched).noteLoss(exchange);
     this.notifyChange();
   }
 
@@ -87,13 +74,5 @@ export class ActivityLog implements LedgerObserver {
     this.#version++;
     this.#change?.resolve();
     this.#change = undefined;
-  }
-}
-
-function deleteOldest(map: Map<string, unknown>, max: number): void {
-  if (map.size <= max) return;
-  for (const oldest of map.keys()) {
-    map.delete(oldest);
-    return;
   }
 }

@@ -26,9 +26,8 @@ export function addDashboard(app: Hono<Env>, context: DashboardContext): void {
   addWebhookActions(app, webhooks, service);
   app.post('/time', async (c) => {
     const { minutes, back } = await parseForm(c);
-    const count = advances.get(minutes);
-    if (count === undefined) return refuse(c, 'Invalid form', 'Press a button of the time.');
-    clock.advance(count * 60_000);
+    if (!advances.has(minutes)) return refuse(c, 'Invalid form', 'Press a button of the time.');
+    clock.advance(Number(minutes) * 60_000);
     activity.notifyChange();
     return c.redirect(back === '/webhooks' ? '/webhooks#time' : '/#time', 303);
   });

@@ -1,5 +1,5 @@
 import { transactionStatuses } from '../api/transaction.ts';
-import { type Entry, failures } from '../testing/ledger.ts';
+import { type Entry, failures, keyModes } from '../testing/ledger.ts';
 
 /** What the dashboard and the API for scripts show of all transactions. An empty text does not restrict it. */
 export interface TransactionFilter {
@@ -23,7 +23,7 @@ export interface FoundTransactions {
 }
 
 /** The values of {@link TransactionFilter.status}. */
-export const statusFilters: readonly string[] = [...transactionStatuses, ...failures];
+export const statusFilters = [...transactionStatuses, ...failures] as const;
 
 const MAX_SEARCH_CHARS = 255;
 
@@ -32,8 +32,8 @@ export function parseFilter(query: Readonly<Record<string, string>>): Transactio
   const { search = '', status = '', mode = '', before = '' } = query;
   return {
     search: search.trim().slice(0, MAX_SEARCH_CHARS),
-    status: statusFilters.includes(status) ? status : '',
-    mode: mode === 'test' || mode === 'live' ? mode : '',
+    status: statusFilters.find((known) => known === status) ?? '',
+    mode: keyModes.find((known) => known === mode) ?? '',
     before,
   };
 }

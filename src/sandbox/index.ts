@@ -47,6 +47,8 @@ export interface Sandbox extends PaymentControls, AsyncDisposable {
 
 /** How many of the latest requests `requests` has at least. */
 const MIN_KEPT_REQUESTS = 1_000;
+/** How many characters of a body the sandbox keeps. */
+const MAX_BODY_CHARS = 16_384;
 
 /**
  * Starts the payment service on this machine, over HTTP, with pages on which you play the customer. It is for end-to-end
@@ -89,7 +91,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     apiKeys: [access.testKey, access.liveKey],
     allowTestCharges,
     keepRequests: MIN_KEPT_REQUESTS,
-    onExchange: (exchange) => activity.exchanged(exchange),
+    maxBodyChars: MAX_BODY_CHARS,
+    onExchange: (exchange) => activity.exchanged(exchange, service.ledger),
     onResponseLost: (exchange) => activity.lostResponse(exchange),
     ledger: {
       clock,
@@ -99,7 +102,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       observers: [...(stateFile ? [stateFile] : []), activity, timers, webhooks],
     },
   });
-  activity.restore(entries);
   service.ledger.restore(entries);
   webhooks.start(service);
   if (webhookUrl !== undefined) webhooks.deliverTo(webhookUrl);

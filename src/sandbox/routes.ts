@@ -3,7 +3,6 @@ import * as z from 'zod/mini';
 import { isFinal } from '../schedule.ts';
 import type { Entry, Ledger } from '../testing/ledger.ts';
 import type { PaymentService } from '../testing/service.ts';
-import type { ActivityLog } from './activity-log.ts';
 import { assets } from './assets/assets.ts';
 import { addDashboard } from './dashboard-routes.ts';
 import { checkoutOutcomes, checkoutPage, createReturnUrl } from './pages/checkout.ts';
@@ -22,14 +21,14 @@ export interface PageContext extends DashboardContext {
 export function addPages(app: Hono<Env>, context: PageContext): void {
   const { service, activity, returnUrl } = context;
   const readFilter = (c: Context<Env>) => parsePhoneFilter(c.req.query(), service.clock.now());
-  app.get('/phone', (c) => c.html(phonePage(activity, readFilter(c))));
-  app.get('/events/phone', (c) => streamUpdates(c, activity, livePhone(activity, readFilter(c))));
+  app.get('/phone', (c) => c.html(phonePage(service.ledger, readFilter(c))));
+  app.get('/events/phone', (c) => streamUpdates(c, activity, livePhone(service.ledger, readFilter(c))));
   app.get('/assets/:name', (c) => {
     const asset = assets.get(c.req.param('name'));
     return asset ? c.body(asset.text, 200, { 'content-type': asset.type }) : c.notFound();
   });
   addDashboard(app, context);
-  addPhoneActions(app, service, activity);
+  addPhoneActions(app, service);
   addCheckout(app, service.ledger, returnUrl);
 }
 
@@ -42,7 +41,7 @@ const decisionSchema = z.object({
 });
 
 /** Approves or declines a prompt. The PIN is neither stored nor compared: any four digits are accepted. */
-function addPhoneActions(app: Hono<Env>, { ledger, clock }: PaymentService, activity: ActivityLog): void {
+function addPhoneActions(app: Hono<Env>, { ledger, clock }: PaymentService): void {
   app.post('/phone', async (c) => {
     const form = await parseForm(c);
     const parsed = decisionSchema.safeParse(form);
@@ -55,7 +54,7 @@ function addPhoneActions(app: Hono<Env>, { ledger, clock }: PaymentService, acti
     }
     const filter = parsePhoneFilter(form, clock.now());
     if (decision === 'approve' && !/^[0-9]{4}$/.test(pin)) {
-      return c.html(phonePage(activity, filter, { reference, message: 'A PIN has four digits.' }), 400);
+      return c.html(phonePage(ledger, filter, { reference, message: 'A PIN has four digits.' }), 400);
     }
     decide(ledger, entry, decision);
     const { number, since, isNew } = filter;

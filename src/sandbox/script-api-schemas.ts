@@ -4,8 +4,10 @@ import { transactionStatuses } from '../api/transaction.ts';
 import { defaultFinalStatuses } from '../schedule.ts';
 import { faultSchema, forgedFieldsSchema, operationNames, webhookFaultSchema } from '../testing/faults.ts';
 import { oneOf, strict, text, wholeNumber } from '../testing/fields.ts';
-import { failures, keyModes, MAX_DELAY_MS } from '../testing/ledger.ts';
+import { keyModes, MAX_DELAY_MS } from '../testing/ledger.ts';
+import { isHttpAddress } from '../testing/validate-request.ts';
 import { webhookOptionsSchema } from '../testing/webhook-delivery.ts';
+import { statusFilters } from './find-transactions.ts';
 
 /** A whole number in a query. */
 function wholeText(min: number, max: number) {
@@ -16,11 +18,7 @@ function wholeText(min: number, max: number) {
   );
 }
 
-const httpAddress = text.check(
-  z.refine((address) => URL.canParse(address) && /^https?:/i.test(address), {
-    error: 'must be an http or https address',
-  }),
-);
+const httpAddress = text.check(z.refine(isHttpAddress, { error: 'must be an http or https address' }));
 
 const mode = oneOf(keyModes);
 const status = oneOf(transactionStatuses);
@@ -37,7 +35,7 @@ const limit = z._default(wholeText(1, MAX_LIMIT), DEFAULT_LIMIT);
 export const noFields = strict({});
 
 export const transactionsQuery = strict({
-  status: z.optional(oneOf([...transactionStatuses, ...failures])),
+  status: z.optional(oneOf(statusFilters)),
   mode: z.optional(mode),
   search: z.optional(text),
   before: z.optional(text),

@@ -5,7 +5,6 @@ import type { Exchange } from '../testing/service.ts';
 import type { WebhookDelivery } from '../testing/webhook-delivery.ts';
 import { isRecord, orUndefined } from '../untrusted.ts';
 import { LIVE_KEY } from './options.ts';
-import { NOT_SHOWN, shortenBody } from './request-history.ts';
 
 /** What a transaction is shown with. */
 interface Shown {
@@ -53,7 +52,7 @@ export function viewExchange(exchange: Exchange): object {
   const requestId = headers['x-request-id'] ?? null;
   const sent = { at, operation, method, path, hasKey, mode, requestId, headers };
   const received = { reference, found, status, errorBody, fault, duration };
-  return { ...redactKeys(sent), body: viewBody(request.body), ...redactKeys(received) };
+  return { ...redactKeys(sent), ...viewBody(request), ...redactKeys(received) };
 }
 
 /** Returns a webhook with its attempts, without any API key that the receiver sent back. */
@@ -67,9 +66,9 @@ export function viewFault<Queued extends { readonly remaining: number }>(queued:
   return { ...queued, remaining: remaining === Number.POSITIVE_INFINITY ? 'always' : remaining };
 }
 
-function viewBody(body: unknown): unknown {
-  if (body === null) return null;
-  return orUndefined(() => redactKeys({ shown: shortenBody(body) }))?.shown ?? NOT_SHOWN;
+/** JSON that is nested deep can be read, but perhaps not written. */
+function viewBody({ body }: Exchange['request']): object {
+  return orUndefined(() => redactKeys({ body })) ?? { body: '[nested too deep to show]' };
 }
 
 const { own: redactKey } = createRedact([LIVE_KEY]);

@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
-import { createControls, type PaymentControls } from '../testing/controls.ts';
+import type * as z from 'zod/mini';
+import { createControls } from '../testing/controls.ts';
 import { findDoubleCharges } from '../testing/double-charge.ts';
-import type { Entry, FinalStatus } from '../testing/ledger.ts';
+import type { Entry } from '../testing/ledger.ts';
 import { HttpRejection } from '../testing/validate-request.ts';
 import { findTransactions } from './find-transactions.ts';
 import type { PageContext } from './routes.ts';
@@ -26,10 +27,6 @@ interface ScriptApiContext extends PageContext {
   readonly allowTestCharges: boolean;
 }
 
-type Handler = (c: Context) => Response | Promise<Response>;
-
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
-
 /** Creates the API by which scripts and tests do what the pages and the object `sandbox` do. */
 export function createScriptApi(context: ScriptApiContext): Hono {
   const app = new Hono();
@@ -37,8 +34,19 @@ export function createScriptApi(context: ScriptApiContext): Hono {
     if (error instanceof HttpRejection) return toErrorResponse(error, c);
     throw error;
   });
-  app.use(refuseOtherSites(context.url), limitBody);
-  for (const [path, methods] of Object.entries(createRoutes(context))) {
+  app.use(refuseOtherSites(context.url), limitBody, async (c, next) => {
+    await next();
+    // Every open page shows what a write has changed.
+    if (c.req.method !== 'GET') context.activity.notifyChange();
+  });
+  const routes = {
+    '/': { GET: read(schemas.noFields, () => describeSandbox(context)) },
+    ...createTransactionRoutes(context),
+    ...createFaultRoutes(context),
+    ...createWebhookRoutes(context),
+    ...createTestRoutes(context),
+  };
+  for (const [path, methods] of Object.entries(routes)) {
     for (const [method, handle] of Object.entries(methods)) app.on(method, path, handle);
     const allow = Object.keys(methods).join(', ');
     app.all(path, () => {
@@ -52,76 +60,38 @@ export function createScriptApi(context: ScriptApiContext): Hono {
   return app;
 }
 
-/** Returns what handles each path below {@link SCRIPT_API_PATH}. */
-function createRoutes(context: ScriptApiContext): Record<string, Partial<Record<Method, Handler>>> {
-  const { service, webhooks, activity } = context;
-  const controls = createControls(service, webhooks);
-  /** Refuses a query, which would not narrow what changes. Every open page shows the change. */
-  const write =
-    (handle: Handler): Handler =>
-    async (c) => {
-      parseQuery(c, schemas.noFields);
-      try {
-        return await handle(c);
-      } finally {
-        activity.notifyChange();
-      }
-    };
-  return {
-    '/': { GET: readWithoutQuery(() => describeSandbox(context)) },
-    ...createTransactionRoutes(context, controls, write),
-    '/requests': {
-      GET: (c) => {
-        const { operation, reference, limit } = parseQuery(c, schemas.requestsQuery);
-        const found = service.exchanges.filter(
-          ({ request, reference: own }) =>
-            (operation === undefined || request.operation === operation) &&
-            (reference === undefined || own === reference),
-        );
-        return c.json({ requests: takeNewest(found, limit).map(viewExchange) });
-      },
-    },
-    '/faults': {
-      GET: readWithoutQuery(() => ({ faults: service.faults.pending.map(viewFault) })),
-      POST: write(async (c) => {
-        const { operation, fault, times } = await parseBody(c, schemas.newFault);
-        refuseInvalid(() => service.orderFault(operation, fault, toCount(times)));
-        return c.json({ faults: service.faults.pending.map(viewFault) }, 201);
-      }),
-      DELETE: write((c) => {
-        service.faults.clear();
-        return c.body(null, 204);
-      }),
-    },
-    ...createWebhookRoutes(context, write),
-    '/double-charges': {
-      GET: (c) => {
-        const { within = Number.POSITIVE_INFINITY, limit } = parseQuery(c, schemas.doubleChargesQuery);
-        return c.json({ doubleCharges: findDoubleCharges(service.ledger.list(), within, limit) });
-      },
-    },
-    '/advance': {
-      POST: write(async (c) => {
-        const { milliseconds } = await parseBody(c, schemas.timeStep);
-        refuseInvalid(() => service.clock.advance(milliseconds));
-        return c.json({ now: service.clock.now() });
-      }),
-    },
-    '/reset': {
-      POST: write(async (c) => {
-        await parseBody(c, schemas.noFields);
-        controls.reset();
-        return c.body(null, 204);
-      }),
-    },
+type Handler = (c: Context) => Response | Promise<Response>;
+
+/** What handles each method of a path below {@link SCRIPT_API_PATH}. */
+type Routes = Readonly<Record<string, Partial<Record<'GET' | 'POST' | 'PUT' | 'DELETE', Handler>>>>;
+
+/** Handles a read, and responds with what `view` returns. */
+function read<Query>(schema: z.ZodMiniType<Query>, view: (query: Query, c: Context) => object): Handler {
+  return (c) => c.json(view(parseQuery(c, schema), c));
+}
+
+/**
+ * Handles a write, and responds with what `act` returns, or with 204. It refuses a query, which would not narrow what
+ * changes.
+ */
+function write<Body>(
+  schema: z.ZodMiniType<Body>,
+  act: (body: Body, c: Context) => object | undefined | Promise<object>,
+  status: 200 | 201 = 200,
+): Handler {
+  return async (c) => {
+    parseQuery(c, schemas.noFields);
+    const result = await act(await parseBody(c, schema), c);
+    return result ? c.json(result, status) : c.body(null, 204);
   };
 }
 
-function readWithoutQuery(view: () => object): Handler {
-  return (c) => {
-    parseQuery(c, schemas.noFields);
-    return c.json(view());
-  };
+/** Handles a write that takes nothing, and shows nothing. */
+function clear(act: () => void): Handler {
+  return write(schemas.noFields, () => {
+    act();
+    return undefined;
+  });
 }
 
 function describeSandbox({ access, url, service, webhooks, returnUrl }: ScriptApiContext) {
@@ -146,93 +116,121 @@ function describeSandbox({ access, url, service, webhooks, returnUrl }: ScriptAp
   };
 }
 
-function createTransactionRoutes(
-  context: ScriptApiContext,
-  controls: PaymentControls,
-  write: (handle: Handler) => Handler,
-): Record<string, Partial<Record<Method, Handler>>> {
-  const { service, webhooks, url, returnUrl, allowTestCharges } = context;
-  const { ledger } = service;
-  const view = (entry: Entry) => viewTransaction(entry, { ledger, url, returnUrl });
-  const settle: Record<FinalStatus, (reference: string) => unknown> = {
-    success: controls.approve,
-    failed: controls.decline,
-    abandoned: controls.abandon,
-  };
-  const find = (reference: string): Entry => {
-    const entry = ledger.find(reference);
-    if (entry) return entry;
-    throw new HttpRejection(404, 'There is no transaction with this reference. Nothing was changed.');
-  };
-  return {
-    '/transactions': {
-      GET: (c) => {
-        const query = parseQuery(c, schemas.transactionsQuery);
-        const { status = '', mode = '', search = '', before = '', limit } = query;
-        if (before !== '' && !ledger.find(before)) {
-          throw new HttpRejection(400, 'before must be the reference of a transaction that is still kept.');
-        }
-        const { entries, total, newer } = findTransactions(
-          ledger.list(),
-          { status, mode, search, before },
-          limit,
-        );
-        const last = newer + entries.length < total ? entries.at(-1) : undefined;
-        const next = last && new URLSearchParams({ ...c.req.query(), before: last.reference });
-        return c.json({
-          transactions: entries.map(view),
-          total,
-          next: next ? `${SCRIPT_API_PATH}/transactions?${next}` : null,
-        });
-      },
-      POST: write(async (c) => {
-        const { phone, network, returnUrl, status, ...more } = await parseBody(c, schemas.newTransaction);
-        const isCharge = phone !== undefined && network !== undefined;
-        const { mode = isCharge ? 'live' : 'test', ...payment } = more;
-        if (isCharge && mode === 'test' && !allowTestCharges) {
-          throw new HttpRejection(
-            400,
-            'Charging Mobile Money works in live mode only, unless the sandbox allows test charges. Nothing was created.',
-          );
-        }
-        const input = isCharge ? { ...payment, phone, network } : payment;
-        const { reference } = ledger.create(input, { mode, returnUrl });
-        if (status !== undefined) settle[status](reference);
-        return c.json(view(find(reference)), 201);
-      }),
-    },
-    '/transactions/:reference': {
-      GET: (c) => {
-        const entry = find(c.req.param('reference') ?? '');
-        const isOwn = ({ reference }: { reference: string | null }) => reference === entry.reference;
-        const { limit } = parseQuery(c, schemas.transactionQuery);
-        return c.json({
-          ...view(entry),
-          requests: takeNewest(service.exchanges.filter(isOwn), limit).map(viewExchange),
-          webhooks: takeNewest(webhooks.deliveries.filter(isOwn), limit).map(viewDelivery),
-        });
-      },
-      POST: write(async (c) => {
-        const reference = c.req.param('reference') ?? '';
-        if (reference !== NEXT) find(reference);
-        const { status, after, script } = await parseBody(c, schemas.transactionMove);
-        if (script) controls.script(reference, script);
-        else if (status && (after !== undefined || reference === NEXT))
-          controls.settleAfter(reference, after ?? 0, status);
-        else if (status) settle[status](reference);
-        return reference === NEXT ? c.body(null, 204) : c.json(view(find(reference)));
-      }),
-    },
-  };
+/** @throws {HttpRejection} if there is no such transaction */
+function findEntry({ service }: ScriptApiContext, reference: string): Entry {
+  const entry = service.ledger.find(reference);
+  if (entry) return entry;
+  throw new HttpRejection(404, 'There is no transaction with this reference. Nothing was changed.');
 }
 
 /** Stands for the next transaction in place of its reference. */
 const NEXT = 'next';
 
-function createWebhookRoutes(
-  { service, webhooks }: ScriptApiContext,
-  write: (handle: Handler) => Handler,
-): Record<string, Partial<Record<Method, Handler>>> {
+function createTransactionRoutes(context: ScriptApiContext): Routes {
+  const { service, webhooks, url, returnUrl, allowTestCharges } = context;
+  const { ledger } = service;
+  const view = (entry: Entry) => viewTransaction(entry, { ledger, url, returnUrl });
+  return {
+    '/transactions': {
+      GET: read(schemas.transactionsQuery, (query, c) => {
+        const { status = '', mode = '', search = '', before = '', limit } = query;
+        if (before !== '' && !ledger.find(before)) {
+          throw new HttpRejection(400, 'before must be the reference of a transaction that is still kept.');
+        }
+        const filter = { status, mode, search, before };
+        const { entries, total, newer } = findTransactions(ledger.list(), filter, limit);
+        const last = newer + entries.length < total ? entries.at(-1) : undefined;
+        const next = last && new URLSearchParams({ ...c.req.query(), before: last.reference });
+        return {
+          transactions: entries.map(view),
+          total,
+          next: next ? `${SCRIPT_API_PATH}/transactions?${next}` : null,
+        };
+      }),
+      POST: write(
+        schemas.newTransaction,
+        ({ phone, network, returnUrl, status, ...more }) => {
+          const isCharge = phone !== undefined && network !== undefined;
+          const { mode = isCharge ? 'live' : 'test', ...payment } = more;
+          if (isCharge && mode === 'test' && !allowTestCharges) {
+            throw new HttpRejection(
+              400,
+              'Charging Mobile Money works in live mode only, unless the sandbox allows test charges. Nothing was created.',
+            );
+          }
+          const input = isCharge ? { ...payment, phone, network } : payment;
+          const entry = ledger.create(input, { mode, returnUrl });
+          return view(status === undefined ? entry : ledger.settle(entry.reference, status));
+        },
+        201,
+      ),
+    },
+    '/transactions/:reference': {
+      GET: read(schemas.transactionQuery, ({ limit }, c) => {
+        const entry = findEntry(context, c.req.param('reference') ?? '');
+        const isOwn = ({ reference }: { reference: string | null }) => reference === entry.reference;
+        return {
+          ...view(entry),
+          requests: takeNewest(service.exchanges.filter(isOwn), limit).map(viewExchange),
+          webhooks: takeNewest(webhooks.deliveries.filter(isOwn), limit).map(viewDelivery),
+        };
+      }),
+      POST: write(schemas.transactionMove, ({ status, after, script }, c) => {
+        const reference = c.req.param('reference') ?? '';
+        if (reference !== NEXT) findEntry(context, reference);
+        if (script) ledger.script(reference, script);
+        else if (status && (after !== undefined || reference === NEXT))
+          ledger.settleAfter(reference, after ?? 0, status);
+        else if (status) ledger.settle(reference, status);
+        return reference === NEXT ? undefined : view(findEntry(context, reference));
+      }),
+    },
+    '/requests': {
+      GET: read(schemas.requestsQuery, ({ operation, reference, limit }) => {
+        const found = service.exchanges.filter(
+          ({ request, reference: own }) =>
+            (operation === undefined || request.operation === operation) &&
+            (reference === undefined || own === reference),
+        );
+        return { requests: takeNewest(found, limit).map(viewExchange) };
+      }),
+    },
+  };
+}
+
+function createFaultRoutes({ service, webhooks }: ScriptApiContext): Routes {
+  const list = () => ({ faults: service.faults.pending.map(viewFault) });
+  const listOfWebhooks = () => ({ faults: webhooks.pendingFaults.map(viewFault) });
+  return {
+    '/faults': {
+      GET: read(schemas.noFields, list),
+      POST: write(
+        schemas.newFault,
+        ({ operation, fault, times }) => {
+          refuseInvalid(() => service.orderFault(operation, fault, toCount(times)));
+          return list();
+        },
+        201,
+      ),
+      DELETE: clear(() => service.faults.clear()),
+    },
+    '/webhooks/faults': {
+      GET: read(schemas.noFields, listOfWebhooks),
+      POST: write(
+        schemas.newWebhookFault,
+        ({ fault, times }) => {
+          refuseInvalid(() => webhooks.fault(fault, { times: toCount(times) }));
+          return listOfWebhooks();
+        },
+        201,
+      ),
+      DELETE: clear(() => webhooks.clearFaults()),
+    },
+  };
+}
+
+function createWebhookRoutes(context: ScriptApiContext): Routes {
+  const { webhooks } = context;
   const list = (limit: number, reference?: string) => {
     const found = webhooks.deliveries.filter(
       (delivery) => reference === undefined || delivery.reference === reference,
@@ -241,49 +239,53 @@ function createWebhookRoutes(
   };
   return {
     '/webhooks': {
-      GET: (c) => {
-        const { limit, reference } = parseQuery(c, schemas.webhooksQuery);
-        return c.json(list(limit, reference));
-      },
-      POST: write(async (c) => {
-        const { reference, forged } = await parseBody(c, schemas.newWebhook);
-        if (!service.ledger.find(reference)) {
-          throw new HttpRejection(404, 'There is no transaction with this reference. Nothing was sent.');
-        }
-        if (webhooks.url === null) {
-          throw new HttpRejection(
-            409,
-            `Nothing receives webhooks, so nothing was sent. Set a receiver: PUT ${SCRIPT_API_PATH}/webhooks/receiver.`,
-          );
-        }
-        return c.json(viewDelivery(refuseInvalid(() => webhooks.send(reference, forged))), 201);
-      }),
+      GET: read(schemas.webhooksQuery, ({ limit, reference }) => list(limit, reference)),
+      POST: write(
+        schemas.newWebhook,
+        ({ reference, forged }) => {
+          findEntry(context, reference);
+          if (webhooks.url === null) {
+            throw new HttpRejection(
+              409,
+              `Nothing receives webhooks, so nothing was sent. Set a receiver: PUT ${SCRIPT_API_PATH}/webhooks/receiver.`,
+            );
+          }
+          return viewDelivery(refuseInvalid(() => webhooks.send(reference, forged)));
+        },
+        201,
+      ),
     },
     '/webhooks/flush': {
-      POST: write(async (c) => {
-        await parseBody(c, schemas.noFields);
+      POST: write(schemas.noFields, async () => {
         await webhooks.flush();
-        return c.json(list(schemas.DEFAULT_LIMIT));
+        return list(schemas.DEFAULT_LIMIT);
       }),
     },
     '/webhooks/receiver': {
-      PUT: write(async (c) => {
-        const { url, ...options } = await parseBody(c, schemas.webhookReceiver);
+      PUT: write(schemas.webhookReceiver, ({ url, ...options }) => {
         refuseInvalid(() => webhooks.deliverTo(url, options));
-        return c.json({ receiver: webhooks.url });
+        return { receiver: webhooks.url };
       }),
     },
-    '/webhooks/faults': {
-      GET: readWithoutQuery(() => ({ faults: webhooks.pendingFaults.map(viewFault) })),
-      POST: write(async (c) => {
-        const { fault, times } = await parseBody(c, schemas.newWebhookFault);
-        refuseInvalid(() => webhooks.fault(fault, { times: toCount(times) }));
-        return c.json({ faults: webhooks.pendingFaults.map(viewFault) }, 201);
+  };
+}
+
+/** What a test does around its steps: it looks for double charges, moves the time, and begins anew. */
+function createTestRoutes({ service, webhooks }: ScriptApiContext): Routes {
+  return {
+    '/double-charges': {
+      GET: read(schemas.doubleChargesQuery, ({ within = Number.POSITIVE_INFINITY, limit }) => ({
+        doubleCharges: findDoubleCharges(service.ledger.list(), within, limit),
+      })),
+    },
+    '/advance': {
+      POST: write(schemas.timeStep, ({ milliseconds }) => {
+        refuseInvalid(() => service.clock.advance(milliseconds));
+        return { now: service.clock.now() };
       }),
-      DELETE: write((c) => {
-        webhooks.clearFaults();
-        return c.body(null, 204);
-      }),
+    },
+    '/reset': {
+      POST: clear(() => createControls(service, webhooks).reset()),
     },
   };
 }

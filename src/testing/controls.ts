@@ -3,7 +3,7 @@ import type { OperationName } from '../api/operations.ts';
 import { type Transaction, transactionSchema } from '../api/transaction.ts';
 import { assertNoDoubleCharge } from './double-charge.ts';
 import type { Faults } from './faults.ts';
-import type { Entry, FinalStatus, KnownStatus } from './ledger.ts';
+import { type ChargeEntry, type Entry, type FinalStatus, isCharge, type KnownStatus } from './ledger.ts';
 import { toTransactionData } from './responses.ts';
 import type { PaymentService, RecordedRequest } from './service.ts';
 import type { WebhookControls, Webhooks } from './webhooks.ts';
@@ -90,7 +90,7 @@ export function createControls(service: PaymentService, webhooks: Webhooks): Pay
       return ledger.list().map(toTransaction);
     },
     get charges() {
-      return ledger.list().flatMap(toCharge);
+      return ledger.list().filter(isCharge).map(toCharge);
     },
     get requests() {
       return service.exchanges.map(({ request }) => request);
@@ -115,6 +115,6 @@ export function createControls(service: PaymentService, webhooks: Webhooks): Pay
   };
 }
 
-function toCharge({ reference, amount, currency, customer_email, mobileMoney }: Entry): MockCharge[] {
-  return mobileMoney ? [{ reference, amount, currency, customer_email, ...mobileMoney }] : [];
+function toCharge({ reference, amount, currency, customer_email, mobileMoney }: ChargeEntry): MockCharge {
+  return { reference, amount, currency, customer_email, ...mobileMoney };
 }

@@ -1,4 +1,4 @@
-import type { Entry } from './ledger.ts';
+import { type ChargeEntry, type Entry, isCharge } from './ledger.ts';
 
 /** A load test can make thousands of pairs. A message that names all of them is useless. */
 const MAX_NAMED_PAIRS = 20;
@@ -39,9 +39,8 @@ export function assertNoDoubleCharge(entries: readonly Entry[], within: number):
  * first charge that was `abandoned` counts, because it could still succeed (docs/reference/service.md, "Statuses").
  */
 export function findDoubleCharges(entries: readonly Entry[], within: number, max: number): DoubleCharge[] {
-  const charges = entries.filter(({ mobileMoney }) => mobileMoney);
   const found: DoubleCharge[] = [];
-  for (const [first, second] of duplicatePairs(charges)) {
+  for (const [first, second] of duplicatePairs(entries.filter(isCharge))) {
     const apart = Math.abs(second.createdAt - first.createdAt);
     if (apart > within || hadFailed(first, second)) continue;
     if (found.length === max) break;
@@ -51,7 +50,7 @@ export function findDoubleCharges(entries: readonly Entry[], within: number, max
   return found;
 }
 
-function* duplicatePairs(charges: readonly Entry[]): Generator<[first: Entry, second: Entry]> {
+function* duplicatePairs(charges: readonly ChargeEntry[]): Generator<[first: Entry, second: Entry]> {
   for (const duplicates of Map.groupBy(charges, identify).values()) {
     for (const [index, second] of duplicates.entries()) {
       for (const first of duplicates.slice(0, index)) yield [first, second];
@@ -59,8 +58,8 @@ function* duplicatePairs(charges: readonly Entry[]): Generator<[first: Entry, se
   }
 }
 
-function identify({ mode, mobileMoney, customer_email, amount, currency }: Entry): string {
-  const phone = normalizePhone(mobileMoney?.phone ?? '');
+function identify({ mode, mobileMoney, customer_email, amount, currency }: ChargeEntry): string {
+  const phone = normalizePhone(mobileMoney.phone);
   return JSON.stringify([mode, customer_email.toLowerCase(), amount, currency, phone]);
 }
 

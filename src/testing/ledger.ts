@@ -40,6 +40,13 @@ export interface Entry {
   plannedSeq: number;
 }
 
+/** A Mobile Money charge. */
+export type ChargeEntry = Entry & { readonly mobileMoney: NonNullable<Entry['mobileMoney']> };
+
+export function isCharge(entry: Entry): entry is ChargeEntry {
+  return entry.mobileMoney !== null;
+}
+
 export const failures = ['declined', 'expired'] as const;
 
 /** Why a transaction failed. A verify reports both as `failed`. */
@@ -177,10 +184,10 @@ export class Ledger {
     return hidden && this.#clock.now() < hidden.until ? hidden.status : status;
   }
 
-  /** Makes verifies report another status until a time. */
-  hideStatus(reference: string, status: KnownStatus, until: number): void {
+  /** Makes verifies report another status for `duration` milliseconds. */
+  hideStatus(reference: string, status: KnownStatus, duration: number): void {
     const entry = this.#require(reference);
-    entry.hidden = { status, until };
+    entry.hidden = { status, until: this.#clock.now() + duration };
     this.#notifyChange(entry);
   }
 

@@ -112,8 +112,7 @@ export interface MockPayments extends PaymentControls {
  *
  * It works under any test runner, without MSW, and with MSW 2.10 or later, or 3, through `handlers`.
  *
- * @throws {TypeError} if `baseUrl` is not an address, if `apiKey` is empty, or if `testKey` is not a test key
- * @throws {ConfigurationError} if an option is unknown
+ * @throws {ConfigurationError} if an option is unknown or cannot work
  *
  * @example
  * ```ts

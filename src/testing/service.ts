@@ -69,6 +69,8 @@ export interface ServiceOptions extends KeyRules {
   readonly ledger?: LedgerOptions;
   /** How many of the latest requests to keep, at least. At most twice as many are kept. Default: all. */
   readonly keepRequests?: number;
+  /** How much of a longer body to keep: the beginning of its text. Default: all. */
+  readonly maxBodyChars?: number;
   /** Called for each request once its response is ready. */
   readonly onExchange?: (exchange: Exchange) => void;
   /** Called after that if the client was gone before it had the whole response. */
@@ -107,6 +109,7 @@ export class PaymentService {
     const startedAt = performance.now();
     const { method, headers } = request;
     const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
+    const { apiKeys, maxBodyChars = Number.POSITIVE_INFINITY } = this.#options;
     const { path, route } = this.#route(new URL(request.url).pathname);
     const exchange: OpenExchange = {
       request: {
@@ -114,9 +117,9 @@ export class PaymentService {
         method,
         path,
         headers: Object.fromEntries([...headers].filter(([name]) => name !== 'authorization')),
-        body: parseRecordedBody(body),
+        body: parseRecordedBody(body, maxBodyChars),
       },
-      mode: findKeyMode(headers, this.#options.apiKeys),
+      mode: findKeyMode(headers, apiKeys),
       hasKey: headers.has('authorization'),
       at,
       reference: route?.reference || null,
@@ -132,7 +135,7 @@ export class PaymentService {
     exchange.duration = performance.now() - startedAt;
     if (response.type !== 'error') {
       exchange.status = response.status;
-      if (response.status >= 400) exchange.errorBody = await response.clone().text();
+      if (response.status >= 400) exchange.errorBody = (await response.clone().text()).slice(0, maxBodyChars);
     }
     this.#options.onExchange?.(exchange);
     return response;
@@ -233,8 +236,9 @@ function createNotFound(mode: KeyMode): HttpRejection {
   return new HttpRejection(404, `There is no such transaction in ${mode} mode.`);
 }
 
-function parseRecordedBody(body: string): unknown {
+function parseRecordedBody(body: string, maxChars: number): unknown {
   if (body === '') return null;
+  if (body.length > maxChars) return body.slice(0, maxChars);
   const parsed: unknown = parseJson(body);
   return parsed === undefined ? body : parsed;
 }

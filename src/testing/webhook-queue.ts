@@ -1,8 +1,6 @@
 import type { Clock } from './clock.ts';
 import type { WebhookAttempt, WebhookDelivery } from './webhook-delivery.ts';
-import { isAccepted, type Receiver } from './webhook-receiver.ts';
-
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+import { isAccepted, type Receiver, type Writable } from './webhook-receiver.ts';
 
 /** Where webhooks go, and how. */
 export interface WebhookTarget {
@@ -50,8 +48,10 @@ export class WebhookQueue {
     return this.#jobs.size;
   }
 
-  /** Sends a webhook at a time. `isInOrder`: after the first attempts of the earlier ones of its transaction. */
-  add(delivery: OpenDelivery, target: WebhookTarget, at: number, isInOrder: boolean): void {
+  /** Sends a webhook: without a delay after the first attempts of the earlier ones of its transaction. */
+  add(delivery: OpenDelivery, target: WebhookTarget, delay: number): void {
+    const at = this.#clock.now() + delay;
+    const isInOrder = delay === 0;
     const job: Job = {
       delivery,
       target,

@@ -2,6 +2,7 @@ import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
 import { DeadlineExceeded, withTimeout } from '../timing.ts';
 import { isObject, orUndefined } from '../untrusted.ts';
+import { isHttpAddress } from './validate-request.ts';
 import type { WebhookAttempt, WebhookReceiver } from './webhook-delivery.ts';
 
 /** One request to a receiver, before it is sent. */
@@ -10,7 +11,7 @@ interface WebhookMessage {
   readonly body: string;
 }
 
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** What came of one request. */
 export type Reception = Pick<WebhookAttempt, 'status' | 'body' | 'error'>;
@@ -50,11 +51,11 @@ function createHandlerReceiver(handler: (request: Request) => unknown): Receiver
 }
 
 function createHttpReceiver(address: string): Receiver {
-  const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : null;
-  if (!url || !/^https?:$/.test(url.protocol)) {
+  if (!isHttpAddress(address)) {
     // An address can contain a password, so it is not shown.
     throw new TypeError('A receiver of webhooks must be an http or https address, a function, or null.');
   }
+  const url = new URL(address);
   // fetch refuses an address with a user name.
   const authorization = createAuthorization(url);
   url.username = '';

@@ -149,7 +149,7 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     if (!this.#target)
       throw new Error('There is no receiver of webhooks. Nothing was sent. Call deliverTo first.');
     const event = this.#createEvent(entry, this.#target, claimed);
-    return isEmpty(claimed) ? this.#addInOrder(event, null) : this.#add(event, 'forged');
+    return this.#add(event, isEmpty(claimed) ? null : 'forged');
   }
 
   fault(fault: WebhookFault, { times = 1 }: { times?: number } = {}): void {
@@ -190,7 +190,6 @@ export class Webhooks implements LedgerObserver, WebhookControls {
   /** Creates the webhook of a new final status, with the next fault. */
   #announce(entry: Entry, before: KnownStatus, target: WebhookTarget): void {
     const fault = this.#faults.take()?.fault;
-    const now = this.#context.clock.now();
     const event = this.#createEvent(entry, target);
     switch (fault?.kind) {
       case 'lost':
@@ -198,25 +197,25 @@ export class Webhooks implements LedgerObserver, WebhookControls {
         this.#notifyChange();
         break;
       case 'late':
-        this.#add(event, 'late', now + (fault.delay ?? DEFAULT_LATE_DELAY));
+        this.#add(event, 'late', fault.delay ?? DEFAULT_LATE_DELAY);
         break;
       case 'forged': {
         const { kind, ...fields } = fault;
         const claimed = isEmpty(fields) ? { status: 'success' } : fields;
-        this.#addInOrder(this.#createEvent(entry, target, claimed), kind);
-        this.#addInOrder(event, null);
+        this.#add(this.#createEvent(entry, target, claimed), kind);
+        this.#add(event, null);
         break;
       }
       case 'twice':
-        this.#addInOrder(event, 'twice');
-        this.#addInOrder(event, 'twice');
+        this.#add(event, 'twice');
+        this.#add(event, 'twice');
         break;
       case 'early':
-        this.#addInOrder(event, 'early');
-        this.#service?.ledger.hideStatus(entry.reference, before, now + (fault.delay ?? DEFAULT_EARLY_DELAY));
+        this.#add(event, 'early');
+        this.#service?.ledger.hideStatus(entry.reference, before, fault.delay ?? DEFAULT_EARLY_DELAY);
         break;
       case undefined:
-        this.#addInOrder(event, null);
+        this.#add(event, null);
     }
   }
 
@@ -229,19 +228,9 @@ export class Webhooks implements LedgerObserver, WebhookControls {
     return { id: `whe_${++this.#eventCount}`, reference: entry.reference, payload, target };
   }
 
-  /** Adds a webhook that is sent after the earlier ones of its transaction. */
-  #addInOrder(event: WebhookEvent, kind: WebhookFault['kind'] | null): OpenDelivery {
-    return this.#add(event, kind, this.#context.clock.now(), true);
-  }
-
-  #add(
-    event: WebhookEvent,
-    kind: WebhookFault['kind'] | null,
-    at: number = this.#context.clock.now(),
-    isInOrder = false,
-  ): OpenDelivery {
+  #add(event: WebhookEvent, kind: WebhookFault['kind'] | null, delay = 0): OpenDelivery {
     const delivery = this.#record(event, kind, 'waiting');
-    this.#queue.add(delivery, event.target, at, isInOrder);
+    this.#queue.add(delivery, event.target, delay);
     this.#notifyChange();
     return delivery;
   }

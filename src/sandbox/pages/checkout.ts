@@ -15,13 +15,12 @@ interface Result {
   text: string;
 }
 
-const results: ReadonlyMap<string, Result> = new Map(
-  Object.entries({
-    success: { mark: '✓', title: 'Paid', text: 'The payment succeeded.' },
-    failed: { mark: '✕', title: 'Failed', text: 'The payment failed.' },
-    abandoned: { mark: '–', title: 'Abandoned', text: 'The customer left without paying.' },
-  } satisfies Record<FinalStatus, Result>),
-);
+/** What the page shows of a payment that is final. */
+const results: Partial<Record<KnownStatus, Result>> = {
+  success: { mark: '✓', title: 'Paid', text: 'The payment succeeded.' },
+  failed: { mark: '✕', title: 'Failed', text: 'The payment failed.' },
+  abandoned: { mark: '–', title: 'Abandoned', text: 'The customer left without paying.' },
+} satisfies Record<FinalStatus, Result>;
 
 /** What the checkout page knows about a payment beside the payment itself. */
 export interface CheckoutState {
@@ -47,7 +46,7 @@ export function createReturnUrl(address: string | undefined, reference: string):
 /** Renders the buttons of an open payment, or the result of a final one with the way back to the shop. */
 export function checkoutPage(entry: Entry, state: CheckoutState): Html {
   const { returnUrl, isLeaving } = state;
-  const result = results.get(entry.status);
+  const result = results[entry.status];
   const body = html`<section class="card">
 ${result ? renderResult(entry, result, state) : renderButtons(entry)}
 <dl>

@@ -2,11 +2,11 @@ import { html } from 'hono/html';
 import type { Clock } from '../../testing/clock.ts';
 import { type Html, renderTime } from './layout.ts';
 
-/** The minutes that each button moves the sandbox's time ahead. */
-export const advances: ReadonlyMap<unknown, number> = new Map([
-  ['1', 1],
-  ['5', 5],
-  ['60', 60],
+/** The buttons that move the sandbox's time ahead, by their minutes. */
+export const advances: ReadonlyMap<unknown, string> = new Map([
+  ['1', '+1 min'],
+  ['5', '+5 min'],
+  ['60', '+1 h'],
 ]);
 
 /** Renders the buttons that move the sandbox's time ahead. `back` is the page that they stand on. */
@@ -16,9 +16,7 @@ export function renderClockCard(clock: Html, back: '/' | '/webhooks'): Html {
 ${clock}
 <form method="post" action="/time" class="actions" data-stay>
 <input type="hidden" name="back" value="${back}">
-<button name="minutes" value="1">+1 min</button>
-<button name="minutes" value="5">+5 min</button>
-<button name="minutes" value="60">+1 h</button>
+${[...advances].map(([minutes, text]) => html`<button name="minutes" value="${minutes}">${text}</button>`)}
 </form>
 <p class="small">What becomes due happens at once: prompts expire, webhooks are sent.</p>
 </section>`;

@@ -12,7 +12,7 @@ import {
   type TransactionFilter,
 } from '../find-transactions.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
-import { renderFaultForm, renderOptions, renderQueuedFaults } from './form-fields.ts';
+import { renderFaultForm, renderOptions, renderQueue } from './form-fields.ts';
 import { type Html, layout, renderCopyable } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 import { renderOutcome, renderRequests } from './request-list.ts';
@@ -101,7 +101,7 @@ function viewTransactions(
     others: [
       renderCount(found, ledger.size, filter),
       renderPages(found, filter),
-      renderQueuedFaults(faults.pending),
+      renderQueue('/faults', faultSchema, faults.pending),
       renderClock(clock),
       renderUnmatched(activity),
     ],

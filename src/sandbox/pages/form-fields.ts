@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
 import type { Queued } from '../../testing/fault-queue.ts';
 import {
-  type FaultOrder,
   type FieldInput,
   faultLabels,
   faultSchema,
@@ -101,27 +100,31 @@ export function readTimes({ times }: Readonly<Record<string, unknown>>): number 
   return times === 'always' ? Number.POSITIVE_INFINITY : Number(times);
 }
 
-/** Renders the faults that are still to happen, and the button that stops them. */
-export function renderQueue<Order extends object>(
-  id: string,
-  stopPath: string,
-  queued: readonly Queued<Order>[],
-  describe: (order: Order, remaining: string) => Html,
+/** Where the form of a fault is sent. */
+type FaultPath = '/faults' | '/webhooks/faults';
+
+/** Renders the faults that the next requests or webhooks will meet, and the button that stops them. */
+export function renderQueue(
+  path: FaultPath,
+  schema: FaultSchema,
+  queued: readonly Queued<{ readonly operation?: string; readonly fault: { readonly kind: string } }>[],
 ): Html {
-  if (queued.length === 0) return html`<div id="${id}"><p>No fault is queued.</p></div>`;
-  const items = queued.map((order) => {
-    const { remaining } = order;
+  if (queued.length === 0) return html`<div id="queued-faults"><p>No fault is queued.</p></div>`;
+  const items = queued.map(({ operation, fault, remaining }) => {
     const times = remaining === Number.POSITIVE_INFINITY ? 'until stopped' : `${remaining} remaining`;
-    return html`<li>${describe(order, times)}</li>`;
+    const what = describeFault(schema, fault);
+    return operation
+      ? html`<li><b>${operation}</b>, ${times}: ${what}</li>`
+      : html`<li><b>${what}</b>, ${times}</li>`;
   });
-  return html`<div id="${id}" class="queue">
+  return html`<div id="queued-faults" class="queue">
 <ul>${items}</ul>
-<form method="post" action="${stopPath}" data-stay><button>Stop all faults</button></form>
+<form method="post" action="${path}/stop" data-stay><button>Stop all faults</button></form>
 </div>`;
 }
 
 /** Describes a fault: its name, and its values or what it does. */
-export function describeFault(schema: FaultSchema, fault: { readonly kind: string }): string {
+function describeFault(schema: FaultSchema, fault: { readonly kind: string }): string {
   const fields = listKinds(schema).get(fault.kind);
   const given: Readonly<Record<string, unknown>> = { ...fault };
   const values = fields
@@ -143,7 +146,7 @@ const operations = Object.fromEntries(operationNames.map((name) => [name, name])
 const repeats = { 1: 'once', 3: '3 times', 10: '10 times', always: 'until stopped' };
 
 /** Renders the form that orders a fault for the next requests or webhooks. The style sheet shows the fields of the selected one. */
-export function renderFaultForm(path: '/faults' | '/webhooks/faults', schema: FaultSchema): Html {
+export function renderFaultForm(path: FaultPath, schema: FaultSchema): Html {
   const kinds = [...listKinds(schema)];
   const names = Object.fromEntries(kinds.map(([kind, fields]) => [kind, describeKind(fields)]));
   return html`<form method="post" action="${path}" class="fields" data-stay>
@@ -153,15 +156,4 @@ ${kinds.map(([kind, fields]) => renderFields(fields, `${kind}.`, `of ${kind}`))}
 <label>Repeat <select name="times">${renderOptions(repeats, '1')}</select></label>
 <button class="primary">Inject</button>
 </form>`;
-}
-
-/** Renders the faults that the next requests will meet. */
-export function renderQueuedFaults(queued: readonly Queued<FaultOrder>[]): Html {
-  return renderQueue(
-    'queued-faults',
-    '/faults/stop',
-    queued,
-    ({ operation, fault }, remaining) =>
-      html`<b>${operation}</b>, ${remaining}: ${describeFault(faultSchema, fault)}`,
-  );
 }

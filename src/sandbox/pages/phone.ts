@@ -1,13 +1,14 @@
 import { html } from 'hono/html';
 import { isFinal } from '../../schedule.ts';
-import type { Entry } from '../../testing/ledger.ts';
-import type { ActivityLog } from '../activity-log.ts';
+import { type ChargeEntry, type Entry, isCharge, type Ledger } from '../../testing/ledger.ts';
 import { formatMoney, type Html, layout, networkNames, renderBadge, renderTime } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 
 const MAX_MESSAGES = 5;
 const MAX_PROMPTS = 20;
 const MAX_PHONES = 8;
+/** Only the latest transactions are on a phone. */
+const MAX_TRANSACTIONS = 500;
 
 /** What one page of the phone shows. */
 export interface PhoneFilter {
@@ -43,8 +44,8 @@ export function formatPhonePath({ number, since }: Partial<PhoneFilter>, path = 
 }
 
 /** Renders the customer's phone: open prompts, and messages about the charges that have ended. */
-export function phonePage(activity: ActivityLog, filter: PhoneFilter, error?: PinError): Html {
-  const { items, others } = viewPhone(activity, filter, error);
+export function phonePage(ledger: Ledger, filter: PhoneFilter, error?: PinError): Html {
+  const { items, others } = viewPhone(ledger, filter, error);
   const [phones, messages, count] = others;
   const body = html`<h1 class="hidden">The customer's phone</h1>
 ${phones}
@@ -61,16 +62,16 @@ ${count}
 }
 
 /** Renders the prompts that changed. One that has ended stays in its place, so that no other one moves. */
-export function livePhone(activity: ActivityLog, filter: PhoneFilter): LiveView {
-  return createLiveList(() => viewPhone(activity, filter));
+export function livePhone(ledger: Ledger, filter: PhoneFilter): LiveView {
+  return createLiveList(() => viewPhone(ledger, filter));
 }
 
 function viewPhone(
-  activity: ActivityLog,
+  ledger: Ledger,
   filter: PhoneFilter,
   error?: PinError,
 ): ListView & { others: [Html, Html, Html] } {
-  const all = activity.entries().filter(({ mobileMoney }) => mobileMoney);
+  const all = ledger.list().slice(-MAX_TRANSACTIONS).filter(isCharge);
   const own = filter.number === '' ? all : all.filter((entry) => findNumber(entry) === filter.number);
   return {
     items: pickPrompts(own, filter.since).map((entry) => ({
@@ -82,21 +83,20 @@ function viewPhone(
 }
 
 /** Returns the open prompts and those that ended since a time, oldest first. Too many of them are without the oldest ends. */
-function pickPrompts(charges: readonly Entry[], since: number): Entry[] {
+function pickPrompts(charges: readonly ChargeEntry[], since: number): ChargeEntry[] {
   const shown = charges.filter(({ status, changedAt }) => !isFinal(status) || changedAt >= since);
   let surplus = shown.length - MAX_PROMPTS;
   return shown.filter(({ status }) => !isFinal(status) || surplus-- <= 0).slice(0, MAX_PROMPTS);
 }
 
 /** Returns what all spellings of a number share. */
-function findNumber({ mobileMoney }: Entry): string {
-  const { phone = '' } = mobileMoney ?? {};
+function findNumber({ mobileMoney: { phone } }: ChargeEntry): string {
   const digits = phone.replace(/\D/g, '');
   return digits.length >= 9 ? digits.slice(-9) : phone;
 }
 
 /** Renders the choice of a phone: the latest ones, each with the number of its open prompts. */
-function renderPhones(charges: readonly Entry[], number: string): Html {
+function renderPhones(charges: readonly ChargeEntry[], number: string): Html {
   const byNumber = Map.groupBy(charges.toReversed(), findNumber);
   const phones = [...byNumber].slice(0, MAX_PHONES);
   if (byNumber.size < 2 && number === '') return html`<nav id="phones"></nav>`;
@@ -106,13 +106,12 @@ function renderPhones(charges: readonly Entry[], number: string): Html {
   };
   return html`<nav id="phones" aria-label="Phones">
 ${link('', 'All phones', charges)}
-${phones.map(([value, own]) => link(value, own[0]?.mobileMoney?.phone ?? value, own))}
+${phones.map(([value, own]) => link(value, own[0]?.mobileMoney.phone ?? value, own))}
 </nav>`;
 }
 
-function renderPrompt(entry: Entry, { number, since }: PhoneFilter, error?: PinError): Html {
+function renderPrompt(entry: ChargeEntry, { number, since }: PhoneFilter, error?: PinError): Html {
   const { reference, mode, mobileMoney, plan } = entry;
-  if (!mobileMoney) return html``;
   const wrong = error?.reference === reference ? error.message : undefined;
   return html`<li id="${reference}" class="prompt ${mobileMoney.network}" data-next="">
 ${renderSender(entry)}
@@ -132,16 +131,14 @@ ${wrong ? html`<p class="wrong" id="wrong-${reference}" role="alert">${wrong}</p
 </li>`;
 }
 
-function renderSender({ mobileMoney }: Entry): Html {
-  return mobileMoney
-    ? html`<h2>${networkNames[mobileMoney.network]} <span>${mobileMoney.phone}</span></h2>`
-    : html``;
+function renderSender({ mobileMoney: { network, phone } }: ChargeEntry): Html {
+  return html`<h2>${networkNames[network]} <span>${phone}</span></h2>`;
 }
 
 /** Renders how a prompt ended, in its place. What can be pressed is not where the buttons of the prompt were. */
-function renderEnd(entry: Entry, { number }: PhoneFilter): Html {
+function renderEnd(entry: ChargeEntry, { number }: PhoneFilter): Html {
   const { reference, mode, mobileMoney } = entry;
-  return html`<li id="${reference}" class="prompt ended ${mobileMoney?.network ?? ''}" data-next="" data-keep>
+  return html`<li id="${reference}" class="prompt ended ${mobileMoney.network}" data-next="" data-keep>
 ${renderSender(entry)}
 <p><strong>${describeEnd(entry)}</strong> <span class="sum">${formatMoney(entry)}</span></p>
 <p><a class="action" href="${formatPhonePath({ number })}">Done</a></p>

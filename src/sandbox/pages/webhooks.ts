@@ -5,7 +5,7 @@ import { parseOrThrow } from '../../testing/fields.ts';
 import type { Webhooks } from '../../testing/webhooks.ts';
 import { renderClock, renderClockCard } from './clock-card.ts';
 import { renderDelivery } from './delivery-list.ts';
-import { describeFault, readFields, renderFaultForm, renderFields, renderQueue } from './form-fields.ts';
+import { readFields, renderFaultForm, renderFields, renderQueue } from './form-fields.ts';
 import { type Html, layout } from './layout.ts';
 import { createLiveList, type ListView, type LiveView, renderItems } from './live-list.ts';
 
@@ -68,7 +68,7 @@ function viewDeliveries(webhooks: Webhooks, clock: Clock): ListView & { others: 
     others: [
       renderCount(shown.length, deliveries.length, waiting),
       renderReceiver(webhooks),
-      renderWebhookFaults(webhooks),
+      renderQueue('/webhooks/faults', webhookFaultSchema, webhooks.pendingFaults),
       renderClock(clock),
     ],
   };
@@ -110,14 +110,4 @@ function renderReceiverForm({ url }: Webhooks): Html {
 <label>Address of your shop <input name="url" type="url" value="${url !== null && /^https?:/i.test(url) ? url : ''}" placeholder="http://localhost:3000/webhooks" maxlength="2048" required></label>
 <button class="primary">Send webhooks there</button>
 </form>`;
-}
-
-/** Renders the faults that the next webhooks will meet. */
-function renderWebhookFaults({ pendingFaults }: Webhooks): Html {
-  return renderQueue(
-    'webhook-faults',
-    '/webhooks/faults/stop',
-    pendingFaults,
-    ({ fault }, remaining) => html`<b>${describeFault(webhookFaultSchema, fault)}</b>, ${remaining}`,
-  );
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { WriteStream } from 'node:tty';
@@ -12,6 +11,7 @@ import {
 } from '../../../src/journal/index.ts';
 import { runJournalCommand } from '../../../src/journal-cli/run.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 /** What a test gives the command besides its arguments. */
 interface Surroundings {
@@ -29,8 +29,8 @@ Object.assign(globalThis, { exportsOfJournalCommandTests: shared });
 
 /** Creates a folder with a config that exports objects of the test. */
 export function createConfigFolder(exports?: object): string {
-  const folder = mkdtempSync(join(tmpdir(), 'journal-cli-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { path: folder, remove } = createTempFolder();
+  onTestFinished(remove);
   if (!exports) return folder;
   shared.set(folder, exports);
   onTestFinished(() => void shared.delete(folder));

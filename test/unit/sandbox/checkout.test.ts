@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { InvalidRequestError } from '../../../src/index.ts';
 import { startSandbox } from '../../../src/sandbox/index.ts';
-import { charge, payment, startTestSandbox } from './start-sandbox.ts';
+import { charge, createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
 
 const shop = 'http://127.0.0.1:3000/checkout/return';
 const toShop = (sandbox_return_url: unknown) => ({ extraBody: { sandbox_return_url } });
@@ -142,9 +139,7 @@ test('a charge has no page that leads back', async () => {
 });
 
 test('keeps the address of a payment over a restart', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const state = join(directory, 'state.db');
+  const state = createStatePath();
   const first = await startTestSandbox({ state });
   const { reference } = await first.payments.initialize(payment, toShop(shop));
   const other = await first.payments.initialize(payment);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { ActivityLog } from '../../../src/sandbox/activity-log.ts';
-import { RequestHistory } from '../../../src/sandbox/request-history.ts';
 import { Ledger } from '../../../src/testing/ledger.ts';
 import { type Exchange, PaymentService } from '../../../src/testing/service.ts';
 import { payment, startTestSandbox } from './start-sandbox.ts';
@@ -79,12 +78,9 @@ test('bounds what the pages show', () => {
   for (let count = 0; count < 2000; count++) {
     const { reference } = ledger.create(input, { mode: 'live' });
     for (let each = 0; each < 50; each++)
-      activity.exchanged({ ...exchange, reference, found: 'pending', status: 200 });
-    activity.exchanged(exchange);
+      activity.exchanged({ ...exchange, reference, found: 'pending', status: 200 }, ledger);
+    activity.exchanged(exchange, ledger);
   }
-  const entries = activity.entries();
-  expect(entries).toHaveLength(500);
-  expect(entries.at(-1)?.reference).toBe('TXN-002000');
   const histories = ledger.list().map(({ reference }) => activity.findHistory(reference));
   expect(histories.findIndex((history) => history !== undefined)).toBe(1500);
   expect(
@@ -99,7 +95,7 @@ test('keeps the requests of the transactions that had the latest ones', () => {
   for (let count = 0; count < 1000; count++) ledger.create(input, { mode: 'live' });
   const request = { ...exchange.request, operation: 'verify' as const };
   const verify = (reference: string) =>
-    activity.exchanged({ ...exchange, request, reference, found: 'pending', status: 200 });
+    activity.exchanged({ ...exchange, request, reference, found: 'pending', status: 200 }, ledger);
   for (let round = 0; round < 3; round++) {
     verify('TXN-000001');
     for (let count = 2; count < 500; count++) verify(`TXN-${String(count + 100 * round).padStart(6, '0')}`);
@@ -110,9 +106,15 @@ test('keeps the requests of the transactions that had the latest ones', () => {
   expect(activity.findHistory('TXN-000001')).toBeUndefined();
 });
 
-test('shortens the bodies of large requests and responses', () => {
-  const history = new RequestHistory();
-  const body = { note: 'x'.repeat(1_000_000) };
-  history.add({ ...exchange, request: { ...exchange.request, body }, errorBody: 'y'.repeat(1_000_000) });
-  expect(JSON.stringify(history.groups).length).toBeLessThan(100_000);
+test('shortens the bodies of large requests and responses', async () => {
+  const { sandbox } = await startTestSandbox();
+  const message = 'y'.repeat(1_000_000);
+  sandbox.fault('initialize', { kind: 'status', status: 422, body: { message } });
+  const body = JSON.stringify({ ...input, note: 'x'.repeat(1_000_000) });
+  const headers = { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' };
+  await fetch(`${sandbox.baseUrl}/transactions/initialize`, { method: 'POST', headers, body });
+  const kept = await (await fetch(`${sandbox.url}/sandbox/requests`)).json();
+  expect(kept).toMatchObject({ requests: [{ status: 422 }] });
+  expect(JSON.stringify(kept).length).toBeLessThan(40_000);
+  expect(JSON.stringify(sandbox.requests).length).toBeLessThan(20_000);
 });

@@ -189,7 +189,7 @@ describe('never shows an API key', () => {
   });
 });
 
-test('shows the beginning of a long body, and lists a body that is nested too deep', async () => {
+test('shows the beginning of a long body, however deep it is nested', async () => {
   const { sandbox, get } = await startTestApi();
   const post = (body: string) =>
     fetch(`${sandbox.baseUrl}/transactions/initialize`, { method: 'POST', headers: json, body });
@@ -201,6 +201,6 @@ test('shows the beginning of a long body, and lists a body that is nested too de
   expect(status).toBe(200);
   const [deep, deeper, long] = body.requests;
   expect(long.body).toHaveLength(16_384);
-  expect(deeper.body).toBe('[nested too deep to show]');
+  expect(deeper.body).toBe('['.repeat(16_384));
   expect(JSON.stringify(deep.body).length).toBeLessThanOrEqual(16_384);
 });

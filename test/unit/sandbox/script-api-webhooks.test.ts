@@ -1,31 +1,24 @@
-import { createServer } from 'node:http';
-import { json } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { listenForTest } from '../../helpers/listen.ts';
 import { startTestApi } from './script-api-client.ts';
 import { charge, payment } from './start-sandbox.ts';
+import { respondWith, startShop } from './start-shop.ts';
 
 /** Starts a sandbox, and a shop that receives its webhooks with these status codes: 204 after the last. */
 async function startWithReceiver(statuses: number[] = [], text = '') {
-  const received: unknown[] = [];
-  const receiver = createServer(async (request, response) => {
-    received.push(await json(request));
-    response.writeHead(statuses.shift() ?? 204).end(text);
-  });
-  const url = `http://127.0.0.1:${await listenForTest(receiver)}/webhooks`;
+  const { url, read } = await startShop(respondWith(statuses, text));
   const api = await startTestApi({ webhookUrl: url });
   const { reference } = await api.payments.chargeMobileMoney(charge);
   const move = (status: string) => api.post(`/transactions/${reference}`, { status });
   const flush = async () => (await api.post('/webhooks/flush', {})).body.webhooks;
-  return { ...api, received, url, reference, move, flush };
+  return { ...api, read, url, reference, move, flush };
 }
 
 test('delivers a webhook about a transaction that a script moves', async () => {
-  const { get, move, flush, received, url, reference } = await startWithReceiver();
+  const { get, move, flush, read, url, reference } = await startWithReceiver();
   await move('success');
   const delivered = { reference, url, state: 'delivered', fault: null, dueAt: null };
   expect(await flush()).toMatchObject([{ ...delivered, attempts: [{ status: 204, error: null }] }]);
-  expect(received).toMatchObject([{ event: 'transaction.success', data: { reference, amount: '25.50' } }]);
+  expect(read()).toMatchObject([{ event: 'transaction.success', data: { reference, amount: '25.50' } }]);
   expect((await get('/webhooks')).body).toMatchObject({ receiver: url, webhooks: [delivered] });
   expect((await get(`/transactions/${reference}`)).body.webhooks).toMatchObject([delivered]);
   expect((await get('')).body.webhookUrl).toBe(url);
@@ -45,12 +38,12 @@ test('lists webhooks newest first, of one transaction, and as many as it may', a
 });
 
 test('sends one more webhook now, and a forged one', async () => {
-  const { post, payments, flush, received, reference } = await startWithReceiver();
+  const { post, payments, flush, read, reference } = await startWithReceiver();
   expect((await post('/webhooks', { reference })).status).toBe(201);
   const forged = { reference: 'TXN-another', amount: '1.00', status: 'success' };
   expect((await post('/webhooks', { reference, forged })).body).toMatchObject({ reference, fault: 'forged' });
   await flush();
-  expect(received).toMatchObject([
+  expect(read()).toMatchObject([
     { data: { reference, status: 'pending', amount: '25.50' } },
     { data: forged },
   ]);
@@ -59,20 +52,20 @@ test('sends one more webhook now, and a forged one', async () => {
 
 describe('sets the receiver', () => {
   test('with its retries', async () => {
-    const { put, move, flush, received, url } = await startWithReceiver([500, 500, 500]);
+    const { put, move, flush, read, url } = await startWithReceiver([500, 500, 500]);
     const set = await put('/webhooks/receiver', { url, retryDelays: [1000], timeout: 2000 });
     expect([set.status, set.body]).toEqual([200, { receiver: url }]);
     await move('success');
     expect(await flush()).toMatchObject([{ state: 'failed', attempts: [{ status: 500 }, { status: 500 }] }]);
-    expect(received).toHaveLength(2);
+    expect(read()).toHaveLength(2);
   });
 
   test('to none', async () => {
-    const { put, get, move, received } = await startWithReceiver();
+    const { put, get, move, read } = await startWithReceiver();
     expect((await put('/webhooks/receiver', { url: null })).body).toEqual({ receiver: null });
     await move('success');
     expect((await get('/webhooks')).body).toEqual({ receiver: null, webhooks: [] });
-    expect(received).toEqual([]);
+    expect(read()).toEqual([]);
   });
 });
 

@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
 import { charge, payment } from '../../helpers/service.ts';
+import { createTempFolder } from '../../helpers/temp-folder.ts';
 
 export { charge, payment };
 
@@ -38,6 +40,13 @@ export async function startTestSandbox(options?: SandboxOptions) {
       redirect: 'manual',
     });
   return { sandbox, client, payments: client(), page, press };
+}
+
+/** Returns the path of a state file that does not exist yet. It is deleted when the test ends. */
+export function createStatePath(): string {
+  const folder = createTempFolder();
+  onTestFinished(folder.remove);
+  return join(folder.path, 'state.db');
 }
 
 /** Yields the server-sent events of a page, until the test ends. */

@@ -1,21 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { NotFoundError } from '../../../src/index.ts';
 import { SandboxError, startSandbox } from '../../../src/sandbox/index.ts';
 import { findFreePort } from '../../helpers/free-port.ts';
-import { charge, payment, startTestSandbox } from './start-sandbox.ts';
-
-async function createStatePath(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  return join(directory, 'state.db');
-}
+import { charge, createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
 
 test('keeps transactions unchanged over a restart', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const first = await startTestSandbox({ state });
   await first.payments.initialize(payment);
   const paid = await first.payments.initialize({ ...payment, currency: 'USD' });
@@ -38,7 +30,7 @@ test('keeps transactions unchanged over a restart', async () => {
 });
 
 test('expires a prompt whose time passed while it was stopped', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const first = await startTestSandbox({ state, promptExpiry: 100 });
   const { reference } = await first.payments.chargeMobileMoney(charge);
   await first.sandbox.close();
@@ -60,7 +52,7 @@ test('keeps a charge open when its expiry is too far for one timer', async () =>
 });
 
 test('never expires an approved charge after a restart', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const first = await startTestSandbox({ state, promptExpiry: 60_000 });
   const { reference } = await first.payments.chargeMobileMoney(charge);
   first.sandbox.approve(reference);
@@ -71,7 +63,7 @@ test('never expires an approved charge after a restart', async () => {
 });
 
 test('closes its state file if it cannot listen', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const { sandbox } = await startTestSandbox();
   const port = Number(new URL(sandbox.url).port);
   await expect(startSandbox({ state, port })).rejects.toThrow('in use. Choose another');
@@ -79,7 +71,7 @@ test('closes its state file if it cannot listen', async () => {
 });
 
 test('finds double charges over a restart', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const waitBriefly = () => new Promise((resolve) => setTimeout(resolve, 5));
   const first = await startTestSandbox({ state });
   const { reference: failed } = await first.payments.chargeMobileMoney(charge);
@@ -101,7 +93,7 @@ test('finds double charges over a restart', async () => {
 });
 
 test('keeps nothing after a reset and a restart', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const first = await startTestSandbox({ state });
   await first.payments.initialize(payment);
   first.sandbox.reset();
@@ -110,7 +102,7 @@ test('keeps nothing after a reset and a restart', async () => {
 });
 
 test('keeps the newest `keep` transactions of a larger file', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const first = await startTestSandbox({ state });
   for (let count = 0; count < 5; count++) await first.payments.initialize(payment);
   const references = first.sandbox.transactions.map(({ reference }) => reference);
@@ -122,13 +114,13 @@ test('keeps the newest `keep` transactions of a larger file', async () => {
 });
 
 test('refuses a state file that another sandbox uses', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   await startTestSandbox({ state });
   await expect(startSandbox({ state })).rejects.toThrow('in use by another sandbox');
 });
 
 test('refuses a file that is no database', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   await writeFile(state, 'The notes of a merchant.'.repeat(100));
   const refused = startSandbox({ state });
   await expect(refused).rejects.toBeInstanceOf(SandboxError);
@@ -136,7 +128,7 @@ test('refuses a file that is no database', async () => {
 });
 
 test('refuses the database of another program', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const database = new DatabaseSync(state);
   database.exec('CREATE TABLE orders (id INTEGER)');
   database.close();
@@ -154,7 +146,7 @@ test.each([
   ['what is not JSON', "UPDATE transactions SET entry = 'soon'", "UPDATE transactions SET entry = '{}'"],
   ['no table', 'ALTER TABLE transactions RENAME TO orders', 'ALTER TABLE orders RENAME TO transactions'],
 ])('refuses a damaged file with %s, and unlocks it', async (_what, damage, after) => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const first = await startTestSandbox({ state });
   await first.payments.initialize(payment);
   await first.sandbox.close();
@@ -166,7 +158,7 @@ test.each([
 });
 
 test('refuses a file with an overwritten database page', async () => {
-  const state = await createStatePath();
+  const state = createStatePath();
   const first = await startTestSandbox({ state });
   for (let count = 0; count < 200; count++) await first.payments.initialize(payment);
   await first.sandbox.close();

@@ -1,26 +1,13 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import { json } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { charge, findEvent, payment, receiveEvents, startTestSandbox } from './start-sandbox.ts';
+import { respondWith, startShop } from './start-shop.ts';
 
-/** Starts a shop that receives webhooks, and responds with the statuses in turn. The last one stays. */
-async function startShop(...statuses: number[]) {
-  const received: { headers: IncomingMessage['headers']; body: unknown }[] = [];
-  const server = createServer(async (request, response) => {
-    received.push({ headers: request.headers, body: await json(request) });
-    response.statusCode = (statuses.length > 1 ? statuses.shift() : statuses[0]) ?? 200;
-    response.end(JSON.stringify({ message: '<b>seen</b>', key: 'sk_live_of_a_shop' }));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  const port = typeof address === 'object' && address ? address.port : 0;
-  return { url: `http://127.0.0.1:${port}/webhooks`, received };
-}
+/** What the shop responds: markup, and a key of its own. */
+const RESPONSE = JSON.stringify({ message: '<b>seen</b>', key: 'sk_live_of_a_shop' });
 
 test('sets a receiver, and shows each delivery with its response', async () => {
   const { sandbox, payments, page, press } = await startTestSandbox();
-  const shop = await startShop(200);
+  const shop = await startShop(respondWith([200], RESPONSE));
   expect(await page('/webhooks')).toContain('No receiver is set, so no webhook is sent.');
   const set = await press('/webhooks/receiver', { url: shop.url });
   expect([set.status, set.headers.get('location')]).toEqual([303, '/webhooks#receiver']);
@@ -41,7 +28,7 @@ test('sets a receiver, and shows each delivery with its response', async () => {
 
 test('shows each attempt, and sends what waits at once', async () => {
   const { sandbox, payments, page, press } = await startTestSandbox();
-  const shop = await startShop(500, 204);
+  const shop = await startShop(respondWith([500]));
   // Only a press sends it again, however long the page takes.
   sandbox.webhooks.deliverTo(shop.url, { retryDelays: [3_600_000] });
   const events = receiveEvents(`${sandbox.url}/events/webhooks`);
@@ -55,7 +42,7 @@ test('shows each attempt, and sends what waits at once', async () => {
 
 test('sends a webhook again, and a forged one', async () => {
   const { sandbox, payments, page, press } = await startTestSandbox();
-  const shop = await startShop(200);
+  const shop = await startShop();
   const { reference } = await payments.chargeMobileMoney(charge);
   expect((await press('/webhooks/send', { about: reference })).status).toBe(400);
   expect(await page('/')).toContain('Set a webhook receiver');
@@ -69,7 +56,7 @@ test('sends a webhook again, and a forged one', async () => {
   await press('/webhooks/send', { about: reference, forged: 'yes', ...empty, amount: '2.55' });
   await press('/webhooks/send', { about: reference, forged: 'yes', ...empty, reference: 'TXN-another' });
   await sandbox.webhooks.flush();
-  expect(shop.received.map(({ body }) => body)).toMatchObject([
+  expect(shop.read()).toMatchObject([
     { data: { reference, status: 'pending', amount: '25.50' } },
     { data: { reference, status: 'success', amount: '25.50' } },
     { data: { reference, status: 'pending', amount: '2.55' } },
@@ -101,7 +88,7 @@ test.each([
 
 test('shows what verify still reports after an early webhook', async () => {
   const { sandbox, payments, page } = await startTestSandbox();
-  const shop = await startShop(200);
+  const shop = await startShop();
   sandbox.webhooks.deliverTo(shop.url);
   sandbox.webhooks.fault({ kind: 'early', delay: 60_000 });
   const { reference } = await payments.initialize(payment);
@@ -129,7 +116,7 @@ test.each([
 
 test('shows the newest 100 deliveries first', async () => {
   const { sandbox, payments, page } = await startTestSandbox();
-  const shop = await startShop(200);
+  const shop = await startShop();
   sandbox.webhooks.deliverTo(shop.url);
   const { reference } = await payments.initialize(payment);
   for (let count = 0; count < 120; count++) sandbox.webhooks.send(reference);

@@ -1,51 +1,26 @@
-import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import type { RequestListener } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 import { version } from '../../../src/version.ts';
 import { findFreePort } from '../../helpers/free-port.ts';
-import { listenForTest } from '../../helpers/listen.ts';
-import { createTempFolder } from '../../helpers/temp-folder.ts';
-import { charge, payment, startTestSandbox } from './start-sandbox.ts';
-
-interface ReceivedRequest {
-  readonly method: string | undefined;
-  readonly url: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-const accept: RequestListener = (_, response) => void response.writeHead(204).end();
+import { charge, createStatePath, payment, startTestSandbox } from './start-sandbox.ts';
+import { accept, startShop } from './start-shop.ts';
 
 /** Starts a shop that receives webhooks over HTTP, and a sandbox that sends them. */
-async function startShop(
-  respond: RequestListener = accept,
-  { path = '/webhooks', ...options }: SandboxOptions & { path?: string } = {},
-) {
-  const received: ReceivedRequest[] = [];
-  const server = createServer(async (request, response) => {
-    const { method, url, headers } = request;
-    received.push({ method, url, headers, body: await text(request).catch(() => '') });
-    respond(request, response);
-  });
-  const host = `127.0.0.1:${await listenForTest(server)}`;
-  const started = await startTestSandbox({ webhookUrl: `http://${host}${path}`, ...options });
+async function startBoth(respond?: RequestListener, options?: SandboxOptions) {
+  const shop = await startShop(respond);
+  const started = await startTestSandbox({ webhookUrl: shop.url, ...options });
   const { sandbox, payments } = started;
   const createPayment = async () => (await payments.initialize(payment)).reference;
   /** What arrived, as `<status> <reference>`. */
-  const list = () =>
-    received.map(({ body }) => {
-      const { data } = JSON.parse(body);
-      return `${data.status} ${data.reference}`;
-    });
+  const list = () => shop.read().map(({ data }) => `${data.status} ${data.reference}`);
   const states = () => sandbox.webhooks.deliveries.map(({ state }) => state);
-  return { ...started, host, received, list, states, createPayment };
+  return { ...started, ...shop, list, states, createPayment };
 }
 
 describe('the sandbox', () => {
   test('posts a webhook to the address of the options', async () => {
-    const { sandbox, received, host, createPayment } = await startShop();
+    const { sandbox, received, host, createPayment } = await startBoth();
     const reference = await createPayment();
     sandbox.approve(reference);
     await sandbox.webhooks.flush();
@@ -78,7 +53,7 @@ describe('the sandbox', () => {
   });
 
   test('posts a webhook when the phone or the checkout page ends a payment', async () => {
-    const { sandbox, payments, press, list, createPayment } = await startShop();
+    const { sandbox, payments, press, list, createPayment } = await startBoth();
     const { reference } = await payments.chargeMobileMoney(charge);
     await press('/phone', { reference, decision: 'approve', pin: '1234' });
     const checkout = await createPayment();
@@ -88,7 +63,7 @@ describe('the sandbox', () => {
   });
 
   test('posts a webhook when a prompt expires', async () => {
-    const { sandbox, payments, list } = await startShop();
+    const { sandbox, payments, list } = await startBoth();
     const { reference } = await payments.chargeMobileMoney(charge);
     sandbox.advance(150_000);
     await sandbox.webhooks.flush();
@@ -99,7 +74,7 @@ describe('the sandbox', () => {
   });
 
   test('posts what becomes due with advance, in the order of its time', async () => {
-    const { sandbox, list, createPayment } = await startShop();
+    const { sandbox, list, createPayment } = await startBoth();
     const references = [await createPayment(), await createPayment(), await createPayment()];
     const [first = '', second = '', third = ''] = references;
     sandbox.webhooks.fault({ kind: 'late', delay: 600_000 });
@@ -116,37 +91,33 @@ describe('the sandbox', () => {
   });
 
   test('does not post again what ended before a restart', async () => {
-    const folder = createTempFolder();
-    onTestFinished(folder.remove);
-    const state = join(folder.path, 'state');
-    const first = await startShop(accept, { state });
+    const state = createStatePath();
+    const first = await startBoth(accept, { state });
     const reference = await first.createPayment();
     first.sandbox.approve(reference);
     await first.sandbox.webhooks.flush();
     await first.sandbox.close();
-    const second = await startShop(accept, { state });
+    const second = await startBoth(accept, { state });
     await second.sandbox.webhooks.flush();
     expect(second.sandbox.transactions).toMatchObject([{ reference, status: 'success' }]);
     expect(second.received).toEqual([]);
   });
 
   test('posts what became final while it did not run', async () => {
-    const folder = createTempFolder();
-    onTestFinished(folder.remove);
-    const state = join(folder.path, 'state');
+    const state = createStatePath();
     const first = await startTestSandbox({ state });
     const { reference } = await first.payments.chargeMobileMoney(charge);
     await first.sandbox.close();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
     onTestFinished(() => void vi.useRealTimers());
-    const second = await startShop(accept, { state });
+    const second = await startBoth(accept, { state });
     await second.sandbox.webhooks.flush();
     expect(second.list()).toEqual([`failed ${reference}`]);
   });
 
   test('responds to the shop while its own webhook waits for it', async () => {
     const verified: string[] = [];
-    const { sandbox, payments, createPayment } = await startShop((_, response) => {
+    const { sandbox, payments, createPayment } = await startBoth((_, response) => {
       payments.verify(reference).then(({ status }) => {
         verified.push(status);
         response.end('ok');
@@ -163,7 +134,7 @@ describe('the sandbox', () => {
 describe('a receiver', () => {
   test('that responds 500 is retried with advance, until it accepts', async () => {
     let requests = 0;
-    const { sandbox, host, received, states, createPayment } = await startShop((_, response) => {
+    const { sandbox, host, received, states, createPayment } = await startBoth((_, response) => {
       requests++;
       response.writeHead(requests < 3 ? 500 : 200).end(`request ${requests}`);
     });
@@ -188,7 +159,7 @@ describe('a receiver', () => {
 
   test('that hangs is disconnected after the timeout', async () => {
     let disconnects = 0;
-    const { sandbox, host, received, states, createPayment } = await startShop((request) => {
+    const { sandbox, host, received, states, createPayment } = await startBoth((request) => {
       request.socket.once('close', () => disconnects++);
     });
     sandbox.webhooks.deliverTo(`http://${host}/`, { timeout: 1_000, retryDelays: [] });
@@ -202,7 +173,7 @@ describe('a receiver', () => {
   });
 
   test('that resets the connection is retried', async () => {
-    const { sandbox, createPayment } = await startShop((request) => request.socket.resetAndDestroy());
+    const { sandbox, createPayment } = await startBoth((request) => request.socket.resetAndDestroy());
     sandbox.approve(await createPayment());
     await sandbox.webhooks.flush();
     const { state, attempts } = sandbox.webhooks.deliveries[0] ?? {};
@@ -218,7 +189,7 @@ describe('a receiver', () => {
 
   test('that does not run is retried, and its address is not in the error', async () => {
     const port = await findFreePort();
-    const { sandbox, createPayment } = await startShop(accept, {
+    const { sandbox, createPayment } = await startBoth(accept, {
       webhookUrl: `http://user:hush@127.0.0.1:${port}/in?token=hush`,
     });
     sandbox.approve(await createPayment());
@@ -229,7 +200,7 @@ describe('a receiver', () => {
   });
 
   test('that redirects is not followed', async () => {
-    const { sandbox, received, createPayment } = await startShop((request, response) => {
+    const { sandbox, received, createPayment } = await startBoth((request, response) => {
       response.writeHead(307, { location: `http://${request.headers.host}/other` }).end();
     });
     sandbox.approve(await createPayment());
@@ -241,7 +212,7 @@ describe('a receiver', () => {
   });
 
   test('gets its user name and password, which are not shown', async () => {
-    const { sandbox, host, received, createPayment } = await startShop();
+    const { sandbox, host, received, createPayment } = await startBoth();
     sandbox.webhooks.deliverTo(`http://shop:p%C3%A4ss%20word@${host}/in?token=t#hash`);
     sandbox.approve(await createPayment());
     await sandbox.webhooks.flush();
@@ -256,7 +227,7 @@ describe('a receiver', () => {
 describe('close', () => {
   test('cancels what is in flight and what waits', async () => {
     let disconnects = 0;
-    const { sandbox, received, states, createPayment } = await startShop((request) => {
+    const { sandbox, received, states, createPayment } = await startBoth((request) => {
       request.socket.once('close', () => disconnects++);
     });
     sandbox.approve(await createPayment());

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { HttpResponse, http, type RequestHandler } from 'msw';
 import { setupServer } from 'msw/node';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -14,6 +13,7 @@ import {
 } from '../../../src/index.ts';
 import { undiciTransport } from '../../../src/node/index.ts';
 import { createMockPayments, type Faults, type MockPaymentsOptions } from '../../../src/testing/index.ts';
+import { listenForTest } from '../../helpers/listen.ts';
 import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
 import { catchError, charge, payment } from '../../helpers/service.ts';
 import { chargeWithFault, useFakeClock } from './start-mock.ts';
@@ -68,13 +68,7 @@ async function startOtherHost(): Promise<string> {
     for await (const chunk of request) chunks.push(chunk);
     response.end(`${request.method} ${request.url} ${request.headers['x-shop']} ${Buffer.concat(chunks)}`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port }: AddressInfo = JSON.parse(JSON.stringify(server.address()));
-  return `http://127.0.0.1:${port}`;
+  return `http://127.0.0.1:${await listenForTest(server)}`;
 }
 
 /** Starts a server of MSW for the shop's own host. */
