@@ -14,8 +14,9 @@ import { pages } from './pages.ts';
 
 const page = pages.find(({ path }) => path === 'docs/guides/follow-ups.md') ?? { path: '', text: '' };
 const files = blocksOf(page).filter((block) => fileNameOf(block) !== undefined);
-const crontab = /^\* \* \* \* \* cd \/srv\/shop && \/usr\/bin\/node (?<rest>.+)> \/dev\/null$/m.exec(page.text)
-  ?.groups?.rest;
+const crontab = /^\* \* \* \* \* cd \/srv\/shop && \/usr\/bin\/node (?<rest>.+)> \/dev\/null$/m.exec(
+  page.text,
+)?.groups?.rest;
 
 // The first check is due 8 s after the charge.
 test('follows payments up with the files and the line of the guide, from cron', async () => {
