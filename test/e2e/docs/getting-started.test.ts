@@ -29,16 +29,14 @@ test('shows a sandbox, two files, and the commands of a terminal', () => {
     'mkdir shop && cd shop',
     'npx payment-sandbox',
     'node charge.ts',
-    'curl',
     'node charge.ts 18',
-    'npx payment-journal list',
   ]);
 });
 
 test.runIf(isExhaustive).each(['ts', 'js'] as const)(
   'does what the page says, with files of %s',
   async (type) => {
-    const [create = '', , charge = '', lose = '', chargeOther = '', resolve = ''] = commands;
+    const [create = '', , charge = '', chargeOther = ''] = commands;
     const folder = await createFolder(type);
     const sandbox = await startSandboxCommand('--state', join(folder, 'sandbox.db'));
     const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
@@ -61,23 +59,11 @@ test.runIf(isExhaustive).each(['ts', 'js'] as const)(
     expect(first.output.text).toBe('order 17 is processing\norder 17 is paid\n');
     expect(await runToEnd(charge)).toEqual({ code: 0, text: 'order 17 is paid\n' });
 
-    await runToEnd(lose);
+    await sandbox.loseResponse();
     const inReview = { code: 0, text: 'order 18 is in_review\n' };
     expect(await runToEnd(chargeOther)).toEqual(inReview);
-    const other = await sandbox.findPrompt();
+    expect(await sandbox.hasPrompt()).toBe(true);
     expect(await runToEnd(chargeOther)).toEqual(inReview);
-
-    // The list ends with 3: there are unresolved keys.
-    const resolved = await runToEnd(
-      resolve.replace('TXN-…', other).replace(/^npx.*list.*$/m, '$& || test $? = 3'),
-    );
-    expect(resolved.text).toContain('1 unresolved key.');
-    expect(resolved).toMatchObject({ code: 0, text: expect.stringContaining(`18/1 is ${other}`) });
-    await sandbox.approve(other);
-    expect(await sandbox.hasPrompt()).toBe(false);
-    const { code, text } = await runToEnd(chargeOther);
-    expect(code).toBe(0);
-    expect(text).toMatch(/order 18 is paid\n$/);
   },
   180_000,
 );

@@ -63,6 +63,15 @@ export async function startSandboxCommand(...args: string[]) {
         headers: { origin: new URL(phone).origin },
       });
     },
+    /** Orders a fault: the next customer is charged, and the shop gets no response. */
+    async loseResponse(): Promise<void> {
+      const { status } = await fetch(`${new URL(phone).origin}/sandbox/faults`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ operation: 'chargeMobileMoney', fault: { kind: 'responseLost' } }),
+      });
+      if (status !== 201) throw new Error(`The sandbox responded ${status}.`);
+    },
     /** Whether the phone shows a prompt. */
     hasPrompt: async () => /name="reference"/.test(await readPhone()),
     /** Ends it, as Ctrl-C does. */

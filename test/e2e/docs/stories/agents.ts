@@ -19,6 +19,6 @@ export const agents: Stories = {
       printed: ["'keep the order open, and check later'"],
       charges: 1,
     },
-    { ...refuses, printed: ["'this call made no charge'"], charges: 0 },
+    { ...refuses, printed: ["'not started: correct'"], charges: 0 },
   ],
 };

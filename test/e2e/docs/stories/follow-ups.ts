@@ -2,9 +2,6 @@ import { approves, declines, endsAfterStep, losesResponse, type Stories } from '
 
 // follow-ups-from-cron.test.ts also runs the files of the page as processes.
 export const followUps: Stories = {
-  'docs/guides/follow-ups.md, Follow payments up from your database (3)': [
-    { where: 'the charge is accepted', charges: 1 },
-  ],
   'docs/guides/follow-ups.md, Follow payments without orders': [
     endsAfterStep({
       ...approves,
