@@ -151,12 +151,17 @@ test('responds with 400 to a query that it cannot read', async () => {
   }
 });
 
-test('deletes nothing if the query of a DELETE would not narrow it', async () => {
-  const { get, post, remove } = await startTestApi();
+test('deletes nothing if the query or body of a DELETE would not narrow it', async () => {
+  const { get, post, remove, send } = await startTestApi();
   await post('/faults', { operation: 'verify', fault: { kind: 'reset' } });
   const { status, body } = await remove('/faults?operation=initialize');
   expect(status).toBe(400);
   expect(body.error.message).toContain('unknown field "operation". It has no fields');
+  const withBody = await send('DELETE', '/faults', { body: JSON.stringify({ operation: 'initialize' }) });
+  expect([withBody.status, withBody.body.error.message]).toEqual([
+    400,
+    body.error.message.replace('query', 'body'),
+  ]);
   expect((await get('/faults')).body.faults).toHaveLength(1);
 });
 
