@@ -91,7 +91,10 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
   test('warns through each client and protocol', async () => {
     await set({ appendfsync: 'everysec', 'maxmemory-policy': 'allkeys-lfu' });
     const clients = await Promise.all(
-      ([2, 3] as const).map((RESP) => createClient({ url: server.url, RESP }).connect()),
+      // A busy machine can take longer to connect than the 5 s of the client.
+      ([2, 3] as const).map((RESP) =>
+        createClient({ url: server.url, RESP, socket: { connectTimeout: 60_000 } }).connect(),
+      ),
     );
     onTestFinished(() => {
       for (const client of clients) client.destroy();

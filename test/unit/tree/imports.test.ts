@@ -38,7 +38,7 @@ const parts: [part: RegExp, imports: RegExp][] = [
   // The examples that the workflow tests run bring their own types.
   [
     /^test\/e2e\//,
-    /^(?:src|bench|test\/(?:helpers|e2e|unit)|examples\/(?:workflows\/shop|journals))\/|^package\.json$/,
+    /^(?:src|bench|test\/(?:helpers|e2e|unit)|examples\/(?:demo|workflows\/shop|journals))\/|^package\.json$/,
   ],
   [/^test\/[^/]+\.ts$/, /^test\/[^/]+\.ts$/],
 ];
