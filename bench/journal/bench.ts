@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { undiciTransport } from '../../src/node/index.ts';
 import { printTable, ratio } from '../table.ts';
 import { type Contender, openContenders } from './contenders.ts';
 import { type Figures, leastOf, measure } from './measure.ts';
@@ -15,10 +16,10 @@ const AT_ONCE = [1, 64];
 
 /** Measures what a journal adds to a charge. */
 export async function benchJournal(args: string[]): Promise<void> {
-  const { rounds, charges } = parseOptions(args);
+  const { rounds, charges, transport } = parseOptions(args);
   console.log(
     `Node ${process.version}, load ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} CPUs. All in one process and in turns, against one service in another over loopback.\n` +
-      `${rounds} rounds of ${charges} charges each; a figure is the least of the rounds. CPU is the client's alone. PostgreSQL and SQLite wait for\n` +
+      `HTTP is through ${transport}. ${rounds} rounds of ${charges} charges each; a figure is the least of the rounds. CPU is the client's alone. PostgreSQL and SQLite wait for\n` +
       'the disk at each write, and so does Redis (appendfsync always); a charge with a journal is two writes.',
   );
   await using closing = new AsyncDisposableStack();
@@ -29,11 +30,13 @@ export async function benchJournal(args: string[]): Promise<void> {
   const [{ port }] = await once(service, 'message');
   const baseUrl = `http://127.0.0.1:${port}/api/v1`;
   const contenders = await openContenders(closing);
-  for (const contender of contenders) await measure(contender, baseUrl, { count: 200, atOnce: 64 });
+  await using undici = undiciTransport({ connections: Math.max(...AT_ONCE) });
+  const http = { baseUrl, transport: transport === 'undici' ? undici : undefined };
+  for (const contender of contenders) await measure(contender, http, { count: 200, atOnce: 64 });
   for (const atOnce of AT_ONCE) {
     print(
       atOnce,
-      await runInTurns(contenders, rounds, (each) => measure(each, baseUrl, { count: charges, atOnce })),
+      await runInTurns(contenders, rounds, (each) => measure(each, http, { count: charges, atOnce })),
     );
   }
 }
@@ -53,16 +56,21 @@ async function runInTurns(
   return rows;
 }
 
-function parseOptions(args: string[]): { rounds: number; charges: number } {
+function parseOptions(args: string[]): { rounds: number; charges: number; transport: string } {
   const options = {
     rounds: { type: 'string', default: '5' },
     charges: { type: 'string', default: '600' },
+    transport: { type: 'string', default: 'fetch' },
   } as const;
   const { values } = parseArgs({ args, options });
   const [rounds, charges] = [Number(values.rounds), Number(values.charges)];
-  if (Number.isInteger(rounds) && rounds > 0 && Number.isInteger(charges) && charges >= 100)
-    return { rounds, charges };
-  throw new Error('--rounds must be a whole number, 1 or more, and --charges one of 100 or more.');
+  const { transport } = values;
+  const isKnown = ['fetch', 'undici'].includes(transport);
+  if (isKnown && Number.isInteger(rounds) && rounds > 0 && Number.isInteger(charges) && charges >= 100)
+    return { rounds, charges, transport };
+  throw new Error(
+    '--rounds must be a whole number, 1 or more, --charges one of 100 or more, and --transport fetch or undici.',
+  );
 }
 
 function print(atOnce: number, rows: readonly Row[]): void {

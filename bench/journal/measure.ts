@@ -1,4 +1,4 @@
-import { PaymentsClient } from '../../src/index.ts';
+import { PaymentsClient, type PaymentsClientOptions } from '../../src/index.ts';
 import type { Contender } from './contenders.ts';
 
 /** The cost of one charge, in microseconds. */
@@ -24,10 +24,10 @@ let orders = 0;
 /** Makes `count` charges, `atOnce` at a time, each under a key of its own. */
 export async function measure(
   { journal }: Contender,
-  baseUrl: string,
+  http: Pick<PaymentsClientOptions, 'baseUrl' | 'transport'>,
   { count, atOnce }: { count: number; atOnce: number },
 ): Promise<Figures> {
-  using payments = new PaymentsClient({ apiKey: 'sk_test_bench', baseUrl, journal });
+  using payments = new PaymentsClient({ apiKey: 'sk_test_bench', ...http, journal });
   const times: number[] = [];
   let left = count;
   const work = async () => {
