@@ -176,21 +176,19 @@ function toLowerCase(text: string): string {
 
 /** Finds a phone number in another form, `024 412 3456` as `+233244123456`, by its last nine digits. */
 function findNumber(phone: string): Find[] {
-  const digits = getDigits(foldDigits(phone)).slice(-9);
+  const digits = foldDigits(phone).match(/\d/g)?.slice(-9) ?? [];
   if (digits.length < MIN_PERSONAL_CHARS) return [];
+  const number = digits.join(`${BETWEEN}*`);
   let find: Find | undefined;
   // Most keys have fewer digits, and the expression takes longer to compile than all else.
   return [
     (text) => {
-      if (getDigits(text).length < digits.length) return [];
-      const number = digits.join(`${BETWEEN}*`);
+      if (text.replace(/\D/g, '').length < digits.length) return [];
       find ??= findPattern(new RegExp(`(?:\\+?\\d{1,4}${BETWEEN}{0,3})?${number}`, 'g'));
       return find(text);
     },
   ];
 }
-
-const getDigits = (text: string) => text.match(/\d/g) ?? [];
 
 /**
  * What can separate the digits of a known number: ASCII, Latin-1 and Unicode punctuation and spaces. It lists ranges,
