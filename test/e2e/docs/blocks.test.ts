@@ -7,8 +7,8 @@ import { createMockPayments } from 'payment-collection-client/testing';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closePool } from '../../helpers/close-pool.ts';
+import { startPostgres } from '../../helpers/databases.ts';
 import { chooseSize } from '../../helpers/sized.ts';
-import { createDatabase } from '../../helpers/use-database.ts';
 import { type Block, blocksOf, isForPlaywright, isTestFile, isTestHelper, withFiles } from './blocks.ts';
 import { faultsOf } from './compile.ts';
 import { databasePages, pages, tutorialPage } from './pages.ts';
@@ -151,10 +151,13 @@ function useTempFolder(): void {
 }
 
 async function openPool(): Promise<pg.Pool> {
-  const { url } = await createDatabase();
-  vi.stubEnv('DATABASE_URL', url);
-  const pool = new pg.Pool({ connectionString: url });
-  onTestFinished(() => closePool(pool));
+  const postgres = await startPostgres();
+  vi.stubEnv('DATABASE_URL', postgres.url);
+  const pool = new pg.Pool({ connectionString: postgres.url });
+  onTestFinished(async () => {
+    await closePool(pool);
+    await postgres.stop();
+  });
   return pool;
 }
 
