@@ -76,12 +76,13 @@ describe.each(shops)('Vitest, with MSW $msw', ({ shop }) => {
   };
 
   test('runs the first recipe for the mock', async () => {
-    const [recipe = ''] = await readRecipes('Test your shop');
-    await vitest({ 'order.test.ts': recipe }, 1);
+    const [shared = '', recipe = ''] = await readRecipes('Test your shop');
+    await vitest({ 'mock-payments.ts': shared, 'order.test.ts': recipe }, 1);
   });
 
   test('runs the recipe for a mock that two files share', async () => {
-    const [shared = '', recipe = ''] = await readRecipes('Test what can go wrong');
+    const [shared = ''] = await readRecipes('Test your shop');
+    const [recipe = ''] = await readRecipes('Test what can go wrong');
     const files = { 'orders.test.ts': recipe, 'checkout.test.ts': recipe };
     await vitest({ 'mock-payments.ts': shared, ...files }, 10);
   });
@@ -105,16 +106,21 @@ test.each(['22.0', '22', '24', '26'])(
 );
 
 test('runs the recipe for a shared mock in the test runner of Bun', async () => {
-  const recipes = await readRecipes('Test what can go wrong');
-  const [shared = '', recipe = ''] = recipes.map((code) => code.replace("'vitest'", "'bun:test'"));
-  const files = { 'orders.test.ts': recipe, 'checkout.test.ts': recipe };
+  const recipes = [
+    ...(await readRecipes('Test your shop')),
+    ...(await readRecipes('Test what can go wrong')),
+  ];
+  const [shared = '', first = '', recipe = ''] = recipes.map((code) =>
+    code.replace("'vitest'", "'bun:test'"),
+  );
+  const files = { 'order.test.ts': first, 'orders.test.ts': recipe, 'checkout.test.ts': recipe };
   const folder = await project({ 'mock-payments.ts': shared, ...files }, 'bare');
   // Bun reports on stderr, and exits with an error if a test fails.
   const test = 'bun test --preload ./mock-payments.ts --reporter=junit --reporter-outfile=seen.xml';
   const [, ...args] = test.split(' ');
   await run(tool('bun/bin/bun.exe'), args, folder);
   expect(await readFile(`${folder}/seen.xml`, 'utf8')).toMatch(
-    /<testsuites [^>]*tests="10"[^>]*failures="0"/,
+    /<testsuites [^>]*tests="11"[^>]*failures="0"/,
   );
 });
 
