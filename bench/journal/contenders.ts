@@ -30,9 +30,10 @@ export async function openContenders(closing: AsyncDisposableStack): Promise<Con
   return contenders;
 }
 
-/** Returns a journal whose records are written alone, also if they come at the same time. */
+/** Returns a journal whose records are written and looked up alone, also if they come at the same time. */
 function withoutGroups<T extends Journal>(journal: T): T {
-  Reflect.deleteProperty(getJournalCore(journal).store, 'writeAll');
+  const { store } = getJournalCore(journal);
+  for (const method of ['writeAll', 'listByReferences']) Reflect.deleteProperty(store, method);
   return journal;
 }
 
