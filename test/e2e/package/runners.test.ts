@@ -119,9 +119,7 @@ test('runs the recipe for a shared mock in the test runner of Bun', async () => 
   const test = 'bun test --preload ./mock-payments.ts --reporter=junit --reporter-outfile=seen.xml';
   const [, ...args] = test.split(' ');
   await run(tool('bun/bin/bun.exe'), args, folder);
-  expect(await readFile(`${folder}/seen.xml`, 'utf8')).toMatch(
-    /<testsuites [^>]*tests="9"[^>]*failures="0"/,
-  );
+  expect(await readFile(`${folder}/seen.xml`, 'utf8')).toMatch(/<testsuites [^>]*tests="9"[^>]*failures="0"/);
 });
 
 /** Lists the code of the pages on tests that is below a heading. */
