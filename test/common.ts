@@ -14,18 +14,25 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.c
 export const elsewhere = ['test/e2e/{databases,docker-compose,integrations,package,workflows}/**'];
 
 /**
- * Run by `npm run test:exhaustive` only. Their short form is elsewhere: `http/` is run over fetch, `node/` keeps the tests
- * of its own, and `sandbox/pages.test.ts` reads the pages that `browser/` opens in Chromium. `property/` simulates the kills
- * of follow-ups and orders. `docs/blocks.test.ts` runs the README. `npm run check` validates the comments that the API site
- * is made of, and shows each change of an export or an option in the API report.
+ * Run by `npm run test:exhaustive` only: what opens Chromium, what tries commands and the build in tens of processes, and
+ * what has its short form elsewhere. `http/` is run over fetch, `node/` keeps the tests of its own, and
+ * `sandbox/pages.test.ts` reads the pages. `property/` simulates the kills of charges, follow-ups and orders.
+ * `journal-cli/config.test.ts` runs the command on SQLite. `docs/blocks.test.ts` runs the README. `npm run check` checks the
+ * types, validates the comments that the API site is made of, and shows each change of an export or an option.
  */
 export const exhaustiveOnly = [
   'test/e2e/browser/*.test.ts',
-  'test/e2e/crash/{follow-ups,orders}.test.ts',
+  'test/e2e/crash/*.test.ts',
   'test/e2e/docs/{api-site,api,errors,events,examples,options}.test.ts',
   'test/e2e/docs/{first-charge,follow-ups-from-cron,payment-sandbox,runbook}.test.ts',
+  'test/unit/*/optional-peer.test.ts',
+  'test/unit/journal-cli/{process,stores}.test.ts',
   'test/unit/node/{responses,socket-closes,call-ends}.test.ts',
   'test/unit/node/fault-sweep/**',
+  'test/unit/polling/processes.test.ts',
+  'test/unit/sandbox/{cli,installed}.test.ts',
+  'test/unit/testing/printing.test.ts',
+  'test/unit/types/*.test.ts',
 ];
 
 /** Whether a module matches, itself or one that it imports. */

@@ -18,11 +18,6 @@ export default defineConfig({
           include: shared,
           isolate: false,
           env: { SHARES_WORKER: 'yes' },
-          typecheck: {
-            enabled: true,
-            include: ['test/**/*.test-d.ts'],
-            tsconfig: 'test/unit/types/tsconfig.json',
-          },
         },
       },
       {

@@ -14,7 +14,7 @@ import { database } from './kinds/better-sqlite3.ts';
 import { chargeOrder, createClient } from './shop.ts';
 import { describeDatabase } from './suite.ts';
 
-describeDatabase('better-sqlite3', database);
+describeDatabase('better-sqlite3', database, { statementsOf: 'sqlite' });
 
 function openFile(options?: JournalOptions): { handle: Database.Database; journal: Journal } {
   const folder = createTempFolder();

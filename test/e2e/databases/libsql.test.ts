@@ -12,7 +12,7 @@ import { database } from './kinds/libsql.ts';
 import { lockFile } from './sqlite-file.ts';
 import { describeDatabase } from './suite.ts';
 
-describeDatabase('libsql', database);
+describeDatabase('libsql', database, { statementsOf: 'libsql-server' });
 
 function openFile(config: Partial<Config> = {}): { client: Client; journal: Journal } {
   const folder = createTempFolder();

@@ -5,7 +5,7 @@ import { openNeonHttp, openNeonPool, startNeon } from './neon-proxy.ts';
 import { describeDriver, transactOn } from './postgres-handle-tests.ts';
 import { describeDatabase } from './suite.ts';
 
-describeDatabase('neon', database);
+describeDatabase('neon', database, { statementsOf: 'postgres' });
 
 describeDriver(
   'the Pool of Neon',

@@ -7,7 +7,7 @@ import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
 import { describeDatabase } from './suite.ts';
 
-describeDatabase('postgres-js', database);
+describeDatabase('postgres-js', database, { statementsOf: 'postgres' });
 
 describeDriver('postgres.js', startServer, (place) => openPostgresJs(place));
 

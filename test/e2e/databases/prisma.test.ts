@@ -6,7 +6,7 @@ import { startServer } from './postgres-database.ts';
 import { describeDriver } from './postgres-handle-tests.ts';
 import { describeDatabase } from './suite.ts';
 
-describeDatabase('prisma', database);
+describeDatabase('prisma', database, { statementsOf: 'postgres' });
 
 describeDriver('Prisma', startServer, openPrisma);
 

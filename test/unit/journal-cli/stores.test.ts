@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { hasRedis, startRedis } from '../../helpers/databases.ts';
 import { API_KEY, sendJson, startService, successBodies } from '../../helpers/service.ts';
-import { chooseSize } from '../../helpers/sized.ts';
 import { createDatabase } from '../../helpers/use-database.ts';
 import { createProject, type Project, runInOneProcess } from './merchant-project.ts';
 
@@ -51,7 +50,7 @@ await journal.migrate();`,
     down: 'postgres://merchant:hunter2-hunter2@127.0.0.1:1/shop',
     start: async () => (await createDatabase()).url,
   },
-  ...(hasRedis ? chooseSize(['redis'], ['ioredis', 'redis']) : []).map(
+  ...(hasRedis ? ['ioredis', 'redis'] : []).map(
     (client): Store => ({
       name: `Redis, by ${client}`,
       packages: [client],

@@ -4,7 +4,6 @@ import ts from 'typescript';
 import { expect, test } from 'vitest';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createMerchantProject } from '../../helpers/installed-package.ts';
-import { chooseSize } from '../../helpers/sized.ts';
 
 const entries = Object.keys(packageJson.exports)
   .filter((path) => path !== './package.json')
@@ -25,20 +24,11 @@ export function explain(error: unknown): number | string | undefined {
 }`;
 
 type Resolution = [string, ts.ModuleKind, ts.ModuleResolutionKind, string];
-const nodeNext: Resolution = [
-  'nodenext',
-  ts.ModuleKind.NodeNext,
-  ts.ModuleResolutionKind.NodeNext,
-  'shop.cts',
+const resolutions: Resolution[] = [
+  ['nodenext', ts.ModuleKind.NodeNext, ts.ModuleResolutionKind.NodeNext, 'shop.cts'],
+  ['node16', ts.ModuleKind.Node16, ts.ModuleResolutionKind.Node16, 'shop.mts'],
+  ['bundler', ts.ModuleKind.ESNext, ts.ModuleResolutionKind.Bundler, 'shop.ts'],
 ];
-const resolutions = chooseSize<Resolution[]>(
-  [nodeNext],
-  [
-    nodeNext,
-    ['node16', ts.ModuleKind.Node16, ts.ModuleResolutionKind.Node16, 'shop.mts'],
-    ['bundler', ts.ModuleKind.ESNext, ts.ModuleResolutionKind.Bundler, 'shop.ts'],
-  ],
-);
 
 test('compiles and narrows without an optional peer, in each resolution', async () => {
   const project = await createMerchantProject('@types/node', 'undici-types');
