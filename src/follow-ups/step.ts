@@ -206,7 +206,7 @@ async function reportShared(held: HeldRecord, context: StepContext): Promise<voi
   else await callOnAttention(held, reason, next);
 }
 
-interface NextStep {
+interface AttentionPlan {
   followUp: FollowUp;
   dueIn: number | null;
   /** The final status that is told with this call of `onAttention`. */
@@ -215,7 +215,11 @@ interface NextStep {
 }
 
 /** Calls `onAttention`, and records that it succeeded. */
-async function callOnAttention(held: HeldRecord, reason: AttentionReason, next: NextStep): Promise<void> {
+async function callOnAttention(
+  held: HeldRecord,
+  reason: AttentionReason,
+  next: AttentionPlan,
+): Promise<void> {
   const { followUp, dueIn, delivered = followUp.delivered, context } = next;
   const { onAttention, onChecked, stop } = context;
   onChecked();
@@ -240,7 +244,7 @@ async function callOnAttention(held: HeldRecord, reason: AttentionReason, next: 
 }
 
 /** Records the step. A completed payment without a next one is given up, unless it was `abandoned` for long enough. */
-async function finishOrGiveUp(held: HeldRecord, { followUp, dueIn, context }: NextStep): Promise<void> {
+async function finishOrGiveUp(held: HeldRecord, { followUp, dueIn, context }: AttentionPlan): Promise<void> {
   const isLast = dueIn === null && held.record.state === 'completed';
   const isGivenUp = isLast && followUp.delivered === undefined;
   const ended = isGivenUp ? ('given_up' as const) : ('delivered' as const);

@@ -119,7 +119,9 @@ export function extractReference(response: ResponseBuffer, redact: Redact): stri
   const documented = referenceInData(response.json);
   if (documented !== undefined) return documented;
   const values = listStrings(response.json).filter(isReference);
-  const [found, ...others] = new Set(values.length > 0 ? values : findReferences(readableText(response)));
+  const [found, ...others] = new Set(
+    values.length > 0 ? values : findReferencesInText(readableText(response)),
+  );
   // It ends in messages and in the journal, so it must hold no secret.
   return found !== undefined && others.length === 0 && redact(found) === found ? found : undefined;
 }
@@ -158,7 +160,7 @@ function listFields(json: unknown): [name: string, value: unknown][] {
 /** How many characters of a body that is not JSON are searched for a reference. */
 const MAX_SEARCH_LENGTH = 64 * 1024;
 
-function findReferences(text: string): string[] {
+function findReferencesInText(text: string): string[] {
   const mentions = /(?<![\w-])TXN-[\w.~:-]{0,250}\w(?=[.,:;!?]{0,9}(?:[\s"'<>)\]}]|$))/g;
   return (text.slice(0, MAX_SEARCH_LENGTH).match(mentions) ?? []).filter(isReference);
 }

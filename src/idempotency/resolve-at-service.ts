@@ -40,7 +40,7 @@ export async function resolveKeyAtService(journal: Journal, call: ResolveCall): 
   const before = await readEntry(journal, call);
   await assertSameService(call, before);
   const { amount, currency } = before;
-  if (valid.resolution === 'not_charged') await assertNoTransaction(call, before);
+  if (valid.resolution === 'not_charged') await assertUnknownToService(call, before);
   else if (valid.resolution !== 'closed') {
     assertListed(journal);
     await call.verify(valid.resolution.reference, { amount, currency });
@@ -82,7 +82,7 @@ function assertListed(journal: Journal): void {
  * A key for which the service named a transaction was charged, unless the service does not know that transaction. A person
  * might have found a wrong one: it must not be paid, nor be about to be.
  */
-async function assertNoTransaction({ verify, redactId }: ResolveCall, entry: JournalEntry): Promise<void> {
+async function assertUnknownToService({ verify, redactId }: ResolveCall, entry: JournalEntry): Promise<void> {
   const { state, reference } = entry;
   // What the service itself returned, the journal refuses to overrule.
   if (state === 'completed' && entry.resolutions.length === 0) return;

@@ -295,7 +295,7 @@ function pickStatus(result: object, redact: Redact): object {
   const paidAt = stringField(result, 'paid_at');
   return {
     ...(status === undefined ? {} : { status }),
-    ...(paidAt !== undefined && ISO_TIME.test(paidAt) ? { paid_at: paidAt } : {}),
+    ...(paidAt !== undefined && STORABLE_TIME.test(paidAt) ? { paid_at: paidAt } : {}),
   };
 }
 
@@ -305,7 +305,7 @@ const printable = (status: string, redact: Redact) =>
 /** How long a status that is not documented is stored, in characters. */
 const MAX_STATUS_CHARS = 255;
 
-const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)$/;
+const STORABLE_TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)$/;
 
 /** How long an address of a checkout page is stored, in characters: all of it is searched for what must not be stored. */
 const MAX_STORED_CHARS = 16 * 1024;

@@ -1,5 +1,5 @@
 import { callStore, type KeyedRecord, parseListed } from './compare-and-swap.ts';
-import { GroupQueue } from './group-queue.ts';
+import { MAX_GROUP, queuePerStore } from './group-queue.ts';
 import { listPage } from './list.ts';
 import { namesReference } from './record.ts';
 import { type JournalStore, MAX_KEYS_OF_REFERENCE } from './store.ts';
@@ -9,10 +9,7 @@ interface Lookup {
   readonly resolve: (found: Promise<readonly KeyedRecord[]>) => void;
 }
 
-/** The most references that are looked up together. */
-const MAX_GROUP = 100;
-
-const queues = new WeakMap<JournalStore, GroupQueue<Lookup>>();
+const queueOf = queuePerStore(sendGroup);
 
 /**
  * Returns the records that name this transaction, in upper or lower case. One transaction settles one key. Each charge looks
@@ -33,9 +30,7 @@ async function lookUpAlone(store: JournalStore, value: string): Promise<readonly
 }
 
 function lookUpTogether(store: JournalStore, reference: string): Promise<readonly KeyedRecord[]> {
-  const queue = queues.get(store) ?? new GroupQueue((queued) => sendGroup(store, queued));
-  queues.set(store, queue);
-  return new Promise((resolve) => queue.add({ reference, resolve }));
+  return new Promise((resolve) => queueOf(store).add({ reference, resolve }));
 }
 
 function sendGroup(store: JournalStore, queued: readonly Lookup[]) {

@@ -1,24 +1,19 @@
 /** Group commit: the writes of a store that come at the same time share statements, and one commit. */
 
-import { GroupQueue } from './group-queue.ts';
+import { MAX_GROUP, queuePerStore } from './group-queue.ts';
 import type { JournalStore, RecordChange, RecordWrite } from './store.ts';
-
-/** The most writes that travel together. SQLite blocks the event loop meanwhile. */
-const MAX_GROUP = 100;
 
 interface QueuedWrite extends RecordWrite {
   readonly resolve: (written: boolean | Promise<boolean>) => void;
 }
 
-const queues = new WeakMap<JournalStore, GroupQueue<QueuedWrite>>();
+const queueOf = queuePerStore(sendGroup);
 
 /** Writes as {@link JournalStore.write} does, through {@link JournalStore.writeAll} if the store has it and others write too. */
 export async function writeGrouped(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
   if (typeof store.writeAll !== 'function') return await store.write(key, change);
-  const queue = queues.get(store) ?? new GroupQueue((queued) => sendGroup(store, queued));
-  queues.set(store, queue);
   // A sweep records what several checks found at once: its first write does not go alone.
-  return await new Promise((resolve) => queue.add({ key, change, resolve }, !change.mustCommit));
+  return await new Promise((resolve) => queueOf(store).add({ key, change, resolve }, !change.mustCommit));
 }
 
 function sendGroup(store: JournalStore, queued: readonly QueuedWrite[]) {

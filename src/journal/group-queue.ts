@@ -1,5 +1,8 @@
 import { nextTurn } from '../timing.ts';
 
+/** The most that travels together. SQLite blocks the event loop meanwhile. */
+export const MAX_GROUP = 100;
+
 /** How long others wait for a group, in milliseconds: it might wait for a lock, or its connection might be dead. */
 const MAX_HOLD = 100;
 
@@ -59,4 +62,16 @@ export class GroupQueue<Item> {
     this.#current = undefined;
     if (this.#queued.length > 0) this.#sendNext();
   }
+}
+
+/** Returns what gives each store a queue of its own. */
+export function queuePerStore<Store extends object, Item>(
+  send: (store: Store, queued: readonly Item[]) => SentGroup<Item>,
+): (store: Store) => GroupQueue<Item> {
+  const queues = new WeakMap<Store, GroupQueue<Item>>();
+  return (store) => {
+    const queue = queues.get(store) ?? new GroupQueue((queued) => send(store, queued));
+    queues.set(store, queue);
+    return queue;
+  };
 }

@@ -24,7 +24,7 @@ export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
   return createJournal(store, rest);
 }
 
-interface Entry {
+interface KeptRecord {
   version: string;
   text: string;
   /** By the wall clock, which the lease goes by. */
@@ -44,19 +44,25 @@ interface Entry {
  * ```
  */
 export function memoryStore(): JournalStore {
-  const records = new Map<string, Entry>();
+  const records = new Map<string, KeptRecord>();
 
-  // A loop: each charge looks for its reference in all records, and copies of them would cost more than the charge.
-  const list = (matches: (entry: Entry, index: RecordIndex) => boolean): ListedRecord[] => {
+  /** The keys that have ever had each reference: each charge looks its own up. */
+  const keysByReference = new Map<string, Set<string>>();
+
+  const list = (
+    matches: (entry: KeptRecord, index: RecordIndex) => boolean,
+    keys: Iterable<string> = records.keys(),
+  ): ListedRecord[] => {
     const found: ListedRecord[] = [];
-    for (const [key, entry] of records) {
-      if (!entry.index || !matches(entry, entry.index)) continue;
+    for (const key of keys) {
+      const entry = records.get(key);
+      if (!entry?.index || !matches(entry, entry.index)) continue;
       const { version, text, writtenAt, index } = entry;
       found.push({ key, version, text, age: Date.now() - writtenAt, createdAt: index.createdAt });
     }
     return found;
   };
-  const isDue = ({ dueAt }: Entry, now: number) =>
+  const isDue = ({ dueAt }: KeptRecord, now: number) =>
     dueAt !== null && (dueAt <= now || dueAt > now + MAX_DUE_IN);
 
   return {
@@ -69,10 +75,15 @@ export function memoryStore(): JournalStore {
       const now = Date.now();
       const dueAt = dueIn === null ? null : now + dueIn;
       records.set(key, { version, text, writtenAt: now, index, dueAt });
+      if (index?.reference != null) {
+        const keys = keysByReference.get(index.reference) ?? new Set();
+        keysByReference.set(index.reference, keys.add(key));
+      }
       return true;
     },
     async list({ by, value, after, limit }) {
-      return list((_, index) => index[by] === value)
+      const keys = by === 'reference' ? (keysByReference.get(value) ?? []) : records.keys();
+      return list((_, index) => index[by] === value, keys)
         .filter((record) => after === null || compareAge(record, after) > 0)
         .sort(compareAge)
         .slice(0, limit);
