@@ -9,7 +9,7 @@ interface Lookup {
   readonly resolve: (found: Promise<readonly KeyedRecord[]>) => void;
 }
 
-const queueOf = queuePerStore(sendGroup);
+const queueOf = /* @__PURE__ */ queuePerStore(sendGroup);
 
 /**
  * Returns the records that name this transaction, in upper or lower case. One transaction settles one key. Each charge looks

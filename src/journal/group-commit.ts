@@ -7,7 +7,7 @@ interface QueuedWrite extends RecordWrite {
   readonly resolve: (written: boolean | Promise<boolean>) => void;
 }
 
-const queueOf = queuePerStore(sendGroup);
+const queueOf = /* @__PURE__ */ queuePerStore(sendGroup);
 
 /** Writes as {@link JournalStore.write} does, through {@link JournalStore.writeAll} if the store has it and others write too. */
 export async function writeGrouped(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
