@@ -14,7 +14,7 @@ import { createControls, type PaymentControls } from '../../src/testing/controls
 import { PaymentService } from '../../src/testing/service.ts';
 import { Webhooks } from '../../src/testing/webhooks.ts';
 import { chargeIntent } from './claims.ts';
-import { pass } from './fake-timers.ts';
+import { pass, passStep } from './fake-timers.ts';
 import { createResetError } from './scripted-service.ts';
 import { API_KEY, catchError, charge } from './service.ts';
 
@@ -120,7 +120,8 @@ export async function finish<T>(promise: Promise<T>): Promise<T> {
     isSettled = true;
   };
   promise.then(settle, settle);
-  while (!isSettled) await pass(5, 5);
+  await pass(5);
+  while (!isSettled) await passStep(5);
   return promise;
 }
 

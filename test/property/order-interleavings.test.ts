@@ -5,6 +5,7 @@ import { memoryStore } from '../../src/journal/index.ts';
 import { SECOND } from '../helpers/fake-clock.ts';
 import { momo, type OrderProcess, type OrderShop, openOrderShop } from '../helpers/order-shop.ts';
 import { note } from '../helpers/resolution-note.ts';
+import { chooseSize } from '../helpers/sized.ts';
 
 beforeEach(() => {
   // Only the date: the order in which everything else happens is the scheduler's.
@@ -115,7 +116,7 @@ test.each(beginnings)(
   async (beginning) => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), (scheduler) => run(beginning, scheduler)),
-      { numRuns: 60 },
+      { numRuns: chooseSize(25, 60) },
     );
   },
 );

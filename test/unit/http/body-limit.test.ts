@@ -73,8 +73,8 @@ test.each([200, 400, 500] as const)(
   },
 );
 
-test('does not decode 512 MiB that were compressed to half a MiB', async () => {
-  const packed = await gzipped(WHOLE);
+test('does not decode 128 MiB that were compressed to an eighth of a MiB', async () => {
+  const packed = await gzipped(128 * MiB);
   expect(packed.byteLength).toBeLessThan(MiB);
   for (const coding of ['gzip', 'gzip, gzip']) {
     const body = coding === 'gzip' ? packed : gzipSync(packed);

@@ -1,7 +1,8 @@
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { PaymentsClient, type PaymentsClientOptions } from '../../../src/index.ts';
-import { type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/index.ts';
 import { checkEveryExchange } from '../../helpers/openapi/check-every-exchange.ts';
 import { charge, payment } from '../../helpers/service.ts';
 import { createTempFolder } from '../../helpers/temp-folder.ts';
@@ -40,6 +41,27 @@ export async function startTestSandbox(options?: SandboxOptions) {
       redirect: 'manual',
     });
   return { sandbox, client, payments: client(), page, press };
+}
+
+/** Sends a request to the API many times over one connection, without the cost of a client. Returns all that comes back. */
+export async function sendRepeatedly(
+  { baseUrl, liveKey }: Pick<Sandbox, 'baseUrl' | 'liveKey'>,
+  count: number,
+  { method = 'GET', path, body = '' }: { method?: string; path: string; body?: string },
+): Promise<string> {
+  const { host, hostname, port, pathname } = new URL(baseUrl);
+  const socket = connect(Number(port), hostname).setEncoding('utf8');
+  const head = [
+    `${method} ${pathname}${path} HTTP/1.1`,
+    `Host: ${host}`,
+    `Authorization: Bearer ${liveKey}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`.repeat(count));
+  let text = '';
+  for await (const chunk of socket) text += chunk;
+  return text;
 }
 
 /** Returns the path of a state file that does not exist yet. It is deleted when the test ends. */

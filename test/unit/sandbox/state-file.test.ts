@@ -160,7 +160,7 @@ test.each([
 test('refuses a file with an overwritten database page', async () => {
   const state = createStatePath();
   const first = await startTestSandbox({ state });
-  for (let count = 0; count < 200; count++) await first.payments.initialize(payment);
+  for (let count = 0; count < 60; count++) await first.payments.initialize(payment);
   await first.sandbox.close();
   const original = await readFile(state);
   for (let page = 1; page < original.length / 4096; page++) {
@@ -168,7 +168,7 @@ test('refuses a file with an overwritten database page', async () => {
     await expect(startSandbox({ state })).rejects.toBeInstanceOf(SandboxError);
   }
   await writeFile(state, original);
-  expect((await startTestSandbox({ state })).sandbox.transactions).toHaveLength(200);
+  expect((await startTestSandbox({ state })).sandbox.transactions).toHaveLength(60);
 });
 
 function alter(state: string, sql: string): void {
