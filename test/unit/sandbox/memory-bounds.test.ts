@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ActivityLog } from '../../../src/sandbox/activity-log.ts';
 import { Ledger } from '../../../src/testing/ledger.ts';
 import { type Exchange, PaymentService } from '../../../src/testing/service.ts';
-import { payment, sendRepeatedly, startTestSandbox } from './start-sandbox.ts';
+import { getRepeatedly, payment, startTestSandbox } from './start-sandbox.ts';
 
 const input = { ...payment, amount: 25.5 };
 
@@ -52,7 +52,7 @@ test('keeps between `keepRequests` and twice as many requests', async () => {
 
 test('keeps only the latest requests of a sandbox', async () => {
   const { sandbox } = await startTestSandbox();
-  const responses = await sendRepeatedly(sandbox, 2_100, { path: '/transactions/verify/TXN-unknown' });
+  const responses = await getRepeatedly(sandbox, '/transactions/verify/TXN-unknown', 2_100);
   expect(responses.match(/HTTP\/1\.1 404 /g)).toHaveLength(2_100);
   expect(sandbox.requests.length).toBeGreaterThanOrEqual(1000);
   expect(sandbox.requests.length).toBeLessThanOrEqual(2000);

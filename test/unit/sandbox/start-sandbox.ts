@@ -43,22 +43,16 @@ export async function startTestSandbox(options?: SandboxOptions) {
   return { sandbox, client, payments: client(), page, press };
 }
 
-/** Sends a request to the API many times over one connection, without the cost of a client. Returns all that comes back. */
-export async function sendRepeatedly(
+/** Sends a GET to the API many times over one connection, without the cost of a client. Returns all that comes back. */
+export async function getRepeatedly(
   { baseUrl, liveKey }: Pick<Sandbox, 'baseUrl' | 'liveKey'>,
+  path: string,
   count: number,
-  { method = 'GET', path, body = '' }: { method?: string; path: string; body?: string },
 ): Promise<string> {
   const { host, hostname, port, pathname } = new URL(baseUrl);
   const socket = connect(Number(port), hostname).setEncoding('utf8');
-  const head = [
-    `${method} ${pathname}${path} HTTP/1.1`,
-    `Host: ${host}`,
-    `Authorization: Bearer ${liveKey}`,
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`.repeat(count));
+  const head = [`GET ${pathname}${path} HTTP/1.1`, `Host: ${host}`, `Authorization: Bearer ${liveKey}`];
+  socket.end(`${head.join('\r\n')}\r\n\r\n`.repeat(count));
   let text = '';
   for await (const chunk of socket) text += chunk;
   return text;
