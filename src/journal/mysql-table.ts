@@ -129,15 +129,15 @@ export function buildMysqlStatements(table: string) {
       ORDER BY created_at, \`key\` LIMIT ${toNumber(limit)}`;
     },
 
-    listByReferences: (references: readonly string[]) =>
-      references
-        .map(
-          (
-            reference,
-          ) => `(SELECT ${LISTED_COLUMNS} FROM ${by('reference')} WHERE reference = ${toReference(reference)}
-      LIMIT ${MAX_KEYS_OF_REFERENCE})`,
-        )
-        .join(' UNION ALL '),
+    // A limit of a session would hold for the whole union.
+    listByReferences: (references: readonly string[]) => {
+      const parts = references.map(
+        (reference) => `(SELECT ${LISTED_COLUMNS} FROM ${by('reference')}
+        WHERE reference = ${toReference(reference)} LIMIT ${MAX_KEYS_OF_REFERENCE})`,
+      );
+      return `SELECT * FROM (${parts.join(' UNION ALL ')}) AS found
+      LIMIT ${references.length * MAX_KEYS_OF_REFERENCE}`;
+    },
 
     // With a limit of its own, the limit of a session does not hold. There are seven states.
     count: () =>
