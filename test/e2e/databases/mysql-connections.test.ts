@@ -183,7 +183,7 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
       await blocker.beginTransaction();
       await blocker.query(`SELECT 1 FROM ${table} FOR UPDATE`);
       const failure = catchError(tryClaim(journal, 'order-1'));
-      const id = await server.waitForLock();
+      const id = await server.waitForLock(table);
       if (how === 'reset') Object(core).stream.destroy(new Error('reset'));
       else await server.run(`KILL ${id}`);
       expect(await failure).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
@@ -237,7 +237,7 @@ describe.skipIf(database.missing)('concurrent writes in MySQL', () => {
     await other.query(`INSERT INTO ${table}_weight VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)`);
     await other.query(`SELECT 1 FROM ${table} WHERE due_at IS NULL FOR UPDATE`);
     const claiming = tryClaim(journal, 'order-1');
-    await server.waitForLock();
+    await server.waitForLock(table);
     await other.query(`INSERT INTO ${table} SELECT 'order-3', version, record, written_at, kind, state, created_at,
       reference, due_at, due_before, due_claim FROM ${table} WHERE \`key\` = 'order-2'`);
     await other.commit();

@@ -267,7 +267,7 @@ describe.skipIf(database.missing)('a connection of mysql2', () => {
     await connection.beginTransaction();
     await resolving.resolve('order-1', 'not_charged', note);
     const claiming = tryClaim(journal, 'order-1');
-    await server.waitForLock();
+    await server.waitForLock(table);
     await connection.commit();
     expect(await claiming).toMatchObject({ state: 'claimed' });
   });

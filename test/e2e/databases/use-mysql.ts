@@ -13,8 +13,8 @@ export interface MysqlUnderTest {
   createTable(): Promise<string>;
   /** Runs a statement of the test's own. */
   run(sql: string): Promise<Record<string, unknown>[]>;
-  /** Waits until one connection waits for a lock, and returns its id. */
-  waitForLock(): Promise<number>;
+  /** Waits until a statement on a table waits for a lock, and returns the id of its connection. */
+  waitForLock(table: string): Promise<number>;
 }
 
 /** Starts a server before the tests of a file, and stops it after them. */
@@ -61,10 +61,12 @@ export function useMysql(start: () => Promise<RunningDatabase> = database.start)
       return table;
     },
     run,
-    async waitForLock() {
+    async waitForLock(table) {
       for (;;) {
+        // The server can still show the wait of a test before.
         const [row] = await run(
-          `SELECT trx_mysql_thread_id AS id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'`,
+          `SELECT trx_mysql_thread_id AS id FROM information_schema.innodb_trx
+          WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE '%\`${table}\`%'`,
         );
         if (row) return Number(row.id);
         // The server looks again only when it was not asked for a tenth of a second.

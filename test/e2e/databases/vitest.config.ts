@@ -1,14 +1,11 @@
 import { defineConfig } from 'vitest/config';
+import { common } from '../../common.ts';
 
 export default defineConfig({
   test: {
+    ...common,
     include: ['test/e2e/databases/*.test.ts'],
-    // A database needs time to start, and to come back.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    restoreMocks: true,
-    setupFiles: ['test/helpers/setup.ts'],
-    globalSetup: ['test/helpers/shared-installations.ts'],
-    maxWorkers: 2,
+    // The databases share the cores with the tests.
+    maxWorkers: 3,
   },
 });
