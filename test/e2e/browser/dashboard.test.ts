@@ -33,9 +33,11 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     const headers = { authorization: `Bearer ${sandbox.testKey}`, 'content-type': 'application/json' };
     const body = JSON.stringify({ amount: 25.5, customer_email: 'kofi.mensah@example.com' });
     for (let left = count - 5; left > 0; left -= 50) {
-      const requests = Array.from({ length: Math.min(left, 50) }, () =>
-        fetch(`${sandbox.baseUrl}/transactions/initialize`, { method: 'POST', headers, body }),
-      );
+      const requests = Array.from({ length: Math.min(left, 50) }, async () => {
+        const url = `${sandbox.baseUrl}/transactions/initialize`;
+        // Its connection takes the next one only once the response is read.
+        await (await fetch(url, { method: 'POST', headers, body })).text();
+      });
       await Promise.all(requests);
     }
     if (count > 0) {
