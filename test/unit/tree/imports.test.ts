@@ -35,6 +35,7 @@ const parts: [part: RegExp, imports: RegExp][] = [
   [/^test\/(?:unit|property)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
   // It runs the built package on Bun and Deno.
   [/^test\/e2e\/databases\/programs\/charge-once\.mjs$/, /^dist\//],
+  [/^test\/e2e\/\w+\/vitest\.config\.ts$/, /^test\/common\.ts$/],
   // The examples that the workflow tests run bring their own types.
   [
     /^test\/e2e\//,
