@@ -114,14 +114,14 @@ describe.skipIf(database.missing)('a journal in MySQL conforms', () => {
       // Another process of the shop, with the sessions that are usual.
       const other = server.openPool();
       // Each case writes with one handle and reads with another: each of the two sessions does both.
-      const cases = [handle, other].flatMap((first) => {
+      const pairs = [[handle, other] as const, [other, handle] as const];
+      const cases = pairs.flatMap(([first, second]) => {
         const opened = new Map<string, number>();
         const openJournal: OpenJournal = async (options, table) => {
           await mysqlJournal(other, { table }).migrate();
           const handles = opened.get(table) ?? 0;
           opened.set(table, handles + 1);
-          const isFirst = handles % 2 === 0;
-          return mysqlJournal(isFirst === (first === handle) ? handle : other, { ...options, table });
+          return mysqlJournal(handles % 2 === 0 ? first : second, { ...options, table });
         };
         return journalConformance(openJournal);
       });
