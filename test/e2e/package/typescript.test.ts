@@ -13,15 +13,21 @@ const strict = {
   types: ['node'],
 };
 
+const ESM = 'typed.mts';
+const COMMONJS = 'typed.cts';
+
 const everyEntry = [
-  { name: 'nodenext, as an ES module', type: 'module', options: { module: 'NodeNext' } },
-  { name: 'nodenext, as CommonJS', type: 'commonjs', options: { module: 'NodeNext' } },
-  { name: 'bundler', type: 'module', options: { module: 'ESNext', moduleResolution: 'Bundler' } },
+  {
+    name: 'nodenext, as an ES module and as CommonJS',
+    files: [ESM, COMMONJS],
+    options: { module: 'NodeNext' },
+  },
+  { name: 'bundler', files: [ESM], options: { module: 'ESNext', moduleResolution: 'Bundler' } },
 ];
 
 const toCommonJS = {
   name: 'bundler, compiled to CommonJS',
-  type: 'commonjs',
+  files: [COMMONJS],
   options: { module: 'CommonJS', moduleResolution: 'Bundler' },
 };
 
@@ -30,8 +36,8 @@ describe.each([
   { version: '6.0', settings: [...everyEntry, toCommonJS] },
   { version: '7.0', settings: [...everyEntry, toCommonJS] },
 ])('TypeScript $version', ({ version, settings }) => {
-  test.each(settings)('reads the types of every entry point: $name', async ({ type, options }) => {
-    await compile(version, type, options, await program('typed.ts'));
+  test.each(settings)('reads the types of every entry point: $name', async ({ files, options }) => {
+    await compile(version, files, options, await program('typed.ts'));
   });
 });
 
@@ -49,19 +55,18 @@ test.each([
     export const paid: Promise<'paid'> = status;`;
     await compile(
       version,
-      'commonjs',
+      [COMMONJS],
       { module: 'CommonJS', moduleResolution: 'Node10', esModuleInterop: true, ignoreDeprecations },
       text,
     );
   },
 );
 
-async function compile(version: string, type: string, options: object, text: string): Promise<void> {
+async function compile(version: string, files: string[], options: object, text: string): Promise<void> {
   const compilerOptions = { ...strict, ...options };
   const folder = await project({
-    'package.json': JSON.stringify({ type }),
-    'typed.ts': text,
-    'tsconfig.json': JSON.stringify({ compilerOptions, files: ['typed.ts'] }),
+    ...Object.fromEntries(files.map((file) => [file, text])),
+    'tsconfig.json': JSON.stringify({ compilerOptions, files }),
   });
   await run(process.execPath, [tool(`typescript-${version}/bin/tsc`), '-p', '.'], folder);
 }

@@ -6,7 +6,7 @@ export default defineConfig({
     // An engine needs time to notice that a worker was killed.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // The tests mostly wait. Two files at once keep two cores busy, and leave the timing of each as it is.
-    maxWorkers: 2,
+    // The tests mostly wait: two files at once would leave two cores idle for more than half of the time.
+    maxWorkers: 4,
   },
 });
