@@ -16,8 +16,8 @@ export interface Call<Input, Request extends object, Result> extends NormalizedR
   body: string | undefined;
   /** What `body` is the text of. */
   fields?: object | undefined;
-  /** The call's idempotency key, redacted, if it has one. */
-  idempotencyKey?: string | undefined;
+  /** Returns the call's idempotency key, redacted, if it has one. */
+  redactedKey?: (() => string) | undefined;
   /** The API key of the first attempt, if the call has asked for it already. */
   apiKey?: string | undefined;
   /** The `X-Request-Id` of the first attempt, if the call has one already. */

@@ -9,10 +9,10 @@ import {
 } from '../errors.ts';
 import type { ClaimResult } from '../journal/core.ts';
 import type { Mode } from '../options.ts';
-import { createRedact } from '../redact.ts';
+import { createRedact, type Redact } from '../redact.ts';
 import type { CreateRequest, KeyedCall } from './fingerprint.ts';
 
-/** The call that an error or event is about, with its key redacted once. */
+/** The call that an error or event is about, with its key redacted when that is needed. */
 export interface KeyContext {
   readonly operation: OperationName;
   /** For errors and events. */
@@ -28,10 +28,24 @@ export function createKeyContext<Input, Request extends CreateRequest, Result>(
   { idempotencyKey, operation, call }: KeyedCall<Input, Request, Result>,
   redactApiKey: (id: string) => string,
 ): KeyContext {
-  const redact = createRedact([], call.request.phone, call.request.customer_email);
-  const redactId = (id: string) => redactApiKey(redact.id(id));
-  const redactedKey = redactId(idempotencyKey);
-  return { operation: operation.name, redactedKey, quotedKey: quoteKey(redactedKey), redactId };
+  let redact: Redact | undefined;
+  const redactId = (id: string) => {
+    redact ??= createRedact([], call.request.phone, call.request.customer_email);
+    return redactApiKey(redact.id(id));
+  };
+  let redactedKey: string | undefined;
+  return {
+    operation: operation.name,
+    // Most calls end without an error or event that names their key.
+    get redactedKey() {
+      redactedKey ??= redactId(idempotencyKey);
+      return redactedKey;
+    },
+    get quotedKey() {
+      return quoteKey(this.redactedKey);
+    },
+    redactId,
+  };
 }
 
 /** The record of the key leaves the outcome unknown. */

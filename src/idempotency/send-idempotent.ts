@@ -187,7 +187,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
   try {
     response = await send({
       ...call,
-      idempotencyKey: context.redactedKey,
+      redactedKey: () => context.redactedKey,
       apiKey,
       requestId,
       beforeRetry: (attempt) => lease.recordAttempt(attempt.requestId, context),
@@ -206,7 +206,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
   // The service made the charge. Whatever fails from here on, the caller gets its result, and the claim is completed.
   const { result, redact } = response;
   const { reference } = result;
-  const stored = orUndefined(() => toStoredResult(keyed, result, redact()));
+  const stored = orUndefined(() => toStoredResult(keyed, result, redact));
   // A result that cannot be replayed whole leaves the key unresolved, with its reference.
   const { initialDelay, timeout } = client.polling.rules;
   const isShared = await isOfOtherKey(journal, claim.key, reference);
@@ -279,7 +279,7 @@ async function isRecordedAs(journal: JournalCore, key: string, reference: string
 function toStoredResult<Input, Request extends CreateRequest, Result extends AnyTransaction>(
   keyed: KeyedCall<Input, Request, Result>,
   result: Result,
-  redact: Redact,
+  redact: () => Redact,
 ): { reference: string } | undefined {
   const { reference, amount, currency } = result;
   const fields =
@@ -289,7 +289,7 @@ function toStoredResult<Input, Request extends CreateRequest, Result extends Any
 }
 
 /** Returns the status as it came, and the time of a payment. A status that is not documented can be any text. */
-function pickStatus(result: object, redact: Redact): object {
+function pickStatus(result: object, redact: () => Redact): object {
   const rawStatus = stringField(result, 'raw_status');
   const status = rawStatus === undefined ? stringField(result, 'status') : printable(rawStatus, redact);
   const paidAt = stringField(result, 'paid_at');
@@ -299,8 +299,8 @@ function pickStatus(result: object, redact: Redact): object {
   };
 }
 
-const printable = (status: string, redact: Redact) =>
-  status.length > MAX_STATUS_CHARS ? '[too long to keep]' : redact(status);
+const printable = (status: string, redact: () => Redact) =>
+  status.length > MAX_STATUS_CHARS ? '[too long to keep]' : redact()(status);
 
 /** How long a status that is not documented is stored, in characters. */
 const MAX_STATUS_CHARS = 255;
@@ -314,10 +314,10 @@ const MAX_STORED_CHARS = 16 * 1024;
  * Returns the address of a checkout page, unless it holds the customer's own email or an API key. It must not be stored
  * then, and would not open the page without them. Another email (`/@shop`, a help desk) is part of the address.
  */
-function pickPage(result: object, redact: Redact): object {
+function pickPage(result: object, redact: () => Redact): object {
   const address = stringField(result, 'checkout_url');
   if (address === undefined || address.length > MAX_STORED_CHARS) return {};
-  return redact.own(address) === address ? { checkout_url: address } : {};
+  return redact().own(address) === address ? { checkout_url: address } : {};
 }
 
 /**

@@ -28,9 +28,9 @@ export async function chargeAtOnce(
   start: () => Promise<unknown>,
 ): Promise<CallResult[]> {
   const database = await loadDatabase(kind);
-  // On a busy machine a heartbeat can be late among so many callers. No process dies here.
+  // On a busy machine a heartbeat, or the response, can be read late among so many callers. No process dies here.
   const { journal, close } = await database.open(place, { lease: 120_000 });
-  const payments = createClient({ baseUrl, journal });
+  const payments = createClient({ baseUrl, journal, timeout: 60_000 });
   const call = async (): Promise<CallResult> => {
     try {
       return { reference: await chargeOrder(payments, key) };
