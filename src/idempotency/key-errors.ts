@@ -33,13 +33,11 @@ export function createKeyContext<Input, Request extends CreateRequest, Result>(
     redact ??= createRedact([], call.request.phone, call.request.customer_email);
     return redactApiKey(redact.id(id));
   };
-  let redactedKey: string | undefined;
   return {
     operation: operation.name,
     // Most calls end without an error or event that names their key.
     get redactedKey() {
-      redactedKey ??= redactId(idempotencyKey);
-      return redactedKey;
+      return redactId(idempotencyKey);
     },
     get quotedKey() {
       return quoteKey(this.redactedKey);

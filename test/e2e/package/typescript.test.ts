@@ -2,6 +2,13 @@ import { describe, test } from 'vitest';
 import { program, project, tool } from './project.ts';
 import { run } from './run.ts';
 
+interface Settings {
+  name: string;
+  type: string;
+  files?: string[];
+  options: object;
+}
+
 const strict = {
   strict: true,
   exactOptionalPropertyTypes: true,
@@ -13,21 +20,19 @@ const strict = {
   types: ['node'],
 };
 
-const ESM = 'typed.mts';
-const COMMONJS = 'typed.cts';
-
-const everyEntry = [
+const everyEntry: Settings[] = [
   {
     name: 'nodenext, as an ES module and as CommonJS',
-    files: [ESM, COMMONJS],
+    type: 'module',
+    files: ['typed.ts', 'typed.cts'],
     options: { module: 'NodeNext' },
   },
-  { name: 'bundler', files: [ESM], options: { module: 'ESNext', moduleResolution: 'Bundler' } },
+  { name: 'bundler', type: 'module', options: { module: 'ESNext', moduleResolution: 'Bundler' } },
 ];
 
-const toCommonJS = {
+const toCommonJS: Settings = {
   name: 'bundler, compiled to CommonJS',
-  files: [COMMONJS],
+  type: 'commonjs',
   options: { module: 'CommonJS', moduleResolution: 'Bundler' },
 };
 
@@ -36,8 +41,8 @@ describe.each([
   { version: '6.0', settings: [...everyEntry, toCommonJS] },
   { version: '7.0', settings: [...everyEntry, toCommonJS] },
 ])('TypeScript $version', ({ version, settings }) => {
-  test.each(settings)('reads the types of every entry point: $name', async ({ files, options }) => {
-    await compile(version, files, options, await program('typed.ts'));
+  test.each(settings)('reads the types of every entry point: $name', async ({ type, options, files }) => {
+    await compile(version, type, options, await program('typed.ts'), files);
   });
 });
 
@@ -55,16 +60,23 @@ test.each([
     export const paid: Promise<'paid'> = status;`;
     await compile(
       version,
-      [COMMONJS],
+      'commonjs',
       { module: 'CommonJS', moduleResolution: 'Node10', esModuleInterop: true, ignoreDeprecations },
       text,
     );
   },
 );
 
-async function compile(version: string, files: string[], options: object, text: string): Promise<void> {
+async function compile(
+  version: string,
+  type: string,
+  options: object,
+  text: string,
+  files: readonly string[] = ['typed.ts'],
+): Promise<void> {
   const compilerOptions = { ...strict, ...options };
   const folder = await project({
+    'package.json': JSON.stringify({ type }),
     ...Object.fromEntries(files.map((file) => [file, text])),
     'tsconfig.json': JSON.stringify({ compilerOptions, files }),
   });
