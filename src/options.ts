@@ -35,7 +35,8 @@ export interface PaymentsClientOptions {
    */
   mode?: 'live' | 'test' | undefined;
   /**
-   * How long one attempt can take, in milliseconds: connecting, headers and the whole body together.
+   * How long one attempt can take, in milliseconds: connecting, headers and the whole body together. A response that arrived
+   * while the process was frozen or busy is still read.
    *
    * @default 30_000
    */

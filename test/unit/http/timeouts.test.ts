@@ -77,6 +77,29 @@ describe('timeout covers', () => {
   });
 });
 
+test('reads a response that arrived while the process was frozen', async () => {
+  standStill();
+  const service = await startService((response) => {
+    sendJson(response, 200, successBodies.chargeMobileMoney());
+    const later = performance.now() + 1_000;
+    vi.spyOn(performance, 'now').mockImplementation(() => later);
+    vi.advanceTimersByTime(timeout);
+  });
+  const result = await service.client({ timeout }).chargeMobileMoney(charge);
+  expect(result).toMatchObject({ reference: REFERENCE });
+});
+
+test('still times out after the process was frozen', async () => {
+  standStill();
+  const service = await startRawService((socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n');
+    const later = performance.now() + 1_000;
+    vi.spyOn(performance, 'now').mockImplementation(() => later);
+    vi.advanceTimersByTime(timeout);
+  });
+  await expectTimeout(service.client({ timeout }));
+});
+
 test('closes the connection of a request that timed out', async () => {
   const closed = Promise.withResolvers<void>();
   standStill();
