@@ -51,7 +51,7 @@ export function withTimeout<T>(
 const LATE = 20;
 
 /** So many turns of the event loop read a response of any size that has arrived meanwhile. */
-const LATE_TURNS = 100;
+const LATE_TURNS = 20;
 
 /** As {@link withTimeout}, for work that takes no signal. `onStop` is told why it is not waited for any more. */
 export function withDeadline<T>(
