@@ -31,7 +31,8 @@ export class CallerAborted {
 
 /**
  * Runs `work` for at most `timeout` milliseconds. Rejects with {@link DeadlineExceeded} or {@link CallerAborted} at once,
- * even if the work ignores its signal. It leaves no timer and no listener.
+ * even if the work ignores its signal. Only if the process was frozen or busy, what arrived meanwhile is read first. It
+ * leaves no timer and no listener.
  */
 export function withTimeout<T>(
   timeout: number,

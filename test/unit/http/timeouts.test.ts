@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { PaymentsClient } from '../../../src/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
+import { jumpClock, SECOND } from '../../helpers/fake-clock.ts';
 import { listenForTest } from '../../helpers/listen.ts';
 import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { skipRetryDelays } from '../../helpers/retry-delays.ts';
@@ -81,8 +82,7 @@ test('reads a response that arrived while the process was frozen', async () => {
   standStill();
   const service = await startService((response) => {
     sendJson(response, 200, successBodies.chargeMobileMoney());
-    const later = performance.now() + 1_000;
-    vi.spyOn(performance, 'now').mockImplementation(() => later);
+    jumpClock(SECOND);
     vi.advanceTimersByTime(timeout);
   });
   const result = await service.client({ timeout }).chargeMobileMoney(charge);
@@ -93,8 +93,7 @@ test('still times out after the process was frozen', async () => {
   standStill();
   const service = await startRawService((socket) => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n');
-    const later = performance.now() + 1_000;
-    vi.spyOn(performance, 'now').mockImplementation(() => later);
+    jumpClock(SECOND);
     vi.advanceTimersByTime(timeout);
   });
   await expectTimeout(service.client({ timeout }));
