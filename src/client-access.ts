@@ -1,5 +1,6 @@
 import type { CreateOperation } from './api/operations.ts';
 import type { Transaction } from './api/transaction.ts';
+import type { CallsInFlight } from './calls-in-flight.ts';
 import type { AnyTransaction } from './errors.ts';
 import type { Report } from './events.ts';
 import { resolveApiKey } from './http/attempt.ts';
@@ -31,6 +32,8 @@ export interface ClientAccess {
   readonly redactId: (id: string) => string;
   /** Aborted when the client is closed. */
   readonly closing: AbortSignal;
+  /** What `close` waits for. */
+  readonly calls: CallsInFlight;
   /** Returns the mode of the API key. */
   resolveMode(signal: AbortSignal): Promise<Mode>;
   /**
@@ -77,6 +80,7 @@ export function createClientAccess(
   client: NormalizedOptions,
   poller: Poller,
   closing: AbortSignal,
+  calls: CallsInFlight,
   createPayment: CreatePayment,
 ): ClientAccess {
   const { journal, baseUrl, polling, timeout, report, redactReference } = client;
@@ -91,6 +95,7 @@ export function createClientAccess(
     report,
     redactId: redactReference,
     closing,
+    calls,
     createPayment,
     resolveMode: async (signal) => detectMode(await resolveApiKey(client, 'verify', { timeout, signal })),
     check: (reference, { sendUntil, ...options }) =>

@@ -1,8 +1,9 @@
 import { findReferences } from './api/find-references.ts';
-import type { ChargeMobileMoneyInput, InitializeInput, VerifyInput } from './api/input.ts';
+import type { ChargeMobileMoneyInput, Expectation, InitializeInput, VerifyInput } from './api/input.ts';
 import type { CreateOperation, OperationName } from './api/operations.ts';
 import * as operations from './api/operations.ts';
 import type { InitializedPayment, MobileMoneyCharge, Transaction } from './api/transaction.ts';
+import { CallsInFlight } from './calls-in-flight.ts';
 import { CLIENT_ACCESS, createClientAccess, type PaymentOptions } from './client-access.ts';
 import { type AnyTransaction, ClosedError, ConfigurationError } from './errors.ts';
 import { type CallResult, resolveApiKey } from './http/attempt.ts';
@@ -20,6 +21,7 @@ import {
 import { getJournalCore } from './journal/core.ts';
 import type { JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
+import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import {
   createOptionsSchema,
   normalizeOptions,
@@ -30,6 +32,7 @@ import {
   verifyOptionsSchema,
 } from './normalize-options.ts';
 import type {
+  CloseOptions,
   CreateOptions,
   KeyedOptions,
   NormalizedOptions,
@@ -69,6 +72,9 @@ export class PaymentsClient {
   readonly #poller: Poller;
   readonly #requestIds = new RequestIds();
   readonly #closing = new AbortController();
+  readonly #calls = new CallsInFlight();
+  #closed: Promise<void> | undefined;
+  #hasWarned = false;
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = normalizeOptions(options);
@@ -255,13 +261,19 @@ export class PaymentsClient {
   }
 
   /**
-   * Makes a wait on this reference poll now, because a payment might have changed. It also takes a webhook's parsed body,
-   * of any form: the text values in it that are references count, the first ten, at any depth. The notification itself
+   * Makes a wait on this reference poll now, because a payment might have changed. It also takes a webhook's body, parsed
+   * or raw (text or bytes), of any form: the first ten references in it count, at any depth. The notification itself
    * proves nothing, so anyone can send one. It causes at most one extra poll per second and reference, and none for a
-   * reference without a wait. It never throws.
+   * reference without a wait. A body without a reference is written to `logger`, or with `console.error`, once. It never
+   * throws.
    */
   notify(referenceOrBody: unknown): void {
-    for (const reference of findReferences(referenceOrBody)) this.#poller.notify(reference);
+    const references = findReferences(referenceOrBody);
+    for (const reference of references) this.#poller.notify(reference);
+    if (references.length > 0 || this.#hasWarned) return;
+    this.#hasWarned = true;
+    const message = `notify got ${typeof referenceOrBody} without a reference. Give it the body of the webhook. This is said once.`;
+    this.#options.report({ type: 'warning', code: 'no_reference', message });
   }
 
   /**
@@ -299,7 +311,7 @@ export class PaymentsClient {
     const request = parseOptions(resolveOptionsSchema, options, { operation: 'verify' });
     const { by, reason, resolutionsSeen } = options;
     const { signal, timeout } = normalizeRequestOptions(request, this.#options);
-    return await resolveKeyAtService(journal, {
+    const call = {
       idempotencyKey,
       resolution,
       note: { by, reason, resolutionsSeen },
@@ -307,18 +319,51 @@ export class PaymentsClient {
       report,
       redactId: redactReference,
       resolveApiKey: async () => resolveApiKey(this.#options, 'verify', { signal, timeout }),
-      verify: async (reference, expect) => (await this.#read({ reference, expect }, request)).result,
-    });
+      verify: async (reference: string, expect?: Expectation) =>
+        (await this.#read({ reference, expect }, request)).result,
+    };
+    return await this.#calls.track(() => resolveKeyAtService(journal, call), 'resolve', idempotencyKey);
   }
 
-  /** Ends every wait with `ClosedError`. Every later call fails with it too. */
-  close(): void {
+  /**
+   * Ends every wait with `ClosedError` at once. Every later call fails with it too, and sends nothing. A charge that is in
+   * flight goes on.
+   *
+   * Await it before you end the database: it resolves once each call in flight has recorded its outcome, also those of
+   * `./orders` and `./follow-ups`, or after the `timeout`. It never rejects, and a second close is the same one. Do not
+   * await it in a handler, because it waits for that handler.
+   *
+   * @example
+   * ```ts
+   * await payments.close(); // then end the database
+   * ```
+   */
+  close(options?: CloseOptions): Promise<void> {
     this.#closing.abort(new ClosedError());
+    this.#closed ??= this.#waitForCalls(options?.timeout);
+    return this.#closed;
+  }
+
+  async #waitForCalls(given: unknown): Promise<void> {
+    // What is wrong here must not keep the caller from ending the rest.
+    const timeout = typeof given === 'number' && given >= 0 ? Math.min(given, MAX_TIMEOUT_MS) : CLOSE_TIMEOUT;
+    const left = await this.#calls.waitForAll(timeout, this.#options.redactReference);
+    if (left.length === 0) return;
+    const names = [...left.slice(0, MAX_NAMED_CALLS), ...(left.length > MAX_NAMED_CALLS ? ['…'] : [])].join(
+      ', ',
+    );
+    const message = `close: not ended after ${timeout} ms, and perhaps not recorded: ${names}`;
+    this.#options.report({ type: 'warning', code: 'calls_left', message });
   }
 
   /** Closes the client at the end of the scope of `using payments = …`. */
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /** Closes the client at the end of the scope of `await using payments = …`, and waits for the calls in flight. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   /** What `JSON.stringify` shows of a client: never its key. */
@@ -331,6 +376,7 @@ export class PaymentsClient {
       this.#options,
       this.#poller,
       this.#closing.signal,
+      this.#calls,
       (operation, input, options) => this.#createPayment(operation, input, options),
     );
   }
@@ -347,9 +393,11 @@ export class PaymentsClient {
     const hasJournal = this.#options.journal !== undefined;
     const idempotencyKey = readIdempotencyKey(options, operation.name, hasJournal);
     const call = prepareCall(this.#options, operation, input, rest);
-    if (idempotencyKey === null) return (await this.#send(call)).result;
+    if (idempotencyKey === null)
+      return (await this.#calls.track(() => this.#send(call), operation.name)).result;
     const keyed = { idempotencyKey, order: undefined, operation, call };
-    return await sendAtMostOnce(this.#getKeyedSender(operation.name), keyed);
+    const sender = this.#getKeyedSender(operation.name);
+    return await this.#calls.track(() => sendAtMostOnce(sender, keyed), operation.name, idempotencyKey);
   }
 
   /** Charges for an order, for `./orders`. */
@@ -374,14 +422,22 @@ export class PaymentsClient {
       send: this.#send,
       requestIds: this.#requestIds,
       closing: this.#closing.signal,
+      calls: this.#calls,
     };
   }
 
   #read(input: VerifyInput, options: RequestOptions): Promise<CallResult<Transaction>> {
     if (this.#closing.signal.aborted) throw new ClosedError('verify');
-    return this.#send(prepareCall(this.#options, operations.verify, input, options));
+    const call = prepareCall(this.#options, operations.verify, input, options);
+    return this.#calls.track(() => this.#send(call), 'verify', input.reference);
   }
 }
+
+/** How long `close` waits for the calls in flight, in milliseconds. */
+const CLOSE_TIMEOUT = 30_000;
+
+/** So many of the calls that have not ended are named. */
+const MAX_NAMED_CALLS = 10;
 
 const JOURNAL_NEEDED =
   'idempotencyKey needs a journal: without one, at most one charge for each key could not be promised over a restart.';

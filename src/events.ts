@@ -119,6 +119,17 @@ export interface JournalWarningEvent {
   message: string;
 }
 
+/** What nobody would notice, and the shop's developers have to know. */
+export interface WarningEvent {
+  type: 'warning';
+  /**
+   * - `no_reference`: a body that `notify` got has no reference in it. It is reported once for each client.
+   * - `calls_left`: `close` did not wait any longer for calls in flight.
+   */
+  code: 'no_reference' | 'calls_left';
+  message: string;
+}
+
 /** Why a payment needs a person: see `onAttention` of `payment-collection-client/follow-ups`. */
 export type AttentionReason =
   | 'unresolved'
@@ -181,7 +192,8 @@ export type PaymentsEvent =
   | JournalEvent
   | ResolvedEvent
   | FollowUpEvent
-  | JournalWarningEvent;
+  | JournalWarningEvent
+  | WarningEvent;
 
 /** Where log lines go: `console` or a pino logger, for example. Each line is one string. */
 export interface Logger {
@@ -196,7 +208,7 @@ export interface Logger {
    * journal that can lose records.
    */
   warn(line: string): void;
-  /** Takes charges whose result could not be recorded, handlers of follow-ups that failed, and follow-ups that paused. */
+  /** Takes charges that could not be recorded, handlers that failed, follow-ups that paused, and warnings. */
   error(line: string): void;
 }
 
@@ -213,13 +225,13 @@ export function createReporters(
 ): { report: Report; reportRequest: Report | undefined } {
   const report: Report = (given) => {
     // Without a logger, what nobody would notice is written all the same.
-    const isLoud = !logger && given.type === 'follow_up' && pickLevel(given) === 'error';
+    const isLoud = !logger && pickLevel(given) === 'error';
     if (!onEvent && !logger && !isLoud) return;
     const reference = 'reference' in given ? given.reference : undefined;
     const event = reference === undefined ? given : { ...given, reference: redactReference(reference) };
     if (onEvent) ignoreErrors(() => onEvent(event));
     if (logger) ignoreErrors(() => logger[pickLevel(event)](formatLine(event)));
-    // biome-ignore lint/suspicious/noConsole: a handler that throws for days must not go unnoticed
+    // biome-ignore lint/suspicious/noConsole: what fails for days must not go unnoticed
     if (isLoud) ignoreErrors(() => console.error(formatLine(event)));
   };
   return { report, reportRequest: (onEvent ?? logger) && report };
@@ -237,6 +249,7 @@ function pickLevel(event: PaymentsEvent): keyof Logger {
   if (event.type === 'resolved') return 'info';
   if (event.type === 'journal') return JOURNAL_LEVELS[event.result];
   if (event.type === 'follow_up') return FOLLOW_UP_LEVELS[event.result];
+  if (event.type === 'warning') return 'error';
   if (event.type === 'retry' || event.type === 'journal_warning') return 'warn';
   return 'error' in event ? 'warn' : 'debug';
 }
@@ -271,14 +284,14 @@ function formatLine(event: PaymentsEvent): string {
 
 /** `payments: verify TXN-8f2c61d0, attempt 1: response 200 after 87 ms, request id …` */
 function describeLine(event: PaymentsEvent): string {
-  if (event.type === 'journal_warning') return `payments: ${event.message}`;
+  if (event.type === 'journal_warning' || event.type === 'warning') return `payments: ${event.message}`;
   const { reference } = event;
   const action = 'operation' in event ? event.operation : event.type === 'follow_up' ? 'follow-up' : 'wait';
   const subject = [action, reference].filter(Boolean).join(' ');
   return `payments: ${subject}, ${describeEvent(event)}`;
 }
 
-function describeEvent(event: Exclude<PaymentsEvent, JournalWarningEvent>): string {
+function describeEvent(event: Exclude<PaymentsEvent, JournalWarningEvent | WarningEvent>): string {
   switch (event.type) {
     case 'request':
       return `attempt ${event.attempt}: sending, request id ${event.requestId}`;

@@ -79,11 +79,13 @@ export type {
   ResponseEvent,
   RetryEvent,
   WaitEvent,
+  WarningEvent,
 } from './events.ts';
 export type { RequestTrace } from './http/tracing.ts';
 export type { Journal, JournalEntry } from './journal/journal.ts';
 export type { Resolution, ResolutionNote } from './journal/resolution.ts';
 export type {
+  CloseOptions,
   CreateOptions,
   Fetch,
   FetchInit,

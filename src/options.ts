@@ -329,6 +329,17 @@ export interface ReconcileItem {
 /** The options of `resolve`: who resolves the key, and why. The others are those of the request to the service. */
 export interface ResolveOptions extends RequestOptions, ResolutionNote {}
 
+/** The options of `close`. */
+export interface CloseOptions {
+  /**
+   * How long the calls in flight are waited for, in milliseconds. Those that have not ended by then are written to
+   * `logger`, or with `console.error`.
+   *
+   * @default 30_000
+   */
+  timeout?: number | undefined;
+}
+
 /** How all waits of a client poll. All durations are in milliseconds. */
 export interface PollingOptions extends Schedule {
   /**

@@ -35,10 +35,10 @@ export interface FollowUps {
   sweep(options?: SweepOptions): Promise<SweepResult>;
   /**
    * Sweeps for as long as the process runs, whenever a payment is due. It survives errors: each is an event `follow_up`
-   * with the result `paused`. It resolves after `signal` was aborted, once the handlers that were called have ended.
+   * with the result `paused`. It resolves after `signal` was aborted or the client closed, once the handlers that were
+   * called have ended.
    *
    * @throws {ConfigurationError} if an option cannot work, or if the store of the journal has no `claimDue`.
-   * @throws {ClosedError} once the client is closed.
    *
    * @example
    * ```ts
@@ -49,11 +49,11 @@ export interface FollowUps {
    */
   run(options?: RunOptions): Promise<void>;
   /**
-   * Makes a payment due now: a webhook arrived, in whichever process. It takes a reference, or the parsed body of the webhook,
-   * of any form: the text values in it that are references count, the first ten. The notification is never believed, so
+   * Makes a payment due now: a webhook arrived, in whichever process. It takes a reference, or the body of the webhook, parsed
+   * or raw (text or bytes), of any form: the first ten references in it count. The notification is never believed, so
    * anyone can send one. It causes at most one extra check per second and reference. A payment that was given up is
-   * checked too. It wakes `run` and the waits of this process. It never rejects: an error of the journal is an event
-   * `follow_up` with the result `failed`.
+   * checked too. It wakes `run` and the waits of this process. A body without a reference is written to `logger`, or with
+   * `console.error`, once. It never rejects: an error of the journal is an event `follow_up` with the result `failed`.
    */
   notify(referenceOrBody: unknown): Promise<void>;
 }

@@ -54,14 +54,13 @@ export class Sleeps {
 
 const WOKEN = new Error('woken');
 
-/** Sweeps until `own` is aborted, or the client is closed. It survives everything else. */
+/** Sweeps until `own` is aborted, or the client is closed: it resolves then. It survives everything else. */
 export async function runSweeps(
   context: SweepContext,
   own: AbortSignal | undefined,
   sleeps: Sleeps,
 ): Promise<void> {
-  const { closing } = context.access;
-  const { signal, release } = linkSignals(own, closing, () => new ClosedError('verify'));
+  const { signal, release } = linkSignals(own, context.access.closing, () => new ClosedError('verify'));
   try {
     await repeatSweeps(context, signal, sleeps);
   } catch (error) {
@@ -70,7 +69,6 @@ export async function runSweeps(
     release();
   }
   await Promise.all(context.slowSteps);
-  if (!own?.aborted) throw new ClosedError('verify');
 }
 
 /** Rejects with the reason of `signal`, or if no later sweep can succeed. */

@@ -33,7 +33,7 @@ export interface Sweeper {
 
 /** The options of `run`. */
 export interface RunOptions {
-  /** Ends the run. @default none: it ends with the client */
+  /** Ends the run, which resolves then. @default none: it ends with the client */
   signal?: AbortSignal | undefined;
 }
 
@@ -49,17 +49,19 @@ export function createSweeper({ payments, journal, ...options }: SweeperOptions)
     slowSteps: new Set<Promise<void>>(),
   };
   const sleeps = new Sleeps();
+  const { calls } = access;
+  const notifyOne = async (reference: string) => {
+    const dueIn = await notifyFollowUps(context, reference);
+    if (dueIn !== null) sleeps.wakeIn(dueIn);
+  };
   return {
-    sweep: async (sweepOptions = {}) => new Sweep(context).run(validateSweepOptions(sweepOptions)),
-    run: async (runOptions = {}) => runSweeps(context, validateRunOptions(runOptions), sleeps),
+    sweep: (sweepOptions = {}) =>
+      calls.track(async () => new Sweep(context).run(validateSweepOptions(sweepOptions)), 'sweep'),
+    run: (runOptions = {}) =>
+      calls.track(async () => runSweeps(context, validateRunOptions(runOptions), sleeps), 'run'),
     async notify(referenceOrBody) {
-      await Promise.all(
-        findReferences(referenceOrBody).map(async (reference) => {
-          payments.notify(reference);
-          const dueIn = await notifyFollowUps(context, reference);
-          if (dueIn !== null) sleeps.wakeIn(dueIn);
-        }),
-      );
+      payments.notify(referenceOrBody);
+      await calls.track(() => Promise.all(findReferences(referenceOrBody).map(notifyOne)), 'notify');
     },
   };
 }

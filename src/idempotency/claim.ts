@@ -1,3 +1,4 @@
+import type { CallsInFlight } from '../calls-in-flight.ts';
 import { JournalError } from '../errors.ts';
 import type { Claim, ClaimResult, JournalCore } from '../journal/core.ts';
 import { JOURNAL_TIMEOUT, Lease } from '../journal/lease.ts';
@@ -45,13 +46,14 @@ export async function acquireClaim(
   journal: JournalCore,
   key: string,
   intent: ChargeIntent,
-  { context, signal, onWaiting }: { context: KeyContext; signal: AbortSignal; onWaiting: () => void },
+  { onWaiting, ...how }: ClaimOptions & { onWaiting: () => void },
 ): Promise<AcquiredClaim> {
+  const { signal } = how;
   let other: { version: string; since: Timestamp } | undefined;
   for (let delay = MIN_POLL_DELAY; ; delay = Math.min(delay * 1.5, MAX_POLL_DELAY)) {
     signal.throwIfAborted();
     const requestedAt = readClocks();
-    const outcome = await tryClaim(journal, key, intent, { context, signal });
+    const outcome = await tryClaim(journal, key, intent, how);
     if (outcome.state !== 'in_progress') return { outcome, requestedAt, hasWaited: other !== undefined };
 
     if (!other) onWaiting();
@@ -63,6 +65,12 @@ export async function acquireClaim(
   }
 }
 
+interface ClaimOptions {
+  readonly context: KeyContext;
+  readonly signal: AbortSignal;
+  readonly calls: CallsInFlight;
+}
+
 /** How long a claim is waited for after the caller's abort, in milliseconds, so that it can still be released. */
 const ABORT_GRACE = 1_000;
 
@@ -71,14 +79,15 @@ async function tryClaim(
   journal: JournalCore,
   key: string,
   intent: ChargeIntent,
-  { context, signal }: { context: KeyContext; signal: AbortSignal },
+  { context, signal, calls }: ClaimOptions,
 ): Promise<ClaimResult | UnreadableRecord> {
   const claiming = readClaimResult(context, async () => journal.claim(key, intent));
   try {
     return await withTimeout(JOURNAL_TIMEOUT, signal, () => claiming);
   } catch (error) {
     if (!(error instanceof CallerAborted || error instanceof DeadlineExceeded)) throw error;
-    const releasing = releaseLateClaim(journal, claiming);
+    // The call ends before this does, and a client that is closed waits for it.
+    const releasing = calls.track(() => releaseLateClaim(journal, claiming), context.operation, key);
     if (error instanceof DeadlineExceeded) {
       const { operation } = context;
       const message = `${operation}: The journal did not respond within ${JOURNAL_TIMEOUT} ms. Nothing was sent.`;

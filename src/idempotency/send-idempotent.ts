@@ -11,6 +11,7 @@
  * leaves at each step, are drawn in docs/reference/idempotency-states.md.
  */
 
+import type { CallsInFlight } from '../calls-in-flight.ts';
 import { type AnyTransaction, APIError, ClosedError, OutcomeUnknownError, PaymentsError } from '../errors.ts';
 import type { JournalEvent } from '../events.ts';
 import { type CallResult, resolveApiKey } from '../http/attempt.ts';
@@ -57,6 +58,8 @@ export interface KeyedSender {
   readonly requestIds: RequestIds;
   /** Aborted when the client is closed. */
   readonly closing: AbortSignal;
+  /** What `close` waits for. */
+  readonly calls: CallsInFlight;
 }
 
 /** The result of a call with a key; without `result`, the key is used by `order`, or by none, and nothing was sent. */
@@ -139,7 +142,7 @@ interface ClaimedKey extends AcquiredClaim {
 
 /** A journal belongs to one mode, and only the API key shows the mode: so the key is asked for before the claim. */
 async function claimKey<Input, Request extends CreateRequest, Result extends AnyTransaction>(
-  { client, journal, requestIds, closing }: KeyedSender,
+  { client, journal, requestIds, closing, calls }: KeyedSender,
   keyed: KeyedCall<Input, Request, Result>,
   context: KeyContext,
   onWaiting: () => void,
@@ -153,7 +156,12 @@ async function claimKey<Input, Request extends CreateRequest, Result extends Any
     const requestId = ownId ?? requestIds.create();
     const recordedId = ownId === undefined ? requestId : context.redactId(ownId);
     const intent = await createIntent(keyed, await digestService(client.baseUrl, mode), recordedId);
-    const acquired = await acquireClaim(journal, idempotencyKey, intent, { context, signal, onWaiting });
+    const acquired = await acquireClaim(journal, idempotencyKey, intent, {
+      context,
+      signal,
+      calls,
+      onWaiting,
+    });
     return { ...acquired, mode, requestId, apiKey: acquired.hasWaited ? undefined : apiKey };
   } finally {
     release();

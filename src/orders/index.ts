@@ -39,6 +39,7 @@ export interface OrderPayments {
    * the service are not thrown: `state` and `error` tell them.
    *
    * @throws {ConfigurationError} if an argument or an option cannot work. Nothing was sent.
+   * @throws {AuthenticationError} if the service refuses the API key. It is an assumption that nothing was charged.
    * @throws {JournalError} if the journal failed. If it failed before the charge, nothing was sent; `read` tells.
    *
    * @example
@@ -53,6 +54,7 @@ export interface OrderPayments {
    * `payment.checkout_url`.
    *
    * @throws {ConfigurationError} if an argument or an option cannot work. Nothing was sent.
+   * @throws {AuthenticationError} if the service refuses the API key. It is an assumption that no payment was started.
    * @throws {JournalError} if the journal failed. If it failed before the request, nothing was sent; `read` tells.
    *
    * @example
@@ -68,7 +70,7 @@ export interface OrderPayments {
    * @throws {ConfigurationError} if the order is not valid, or has a key that is no payment of it.
    * @throws {JournalError} if the journal failed.
    *
-   * @example if ((await orderPayments.read('17')).state === 'paid') deliver('17');
+   * @example if ((await orderPayments.read('17')).state === 'paid') show('Thank you. Your order is paid.');
    */
   read(order: string): Promise<OrderStatus>;
   /**
@@ -76,6 +78,7 @@ export interface OrderPayments {
    * without an error.
    *
    * @throws {ConfigurationError} if an argument or an option cannot work.
+   * @throws {AuthenticationError} if the service refuses the API key.
    * @throws {JournalError} if the journal failed.
    * @throws {ClosedError} if the client is closed.
    *
@@ -91,7 +94,8 @@ export interface OrderPayments {
    */
   sweep(options?: SweepOptions): Promise<SweepResult>;
   /**
-   * Sweeps for as long as the process runs, whenever a payment is due.
+   * Sweeps for as long as the process runs, whenever a payment is due. It resolves after `signal` was aborted or the client
+   * closed.
    *
    * @throws what `run` of `createFollowUps` throws.
    *
@@ -99,8 +103,9 @@ export interface OrderPayments {
    */
   run(options?: RunOptions): Promise<void>;
   /**
-   * Makes payments due now: a webhook arrived, in whichever process. Give it the parsed body of the request, of any form, or a
-   * reference. It is never believed, so anyone can send one. It never rejects.
+   * Makes payments due now: a webhook arrived, in whichever process. Give it the body of the request, parsed or raw (text or
+   * bytes), of any form, or a reference. It is never believed, so anyone can send one. A body without a reference is written
+   * to `logger`, or with `console.error`, once. It never rejects.
    *
    * @example await orderPayments.notify(request.body);
    */
@@ -138,13 +143,18 @@ export function createOrderPayments(options: OrderPaymentsOptions): OrderPayment
     onFinal: (payment, transaction) => handleFinal(context, payment, transaction),
     onAttention: (payment, reason) => handleAttention(context, payment, reason),
   });
+  const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) =>
+    access.calls.track(async () => run(validateOrderId(order)), `${name} of order`, order);
   return {
-    charge: async (order, input, pressOptions = {}) =>
-      await pressPay(context, validateOrderId(order), operations.chargeMobileMoney, input, pressOptions),
-    checkout: async (order, input, pressOptions = {}) =>
-      await pressPay(context, validateOrderId(order), operations.initialize, input, pressOptions),
-    read: async (order) => decideStatus(await readSettledOrder(context.records, validateOrderId(order))),
-    wait: async (order, waitOptions = {}) => await waitForOrder(context, validateOrderId(order), waitOptions),
+    charge: (order, input, pressOptions = {}) =>
+      track('charge', order, (id) =>
+        pressPay(context, id, operations.chargeMobileMoney, input, pressOptions),
+      ),
+    checkout: (order, input, pressOptions = {}) =>
+      track('checkout', order, (id) => pressPay(context, id, operations.initialize, input, pressOptions)),
+    read: (order) =>
+      track('read', order, async (id) => decideStatus(await readSettledOrder(context.records, id))),
+    wait: (order, waitOptions = {}) => track('wait', order, (id) => waitForOrder(context, id, waitOptions)),
     sweep: (sweepOptions) => sweeper.sweep(sweepOptions),
     run: (runOptions) => sweeper.run(runOptions),
     notify: (body) => sweeper.notify(body),

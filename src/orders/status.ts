@@ -52,7 +52,7 @@ export interface ProcessingOrder extends OrderFacts {
   readonly differs?: true;
 }
 
-/** The order is paid: deliver it. */
+/** The order is paid. `onPaid` delivers it. */
 export interface PaidOrder extends OrderFacts {
   readonly state: 'paid';
   readonly canPay: false;

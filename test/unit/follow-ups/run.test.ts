@@ -6,6 +6,7 @@ import { countDue } from '../../helpers/claims.ts';
 import { MINUTE, SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { findFollowUpEvents, finish, getTimes, openShop } from '../../helpers/follow-ups.ts';
+import { openOrderShop } from '../../helpers/order-shop.ts';
 import { catchError } from '../../helpers/service.ts';
 
 beforeEach(() => {
@@ -104,33 +105,41 @@ test('goes on while a handler hangs', async () => {
 });
 
 describe('close', () => {
-  test('ends the run with ClosedError while it sleeps', async () => {
+  test('resolves the run while it sleeps', async () => {
     const { run, payments } = openShop().start();
-    const running = catchError(run());
+    const running = run();
     await pass(SECOND, 50);
     payments.close();
-    expect(await finish(running)).toBeInstanceOf(ClosedError);
+    expect(await finish(running)).toBeUndefined();
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('ends the run during a check, and the payment is due at once', async () => {
+  test('resolves the run during a check, and the payment is due at once', async () => {
     const shop = openShop({
       intercept: ({ method }) => (method === 'GET' ? new Promise(() => {}) : Promise.resolve(undefined)),
     });
     await finish(shop.charge('order-1'));
     const { run, payments, journal } = shop.start();
-    const running = catchError(run());
+    const running = run();
     await pass(9 * SECOND, 50);
     payments.close();
-    expect(await finish(running)).toBeInstanceOf(ClosedError);
+    expect(await finish(running)).toBeUndefined();
     expect(await countDue(journal)).toMatchObject({ due: 1 });
   });
 
-  test('ends each later call', async () => {
+  test('resolves each later run, and ends each later sweep', async () => {
     const { run, sweep, payments } = openShop().start();
     payments.close();
-    expect(await catchError(run())).toBeInstanceOf(ClosedError);
+    expect(await run()).toBeUndefined();
     expect(await catchError(sweep())).toBeInstanceOf(ClosedError);
+  });
+
+  test('resolves the run of orders, before and meanwhile', async () => {
+    const { run, payments } = openOrderShop().start();
+    const running = run();
+    await pass(SECOND, 50);
+    payments.close();
+    expect(await finish(Promise.all([running, run()]))).toEqual([undefined, undefined]);
   });
 });
 

@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest';
 
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
-  ['values and time', /^(?:version|max-timeout|untrusted|timing|schedule|digest)\./],
+  ['values and time', /^(?:version|max-timeout|untrusted|timing|decoded-text|schedule|digest)\./],
   ['API', /^api\//],
   ['phone numbers', /^phone\./],
   [
     'errors and events',
-    /^(?:errors|events|decoded-text|redact|sanitize-error|unknown-option|parse-options)\./,
+    /^(?:errors|events|calls-in-flight|redact|sanitize-error|unknown-option|parse-options)\./,
   ],
   ['journal', /^journal\//],
   ['options', /^(?:options|normalize-options)\./],
