@@ -1,12 +1,14 @@
-import { isObject, orUndefined } from '../untrusted.ts';
+import { decodeFully } from '../decoded-text.ts';
+import { isObject, orUndefined, parseJson } from '../untrusted.ts';
 import { referenceSchema } from './input.ts';
 
 /** How many references of one notification are looked for: anyone can send a webhook with a million. */
 const MAX_REFERENCES = 10;
 
 /**
- * Returns the references in a notification: the one that it is, or the first ten distinct ones among the text values of a
- * webhook's parsed body, at any depth. The form of such a body is not documented. It never throws.
+ * Returns the references in a notification: the one that it is, or the first ten distinct ones in a webhook's body, at any
+ * depth. The form of such a body is not documented, nor is what the shop's route has done to it: it can be parsed, text,
+ * bytes, or one of these in a field of another. It never throws.
  */
 export function findReferences(notification: unknown): string[] {
   const found = new Set<string>();
@@ -16,7 +18,8 @@ export function findReferences(notification: unknown): string[] {
   while (open.length > 0 && found.size < MAX_REFERENCES) {
     const value = open.pop();
     if (typeof value === 'string') {
-      if (referenceSchema.safeParse(value).success) found.add(value);
+      if (isReference(value)) found.add(value);
+      else open.push(...readText(value).reverse());
     } else if (isObject(value) && !visited.has(value)) {
       visited.add(value);
       for (const item of listValues(value).reverse()) open.push(item);
@@ -25,12 +28,35 @@ export function findReferences(notification: unknown): string[] {
   return [...found];
 }
 
+const isReference = (text: string) => referenceSchema.safeParse(text).success;
+
+/** Returns what a text that is no reference has in it: the value that it is JSON of, or references and decoded texts. */
+function readText(text: string): unknown[] {
+  const json = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
+  if (isObject(json)) return [json];
+  const mentions = decodeFully(text).match(/(?<![\w-])TXN-[\w.~:-]{0,250}\w(?!\w)/g) ?? [];
+  const decoded = (text.match(/[\w+/-]{20,}/g) ?? [])
+    .map(decodeBase64)
+    .filter((part) => part.includes('TXN-'));
+  return [...mentions.filter(isReference).slice(0, MAX_REFERENCES), ...decoded.slice(0, MAX_REFERENCES)];
+}
+
+const decodeBase64 = (text: string) =>
+  orUndefined(() => atob(text.replaceAll('-', '+').replaceAll('_', '/'))) ?? '';
+
 /** Returns no value of an object that throws: a getter or a proxy can. */
 function listValues(value: object): unknown[] {
-  return orUndefined((): unknown[] => (isForm(value) ? [...value.values()] : listFields(value))) ?? [];
+  return (
+    orUndefined((): unknown[] => {
+      if (isBytes(value)) return [new TextDecoder().decode(value)];
+      return isForm(value) ? [...value.values()] : Object.values(value);
+    }) ?? []
+  );
 }
+
+/** Also an `ArrayBuffer` of another realm, as in Jest. */
+const isBytes = (value: object): value is ArrayBuffer | ArrayBufferView =>
+  ArrayBuffer.isView(value) || Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 
 const isForm = (value: object): value is URLSearchParams | FormData =>
   value instanceof URLSearchParams || value instanceof FormData;
-
-const listFields = (value: object) => (ArrayBuffer.isView(value) ? [] : Object.values(value));

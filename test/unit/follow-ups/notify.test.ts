@@ -92,8 +92,19 @@ test.each(['', 'TXN', 'order-1', '../../admin', `TXN-${'x'.repeat(300)}`, 17, nu
     const find = vi.spyOn(getJournalCore(journal).followUps, 'find');
     await Reflect.apply(notify, undefined, [reference]);
     expect(find).not.toHaveBeenCalled();
+    expect(shop.events).toEqual([{ type: 'warning', code: 'no_reference', message: expect.any(String) }]);
   },
 );
+
+test('reads the raw body of a webhook, and says nothing', async () => {
+  const shop = openShop();
+  shop.service.approve(await finish(shop.charge('order-1')));
+  const followUps = shop.start();
+  await finish(followUps.notify(Buffer.from('{"event":"paid","data":{"reference":"TXN-000001"}}')));
+  await finish(followUps.sweep());
+  expect(shop.finals).toMatchObject([{ key: 'order-1' }]);
+  expect(shop.events.filter(({ type }) => type === 'warning')).toEqual([]);
+});
 
 test('causes at most one extra check per second, however often it is called', async () => {
   const shop = openShop();

@@ -34,6 +34,21 @@ test('polls each reference in the parsed body of a webhook of any form', async (
     ['TXN-deep', [{ event: 'x', data: [{ payment: { id: 7, ref: 'TXN-deep' } }] }]],
     ['TXN-nested', JSON.parse(`${'['.repeat(20_000)}"TXN-nested"${']'.repeat(20_000)}`)],
     ['TXN-urlencoded', new URLSearchParams({ ref: 'TXN-urlencoded' })],
+    ['TXN-text', JSON.stringify({ reference: 'TXN-text' })],
+    ['TXN-"odd"', JSON.stringify({ reference: 'TXN-"odd"' })],
+    ['TXN-cut', '{"data":{"reference":"TXN-cut","amo'],
+    ['TXN-form', 'event=paid&payload=%7B%22reference%22%3A%22TXN-form%22%7D'],
+    ['TXN-longer', { text: 'Paid: TXN-longer. Thank you.' }],
+    ['TXN-buffer', Buffer.from('{"reference":"TXN-buffer"}')],
+    ['TXN-bytes', new TextEncoder().encode('{"reference":"TXN-bytes"}')],
+    ['TXN-array-buffer', new TextEncoder().encode('{"reference":"TXN-array-buffer"}').buffer],
+    [
+      'TXN-other-realm',
+      runInNewContext('new Uint8Array(bytes).buffer', { bytes: [...Buffer.from('TXN-other-realm')] }),
+    ],
+    ['TXN-json-in-field', { payload: '{"data":[{"reference":"TXN-json-in-field"}]}' }],
+    ['TXN-base64', { message: { data: btoa('{"reference":"TXN-base64"}') } }],
+    ['TXN-jws', `e30.${Buffer.from('{"ÿ":"ÿ?>","reference":"TXN-jws"}').toString('base64url')}.c2ln`],
     ['TXN-cycle', Object.assign(cycle, { reference: 'TXN-cycle' })],
     [
       'TXN-beside',
@@ -60,16 +75,33 @@ test('polls each reference in the parsed body of a webhook of any form', async (
   client.close();
 });
 
-test('polls the first ten references of a body, and none in a longer text', async () => {
+test('polls the first ten references of a body', async () => {
   const { client, seen } = createScriptedService(respondInTurn('pending'));
   const references = Array.from({ length: 12 }, (_, index) => `TXN-${index}`);
   for (const reference of references) timeSettlement(client.waitForFinalStatus(reference));
   await vi.advanceTimersByTimeAsync(1_000);
   seen.length = 0;
-  client.notify({ text: 'paid: TXN-11', twice: [references[0], references[0]], references });
+  client.notify({ twice: [references[0], references[0]], references });
   await vi.advanceTimersByTimeAsync(500);
   expect(seen.map(({ reference }) => reference).sort()).toEqual(references.slice(0, 10));
   client.close();
+});
+
+test.each([
+  ['undefined', undefined],
+  ['object', {}],
+  ['string', 'event=paid'],
+  ['object', new Request('https://shop.example', { method: 'POST', body: '{"reference":"TXN-1"}' })],
+])('says once that there is no reference in %s', (type, body) => {
+  const error = vi.fn();
+  vi.spyOn(console, 'error').mockImplementation(error);
+  const { client } = createScriptedService(respondInTurn('pending'));
+  client.notify({ reference: REFERENCE });
+  expect(error).not.toHaveBeenCalled();
+  for (let count = 0; count < 3; count++) client.notify(body);
+  expect(error.mock.calls).toEqual([
+    [expect.stringMatching(new RegExp(`^payments: notify got ${type} without a reference`))],
+  ]);
 });
 
 const cycle: object[] = [];
