@@ -1,4 +1,4 @@
-import { NotFoundError } from '../errors.ts';
+import { AuthenticationError, NotFoundError } from '../errors.ts';
 import { type CheckEnd, planAfterCheck } from '../follow-ups/plan.ts';
 import { toEntry } from '../journal/list.ts';
 import { NO_FOLLOW_UP, referenceOf } from '../journal/record.ts';
@@ -23,6 +23,8 @@ export type EarlierPayments = { readonly isPaid: boolean; readonly error?: unkno
 /**
  * Checks once each earlier payment of an order that might be paid, unless that was done a moment ago. `checked` has what
  * the checks of this press have shown.
+ *
+ * @throws {AuthenticationError} if the service refuses the API key: that is the merchant's to correct.
  */
 export async function checkEarlierPayments(
   context: OrdersContext,
@@ -43,8 +45,12 @@ export async function checkEarlierPayments(
   );
   const isPaid = ends.some((end) => 'checked' in end && end.checked.transaction.status === 'success');
   // What the service does not know cannot be paid.
-  const failed = ends.find((end) => 'error' in end && !(end.error instanceof NotFoundError));
-  return { isPaid, ...(failed && 'error' in failed ? { error: failed.error } : {}) };
+  const errors = ends.flatMap((end) =>
+    'error' in end && !(end.error instanceof NotFoundError) ? [end.error] : [],
+  );
+  const refused = errors.find((error) => error instanceof AuthenticationError);
+  if (refused && !isPaid) throw refused;
+  return { isPaid, error: errors[0] };
 }
 
 export function mightBePaid(payment: OrderedPayment): boolean {

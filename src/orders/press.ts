@@ -6,6 +6,7 @@ import type { PaymentOptions } from '../client-access.ts';
 import { createDigest } from '../digest.ts';
 import {
   type AnyTransaction,
+  AuthenticationError,
   ConfigurationError,
   InvalidInputError,
   isPaymentsError,
@@ -273,7 +274,10 @@ const failedAfterRequestError = (cause: JournalError) =>
 /** Whether an error is the caller's own. What a customer or the service causes is a part of the status. */
 function isThrown(error: unknown): boolean {
   if (error instanceof StandDown) return false;
-  const isOwn = error instanceof ConfigurationError || error instanceof JournalError;
+  const isOwn =
+    error instanceof ConfigurationError ||
+    error instanceof AuthenticationError ||
+    error instanceof JournalError;
   return isOwn || !isPaymentsError(error);
 }
 

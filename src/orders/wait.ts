@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import {
+  AuthenticationError,
   ClosedError,
   ConfigurationError,
   NotFoundError,
@@ -110,7 +111,7 @@ async function waitForNews(
   } catch (error) {
     signal.throwIfAborted();
     if (error === NEWS || error instanceof WaitTimeoutError) return;
-    if (error instanceof ClosedError || error instanceof ConfigurationError) throw error;
+    if (CALLERS_OWN.some((kind) => error instanceof kind)) throw error;
     const isAboutPayment = error instanceof TransactionMismatchError || error instanceof NotFoundError;
     if (isAboutPayment) await recordCheck(context, order.id, payment, { error });
     await sleep(Math.min(ERROR_PAUSE, left), signal);
@@ -119,5 +120,7 @@ async function waitForNews(
     either.release();
   }
 }
+
+const CALLERS_OWN = [AuthenticationError, ClosedError, ConfigurationError];
 
 const NEWS = new Error('The order has changed.');

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
+  AuthenticationError,
   ConfigurationError,
   InvalidInputError,
   InvalidRequestError,
@@ -14,6 +15,7 @@ import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass } from '../../helpers/fake-timers.ts';
 import { finish } from '../../helpers/follow-ups.ts';
 import { momo, openOrderShop, page, postsOf } from '../../helpers/order-shop.ts';
+import { catchError } from '../../helpers/service.ts';
 
 beforeEach(() => {
   fakeClocks();
@@ -507,4 +509,47 @@ test.each([[''], ['a\nb'], ['x'.repeat(201)], [17]])('refuses the order %j', asy
   const call = finish(shop.start().charge(order, momo));
   await expect(call).rejects.toMatchObject({ code: 'configuration_error' });
   expect(shop.requests).toEqual([]);
+});
+
+describe('an API key that the service refuses', () => {
+  const always = { times: Number.POSITIVE_INFINITY };
+  const refused = { kind: 'status', status: 401 } as const;
+
+  test.each([
+    ['charge', 'chargeMobileMoney', momo],
+    ['checkout', 'initialize', page],
+  ] as const)('is thrown by %s, and the next press pays', async (method, operation, input) => {
+    const shop = openOrderShop();
+    const orders = shop.start();
+    const press = () => Reflect.apply(orders[method], undefined, ['17', input]);
+    shop.service.fault(operation, refused);
+    expect(await finish(catchError(press()))).toBeInstanceOf(AuthenticationError);
+    expect(await orders.journal.read('17/1')).toMatchObject({ state: 'rejected' });
+    expect(await finish(press())).toMatchObject({ state: 'processing', payment: { key: '17/1' } });
+    expect(shop.service.charges.length).toBe(method === 'charge' ? 1 : 0);
+  });
+
+  test('is thrown if it shows in the check before a press, which begins nothing', async () => {
+    const shop = openOrderShop();
+    const orders = shop.start();
+    await finish(orders.charge('17', momo));
+    await pass(2 * SECOND);
+    shop.service.fault('verify', refused, always);
+    for (const options of [{}, { startAnother: true }])
+      expect(await finish(catchError(orders.charge('17', otherNumber, options)))).toBeInstanceOf(
+        AuthenticationError,
+      );
+    expect(postsOf(shop)).toEqual([MOMO]);
+    expect(await orders.read('17')).toMatchObject({ state: 'processing' });
+  });
+
+  test('is thrown by wait, and the payment is followed further', async () => {
+    const shop = openOrderShop();
+    const orders = shop.start();
+    const status = await finish(orders.charge('17', momo));
+    shop.service.fault('verify', refused);
+    expect(await finish(catchError(orders.wait('17')))).toBeInstanceOf(AuthenticationError);
+    shop.service.approve(status.payments[0]?.reference ?? '');
+    expect(await finish(orders.wait('17'))).toMatchObject({ state: 'paid' });
+  });
 });
