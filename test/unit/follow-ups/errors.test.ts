@@ -60,6 +60,17 @@ describe('what concerns the client', () => {
     expect(shop.finals).toHaveLength(4);
   });
 
+  test('is not a 403 for one of many: the sweep does all that is due', async () => {
+    const shop = await openPaidShop(12, {
+      async intercept({ method, url }) {
+        if (method === 'POST' || !url.endsWith('TXN-000003')) return undefined;
+        return Response.json({ message: 'not yours' }, { status: 403 });
+      },
+    });
+    const { sweep } = shop.start({}, { polling: { maxConcurrency: 2 } });
+    expect(await finish(sweep())).toMatchObject({ checked: 12, final: 11, due: 0 });
+  });
+
   test('is an apiKey function that fails', async () => {
     const shop = await openPaidShop(3);
     const apiKey = () => {
