@@ -18,7 +18,7 @@ const otherPhone = { phone: '020 412 3456', network: 'telecel' } as const;
 /** Pays four orders on the sandbox: what can go wrong, and what is sent then. It asserts each outcome. */
 export async function runSandboxDemo(sandbox: Sandbox): Promise<void> {
   const journal = memoryJournal();
-  using payments = new PaymentsClient({
+  await using payments = new PaymentsClient({
     baseUrl: sandbox.baseUrl,
     // The live key, because charging Mobile Money works in live mode only.
     apiKey: sandbox.liveKey,

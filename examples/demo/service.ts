@@ -10,7 +10,7 @@ export interface ServiceDemo {
 
 /** Makes the same calls against the service of the environment. It charges a phone only with `--charge`. */
 export async function runServiceDemo({ charge, amount, email }: ServiceDemo): Promise<void> {
-  using payments = new PaymentsClient();
+  await using payments = new PaymentsClient();
   const expect = { amount, currency: 'GHS' };
   printNote(`${process.env.PAYMENTS_BASE_URL}, mode of the key: ${payments.mode}`);
 

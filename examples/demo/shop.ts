@@ -5,7 +5,7 @@ import { sqliteJournal } from 'payment-collection-client/journal/sqlite';
 import { createOrderPayments } from 'payment-collection-client/orders';
 
 const journal = sqliteJournal(new DatabaseSync(process.argv[2] ?? 'payments.db'));
-using payments = new PaymentsClient({
+await using payments = new PaymentsClient({
   journal,
   polling: { initialDelay: 1_000, minDelay: 1_000, maxDelay: 2_000 },
 });

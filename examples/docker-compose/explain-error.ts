@@ -1,5 +1,4 @@
 import {
-  AuthenticationError,
   InvalidInputError,
   NotFoundError,
   type PaymentsError,
@@ -17,12 +16,7 @@ export function explainError(error: PaymentsError): { status: 422 | 503; message
   return { status: 503, message: 'Payments are not possible at the moment. Please try again later.' };
 }
 
-/** Whether the customer cannot correct it: too many requests, or a wrong API key or address. */
+/** Whether the customer cannot correct it: too many requests, or a wrong address. */
 function isOurFault(error: PaymentsError): boolean {
-  return (
-    error.retryable ||
-    error instanceof AuthenticationError ||
-    error instanceof PermissionError ||
-    error instanceof NotFoundError
-  );
+  return error.retryable || error instanceof PermissionError || error instanceof NotFoundError;
 }

@@ -35,7 +35,7 @@ export const orderPayments = createOrderPayments({
 
 /** Ends the connections of this module: payment-journal calls it too. */
 export async function close(): Promise<void> {
-  payments.close();
+  await payments.close();
   await pool.end();
 }
 

@@ -20,7 +20,7 @@ export function createApp({ orderPayments, orders }: Shop): Express {
     response.cookie('order', order.id, { httpOnly: true, sameSite: 'lax', secure: isInProduction(app) });
     const { id, amount, currency } = order;
     const input = { amount, currency, customer_email: readEmail(request.body) };
-    const next = respondToPress(await orderPayments.checkout(id, input));
+    const next = await respondToPress(orderPayments.checkout(id, input));
     if ('url' in next) return response.redirect(303, next.url);
     response.status(next.status).set(next.headers).send(errorPage(next));
   });

@@ -24,7 +24,7 @@ export async function createApp(shop: Shop): Promise<FastifyInstance> {
     const { id, amount, currency } = order;
     reply.setCookie('order', id, { path: '/', httpOnly: true, sameSite: 'lax', secure: isInProduction });
     const input = { amount, currency, customer_email: readEmail(request.body) };
-    const next = respondToPress(await orderPayments.checkout(id, input));
+    const next = await respondToPress(orderPayments.checkout(id, input));
     if ('url' in next) return reply.redirect(next.url, 303);
     return reply.code(next.status).headers(next.headers).type('text/html').send(errorPage(next));
   });

@@ -27,7 +27,7 @@ export class CheckoutController {
   ): Promise<object> {
     const { amount, currency } = this.#find(id);
     const input = { amount, currency, customer_email: readEmail(body) };
-    const next = respondToPress(await this.#shop.orderPayments.checkout(id, input), `/orders/${id}`);
+    const next = await respondToPress(this.#shop.orderPayments.checkout(id, input), `/orders/${id}`);
     if ('url' in next) return next;
     const { status, headers, ...problem } = next;
     response.status(status).set(headers);

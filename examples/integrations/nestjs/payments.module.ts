@@ -1,4 +1,4 @@
-import { Module, type OnModuleDestroy } from '@nestjs/common';
+import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Shop } from '../shop/shop.ts';
 import { Settings, SettingsModule } from './settings.module.ts';
 
@@ -14,14 +14,15 @@ import { Settings, SettingsModule } from './settings.module.ts';
   ],
   exports: [Shop],
 })
-export class PaymentsModule implements OnModuleDestroy {
+export class PaymentsModule implements OnApplicationShutdown {
   readonly #shop: Shop;
 
   constructor(shop: Shop) {
     this.#shop = shop;
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** Nest has ended the requests by then. */
+  async onApplicationShutdown(): Promise<void> {
     await this.#shop.close();
   }
 }

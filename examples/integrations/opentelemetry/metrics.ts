@@ -40,8 +40,9 @@ export function createMetricRecorder(meter: Meter, server: Attributes): (event: 
   const followUps = meter.createCounter('payments.follow_ups', {
     description: 'Steps of follow-ups, by their result.',
   });
-  const warnings = meter.createCounter('payments.journal.warnings', {
-    description: "Settings of the journal's database that can lose a record.",
+  const warnings = meter.createCounter('payments.warnings', {
+    description:
+      'Settings of the database that can lose a record, webhooks without a reference, and calls that a close left.',
   });
 
   return (event) => {
@@ -65,6 +66,7 @@ export function createMetricRecorder(meter: Meter, server: Attributes): (event: 
       case 'follow_up':
         return followUps.add(1, createAttributes(event));
       case 'journal_warning':
+      case 'warning':
         return warnings.add(1, createAttributes(event));
     }
   };
@@ -98,6 +100,8 @@ function createAttributes(event: PaymentsEvent): Attributes {
       };
     case 'journal_warning':
       return { 'payments.journal.setting': event.setting };
+    case 'warning':
+      return { 'payments.warning.code': event.code };
   }
 }
 

@@ -1,6 +1,5 @@
 import {
   APIError,
-  AuthenticationError,
   InvalidInputError,
   NotFoundError,
   type PaymentsError,
@@ -20,10 +19,21 @@ export interface ErrorResponse {
 }
 
 /** Returns where the customer goes after a press: to the checkout page, or to the page of the order. */
-export function respondToPress(order: OrderStatus, returnPath = '/checkout/return'): PressResponse {
+export async function respondToPress(
+  press: Promise<OrderStatus>,
+  returnPath = '/checkout/return',
+): Promise<PressResponse> {
+  const order = await press.catch((error: unknown) => {
+    // The API key is wrong, or the journal failed: a framework would respond with the status of such an error.
+    console.error(error);
+    return undefined;
+  });
+  if (!order) return { status: 503, message: UNAVAILABLE, fields: [], headers: {} };
   if (order.state === 'unpaid' && order.error) return explainError(order.error);
   return { url: (order.state === 'processing' && order.payment.checkout_url) || returnPath };
 }
+
+const UNAVAILABLE = 'Payments are not possible at the moment. Please try again later.';
 
 /** No error of the client is shown to a customer: it is written for you. */
 function explainError(error: PaymentsError): ErrorResponse {
@@ -39,16 +49,10 @@ function explainError(error: PaymentsError): ErrorResponse {
   const headers: Record<string, string> = error.retryable
     ? { 'retry-after': String(Math.ceil(delay / 1000)) }
     : {};
-  const message = 'Payments are not possible at the moment. Please try again later.';
-  return { status: 503, message, fields: [], headers };
+  return { status: 503, message: UNAVAILABLE, fields: [], headers };
 }
 
-/** Whether the customer cannot correct it: too many requests, or a wrong API key or address. */
+/** Whether the customer cannot correct it: too many requests, or a wrong address. */
 function isOwnFault(error: PaymentsError): boolean {
-  return (
-    error.retryable ||
-    error instanceof AuthenticationError ||
-    error instanceof PermissionError ||
-    error instanceof NotFoundError
-  );
+  return error.retryable || error instanceof PermissionError || error instanceof NotFoundError;
 }

@@ -11,8 +11,6 @@ export class Shop {
   readonly orders = new Orders();
   readonly payments: PaymentsClient;
   readonly orderPayments: OrderPayments;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
 
   constructor(options: PaymentsClientOptions = {}) {
     const journal = memoryJournal();
@@ -24,13 +22,11 @@ export class Shop {
       onAttention: ({ key, reason }) => console.error(`ALERT: a person is needed for ${key}: ${reason}`),
     });
     // It follows every payment, also that of a customer who never returns.
-    this.#running = this.orderPayments.run({ signal: this.#stop.signal });
+    void this.orderPayments.run();
   }
 
-  /** Ends what runs, so that the process can end. */
+  /** Ends what runs, so that the process can end. It resolves once all that was in flight is recorded. */
   async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-    this.payments.close();
+    await this.payments.close();
   }
 }

@@ -16,6 +16,6 @@ await once(server.listen(Number(shopUrl.port), shopUrl.hostname), 'listening');
 console.log('ready');
 await closed;
 await sweeps.stop();
-payments.close();
+await payments.close();
 await engine.close();
 orders.close();

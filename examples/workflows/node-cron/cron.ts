@@ -30,6 +30,6 @@ process.once('SIGTERM', async () => {
   await task.stop();
   stop.abort();
   await running;
-  payments.close();
+  await payments.close();
   await pool.end();
 });

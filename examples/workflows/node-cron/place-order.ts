@@ -6,7 +6,7 @@ import { orders, payments, pool } from './payments.ts';
 /** Stands for the shop's basket: the price comes from the shop, never from the browser. */
 const order: NewOrder = JSON.parse(process.argv[2] ?? '{}');
 await orders.place(order);
-payments.close();
+await payments.close();
 await pool.end();
 
 await pressPay(shopUrl, order.id);

@@ -13,5 +13,5 @@ process.once('SIGTERM', () => server.close());
 await once(server.listen(Number(shopUrl.port), shopUrl.hostname), 'listening');
 console.log('ready');
 await closed;
-payments.close();
+await payments.close();
 await pool.end();

@@ -3,5 +3,5 @@ import { budget } from './settings.ts';
 
 /** One sweep, for cron: `* * * * * cd /srv/shop && node sweep.ts`. An error ends it with exit code 1. */
 console.log(await orderPayments.sweep({ budget }));
-payments.close();
+await payments.close();
 await pool.end();

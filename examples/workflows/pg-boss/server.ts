@@ -16,6 +16,6 @@ await once(server.listen(Number(shopUrl.port), shopUrl.hostname), 'listening');
 console.log('ready');
 await closed;
 await boss.stop({ timeout: 2 * timeout });
-payments.close();
+await payments.close();
 await pool.end();
 orders.close();

@@ -19,5 +19,5 @@ console.log('ready');
 // It follows every payment of the journal, also those of processes that were killed.
 await orderPayments.run({ signal: stop.signal });
 await closed;
-payments.close();
+await payments.close();
 orders.close();

@@ -1,10 +1,4 @@
-import {
-  APIError,
-  AuthenticationError,
-  InvalidInputError,
-  type PaymentsError,
-  PermissionError,
-} from 'payment-collection-client';
+import { APIError, InvalidInputError, type PaymentsError, PermissionError } from 'payment-collection-client';
 import type { OrderPayments, OrderStatus } from 'payment-collection-client/orders';
 import type { NewOrder, Order } from './order.ts';
 
@@ -86,7 +80,7 @@ function explainError(id: string, error: PaymentsError): ShopResponse {
   };
 }
 
-/** Whether the customer could not correct it: too many requests, or a wrong API key. */
+/** Whether the customer could not correct it: too many requests, or an API key that is not allowed to charge. */
 function isOurFault(error: PaymentsError): boolean {
-  return error.retryable || error instanceof AuthenticationError || error instanceof PermissionError;
+  return error.retryable || error instanceof PermissionError;
 }

@@ -26,22 +26,18 @@ async function route(shop: OrderShop, request: IncomingMessage): Promise<ShopRes
   if (id !== undefined && action === undefined && request.method === 'GET') return showOrder(shop, id);
   if (pathname === '/webhooks/payments' && request.method === 'POST') {
     // Do not trust the caller. A notification only makes the payment due for a check.
-    await shop.orderPayments.notify(await readJson(request));
+    await shop.orderPayments.notify(await readText(request));
     return { status: 202, body: { message: 'Thank you.' } };
   }
   return { status: 404, body: { message: 'There is no such page.' } };
 }
 
 /** The form of the service's webhooks is not known: `notify` finds the references in any. */
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  try {
-    let body = '';
-    for await (const chunk of request) {
-      body += chunk;
-      if (body.length > 10_000) return undefined;
-    }
-    return JSON.parse(body);
-  } catch {
-    return undefined;
+async function readText(request: IncomingMessage): Promise<string> {
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8')) {
+    body += chunk;
+    if (body.length > 10_000) break;
   }
+  return body;
 }

@@ -35,3 +35,5 @@ for (const { id } of orders.listByState('placed')) await submitOrder(new Client(
 const running = worker.run();
 console.log('ready');
 await running;
+await payments.close();
+orders.close();

@@ -97,6 +97,7 @@ const run = sampled.filter((block) => block.notRun === null && !isForPlaywright(
 const printsElsewhere: Record<string, string> = {
   'docs/guides/follow-ups.md, Follow payments up from your database (2)':
     'follow-ups-from-cron.test.ts runs it',
+  'docs/guides/frameworks.md, Respond to each outcome': 'the routes of the page run it',
 };
 
 test.each([...new Set(run.map(({ page }) => page))].map((page) => [page] as const))(
@@ -132,9 +133,11 @@ async function play(block: Block, story: Story): Promise<{ scene: Scene; printed
   if (BRINGS_ITS_OWN_SERVICE.test(code)) server.close();
   else onTestFinished(() => server.close());
   const pool = /\bpool\b/.test(code) ? await openPool() : undefined;
-  const printed = await runToEnd(
-    runBlock(block, { ...scene.names, pool }, { blocks, onPrint: () => scene.onPrint() }),
-  );
+  const printed: Print[] = [];
+  for (let run = 0; run < (story.runs ?? 1); run++) {
+    const printing = runBlock(block, { ...scene.names, pool }, { blocks, onPrint: () => scene.onPrint() });
+    printed.push(...(await runToEnd(printing)));
+  }
   await story.afterwards?.(scene);
   return { scene, printed };
 }

@@ -1,6 +1,7 @@
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { createReporters, type Logger, type PaymentsEvent } from '../../../src/events.ts';
+import { PaymentsClient } from '../../../src/index.ts';
 import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
 import { entryPoints, listExports, publicTypes } from './public-types.ts';
 import { codeIn, readPage, rowsOf, sectionOf } from './tables.ts';
@@ -21,6 +22,31 @@ const settings = new Map([
   ['appendfsync', 'everysec'],
 ]);
 const warnings = await readRedisWarnings(async (_config, _get, name) => [name, settings.get(String(name))]);
+
+/** Lets a client report each warning. */
+async function causeWarnings(): Promise<PaymentsEvent[]> {
+  const events: PaymentsEvent[] = [];
+  const sent = Promise.withResolvers<void>();
+  const client = new PaymentsClient({
+    apiKey: 'sk_test_x',
+    baseUrl: 'https://payments.example/api/v1',
+    fetch() {
+      sent.resolve();
+      return new Promise(() => {});
+    },
+    onEvent: (event) => events.push(event),
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  });
+  client.notify(undefined);
+  const stop = new AbortController();
+  client.verify(reference, { signal: stop.signal }).catch(() => {});
+  await sent.promise;
+  await client.close({ timeout: 1 });
+  stop.abort();
+  return events.flatMap((event) =>
+    event.type === 'warning' ? [{ ...event, message: event.message.replace(' 1 ms', ' 30000 ms') }] : [],
+  );
+}
 
 /** An event for each line of the page, in its order. */
 const samples: PaymentsEvent[] = [
@@ -60,6 +86,7 @@ const samples: PaymentsEvent[] = [
   { ...followUp, result: 'failed', error: 'ConnectionError: no route' },
   { type: 'follow_up', idempotencyKey, result: 'unreadable' },
   { type: 'follow_up', result: 'paused', error: 'JournalError: no route', delay: 30_000 },
+  ...(await causeWarnings()),
   ...warnings.map((warning) => ({ type: 'journal_warning' as const, ...warning })),
 ];
 
@@ -98,7 +125,7 @@ function literalsOf(type: ts.Type, field: string): string[] {
 
 test('has a section for each type of event, and for no other', () => {
   const headings = [...page.matchAll(/^### `(?<type>\w+)`/gm)].map(({ groups }) => groups?.type ?? '');
-  expect(types.size).toBe(9);
+  expect(types.size).toBe(10);
   expect(headings.sort()).toEqual([...types.keys()].sort());
 });
 

@@ -9,6 +9,8 @@ export interface Story {
   afterwards?(scene: Scene): void | Promise<void>;
   /** What the shop must have responded on its routes, such as `respond 204`. */
   readonly actions?: readonly string[];
+  /** How often the block is run, one run after the other. @default 1 */
+  readonly runs?: number;
   /** What must have been printed: matched as `toEqual` does. */
   readonly printed?: readonly unknown[];
   /** How many charges the service must have. */

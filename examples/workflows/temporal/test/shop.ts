@@ -18,7 +18,7 @@ export async function openShop() {
     maxRetries: 0,
   });
   onTestFinished(async () => {
-    payments.close();
+    await payments.close();
     orders.close();
     await sandbox.close();
   });

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { accepted, losesResponse, type Stories } from '../story.ts';
+import { accepted, losesResponse, refuses, type Stories } from '../story.ts';
 
 export const goingLive: Stories = {
   'docs/guides/going-live.md, Make the first charge': [
@@ -12,5 +12,6 @@ export const goingLive: Stories = {
       printed: expect.arrayContaining([expect.stringMatching(/^in_review 1\/1 undefined /)]),
       charges: 1,
     },
+    { ...refuses, printed: expect.arrayContaining([expect.stringContaining('422')]), charges: 0 },
   ],
 };

@@ -1,13 +1,22 @@
-import { approves, declines, lost, refused, type Stories } from '../story.ts';
+import { expect } from 'vitest';
+import { approves, declines, lost, refused, refuses, type Stories } from '../story.ts';
 
 export const readme: Stories = {
   'README.md, payment-collection-client': [
-    { ...approves, printed: ["'deliver order 17'"], charges: 1 },
+    { ...approves, printed: ["'Thank you. Your order is paid.'"], charges: 1 },
     { ...declines, printed: [], charges: 1 },
   ],
   'README.md, Quick start': [
-    { ...approves, printed: ["'paid: deliver order 17'"], charges: 1 },
-    { ...declines, printed: ["'not paid: unpaid'"], charges: 1 },
+    { ...approves, printed: ["'order 17 is paid'", "'deliver order 17'"], charges: 1 },
+    { ...declines, printed: ["'order 17 is unpaid'"], charges: 1 },
+    {
+      ...approves,
+      where: 'it is run three times',
+      runs: 3,
+      printed: ["'order 17 is paid'", "'deliver order 17'", "'order 17 is paid'", "'order 17 is paid'"],
+      charges: 1,
+    },
+    { ...refuses, printed: [expect.stringContaining('422')], charges: 0 },
   ],
   'README.md, Handle errors': [
     { where: 'the charge is accepted', printed: [], charges: 1 },

@@ -32,7 +32,9 @@ export const webhooks: Stories = {
       where: 'a webhook comes in',
       arrange: ({ names }) => void vi.spyOn(names.payments, 'notify'),
       afterwards({ names }) {
-        expect(names.payments.notify).toHaveBeenCalledExactlyOnceWith(names.reference);
+        expect(names.payments.notify).toHaveBeenCalledExactlyOnceWith(
+          JSON.stringify({ data: { reference: names.reference } }),
+        );
       },
     },
   ],

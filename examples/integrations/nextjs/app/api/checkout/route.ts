@@ -14,7 +14,7 @@ export async function POST(request: NextRequest): Promise<NextResponse> {
 
   const { id, amount, currency } = order;
   const input = { amount, currency, customer_email: readEmail(form) };
-  const next = respondToPress(await orderPayments.checkout(id, input), '/api/checkout/return');
+  const next = await respondToPress(orderPayments.checkout(id, input), '/api/checkout/return');
   const response =
     'url' in next ? NextResponse.redirect(new URL(next.url, request.url), 303) : html(errorPage(next), next);
   const secure = process.env.NODE_ENV === 'production';
