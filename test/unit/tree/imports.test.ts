@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 /** From the bottom up: a file imports from its own layer and from those below it. */
 const layers: [string, RegExp][] = [
   ['values and time', /^(?:version|max-timeout|untrusted|timing|decoded-text|schedule|digest)\./],
+  ['rules', /^ledger\//],
   ['API', /^api\//],
   ['phone numbers', /^phone\./],
   [
@@ -33,6 +34,7 @@ const parts: [part: RegExp, imports: RegExp][] = [
   [/^test\/helpers\//, /^(?:src|test\/helpers)\/|^package\.json$/],
   [/^bench\//, /^(?:src|test\/helpers|bench)\//],
   [/^test\/(?:unit|property)\//, /^(?:src|test\/(?:helpers|unit|property))\/|^package\.json$/],
+  [/^test\/explore\//, /^(?:src\/ledger|test\/(?:helpers|explore))\//],
   // It runs the built package on Bun and Deno.
   [/^test\/e2e\/databases\/programs\/charge-once\.mjs$/, /^dist\//],
   [/^test\/e2e\/\w+\/vitest\.config\.ts$/, /^test\/common\.ts$/],
@@ -92,6 +94,15 @@ describe('the source', () => {
 
   test('imports from the same layer or from below', () => {
     expect(own.filter(({ file, imported }) => layerOf(imported) > layerOf(file))).toEqual([]);
+  });
+
+  test('has rules that import nothing but zod and the schedule', () => {
+    const rules = files.filter((file) => file.startsWith('src/ledger/'));
+    const imported = rules.flatMap((file) => ts.preProcessFile(readFileSync(file, 'utf8')).importedFiles);
+    expect(rules.length).toBeGreaterThan(5);
+    expect(
+      imported.filter(({ fileName }) => !/^(?:zod\/mini|\.\.\/schedule\.ts|\.\/[a-z]+\.ts)$/.test(fileName)),
+    ).toEqual([]);
   });
 
   test('builds the mock on the API, not on the client that it tests', () => {

@@ -1,0 +1,126 @@
+/** A check: what the service said of a transaction, and when the next one is due. */
+
+import { nextDelay } from '../schedule.ts';
+import { recordWinner } from './order.ts';
+import {
+  hasOtherAmount,
+  isEnded,
+  isFollowed,
+  isGone,
+  isPaid,
+  isSuccess,
+  ownsReference,
+  seenOf,
+} from './payment.ts';
+import { type LedgerRecord, notAfter, type Payment, type Price, putPayment, type Seen } from './record.ts';
+
+/** What a check found. */
+export type Finding =
+  | {
+      readonly is: 'answered';
+      readonly status: string;
+      readonly paid_at: string | null;
+      /** The price of the transaction, if it is not that of the payment. */
+      readonly other?: Price | undefined;
+    }
+  | { readonly is: 'not_found' }
+  /** Another permanent error. */
+  | { readonly is: 'failed' }
+  /** An error that says nothing about the payment. */
+  | { readonly is: 'temporary' };
+
+/** The circumstances of a check. */
+export interface CheckTimes {
+  /** When it was asked. */
+  readonly askedAt: number;
+  readonly now: number;
+  /** From 0 to 1. */
+  readonly random: number;
+  /** In milliseconds. */
+  readonly retryAfter?: number | undefined;
+}
+
+const MIN_PAUSE = 30_000;
+/** The longest pause of a payment that is under way, in milliseconds. */
+const MAX_PAUSE = 60 * 60 * 1000;
+/** The longest pause after an end, in milliseconds. */
+const MAX_PAUSE_AFTER_END = 24 * 60 * 60 * 1000;
+
+/**
+ * Records a check: for the reference that it asked for, at the payment that still has it, and for the time at which it was
+ * asked. One that is older than the last counts for nothing, unless it found a success, which no later check takes back.
+ */
+export function check(
+  before: LedgerRecord | null,
+  reference: string,
+  finding: Finding,
+  times: CheckTimes,
+): LedgerRecord | null {
+  const payment = before?.payments.find((item) => ownsReference(item, reference));
+  if (!before || !payment) return before;
+  const seen = seenOf(payment) ?? { reference };
+  const isNews = finding.is === 'answered' && finding.status === 'success';
+  const isOld = seen.askedAt !== undefined && times.askedAt < seen.askedAt;
+  if (isPaid(payment) || ((isSuccess(payment) || isOld) && !isNews)) return before;
+  const { pace: _, ...checked } = { ...payment, seen: see(seen, finding, times) };
+  const pace = { ...planNext(payment, checked, finding, times), ...getPending(payment, times) };
+  const planned = { ...checked, pace };
+  const next = isFollowed(planned, times.now) ? planned : checked;
+  return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, next));
+}
+
+/** Returns what was seen, with one more check. */
+function see(seen: Seen, finding: Finding, times: CheckTimes): Seen {
+  const askedAt = notAfter(times.now, times.askedAt);
+  switch (finding.is) {
+    case 'temporary':
+      return seen;
+    case 'failed':
+      return { ...seen, failing: { since: seen.failing?.since ?? askedAt, at: askedAt } };
+    case 'not_found': {
+      const { failing: _, ...rest } = seen;
+      return { ...rest, askedAt, notFoundSince: seen.notFoundSince ?? askedAt };
+    }
+    case 'answered': {
+      const { status, paid_at, other } = finding;
+      const isEnd = status === 'failed' || status === 'abandoned';
+      return {
+        reference: seen.reference,
+        status,
+        paid_at,
+        ...(other && { other }),
+        askedAt: Math.max(askedAt, seen.askedAt ?? askedAt),
+        ...(isEnd && { endedAt: seen.endedAt ?? askedAt }),
+      };
+    }
+  }
+}
+
+/** A notification that came after the check was asked might be about what happened since. */
+function getPending({ pace }: Payment, { askedAt }: CheckTimes): { notifiedAt: number } | undefined {
+  const { notifiedAt } = pace ?? {};
+  return notifiedAt !== undefined && notifiedAt > askedAt ? { notifiedAt } : undefined;
+}
+
+/** Anyone can send a notification, so it makes the pauses no longer, and the follow-up no shorter. */
+function planNext(
+  before: Payment,
+  checked: Payment,
+  finding: Finding,
+  { now, random, retryAfter = 0 }: CheckTimes,
+): Pick<NonNullable<Payment['pace']>, 'nextAt' | 'slow'> {
+  const { slow: slowBefore = 0, notifiedAt } = before.pace ?? {};
+  const wait = Math.min(retryAfter, MAX_PAUSE);
+  const { schedule, createdAt } = checked;
+  const { timeout = Number.POSITIVE_INFINITY } = schedule;
+  const elapsed = now - notAfter(now, createdAt);
+  const isSlow =
+    finding.is === 'failed' || isEnded(checked) || hasOtherAmount(checked, now) || isGone(checked, now);
+  const delay = isSlow ? null : nextDelay({ ...schedule, timeout, elapsed, retryAfter: wait, random });
+  if (delay !== null) return { nextAt: now + delay, slow: 0 };
+  const longest = isEnded(checked) ? MAX_PAUSE_AFTER_END : MAX_PAUSE;
+  const earlier = isEnded(before) === isEnded(checked) ? slowBefore : 0;
+  const slow = notifiedAt === undefined ? earlier + 1 : Math.max(1, earlier);
+  const pause = Math.min(longest, MIN_PAUSE * 2 ** (slow - 1)) * (0.9 + 0.2 * random);
+  return { nextAt: now + Math.max(Math.round(pause), wait), slow };
+}

@@ -1,0 +1,243 @@
+/**
+ * What came of a request. The process that still has its claim records it. What another one learns is never dropped: it is
+ * named in the record first, then its reference is claimed, then it is confirmed.
+ */
+
+import { namesReference, recordWinner } from './order.ts';
+import { holdsReference, isSameReference, isUnresolved, ownsReference, referenceOf } from './payment.ts';
+import { type Ask, addRequestId, createPayment, createRecord, type Owner } from './press.ts';
+import {
+  type LedgerRecord,
+  type Payment,
+  type Price,
+  putPayment,
+  type RecordedError,
+  type RecordedResult,
+} from './record.ts';
+
+/** A charge that the service made. */
+export interface MadeCharge {
+  readonly is: 'made';
+  readonly result: RecordedResult;
+  /** Whether the reference could be claimed. `false`: another order or key has it. */
+  readonly isClaimed: boolean;
+  /** The price that the service names, if it is not the one that was asked for. */
+  readonly other?: Price | undefined;
+}
+
+/** What came of an attempt. */
+export type Outcome =
+  | { readonly is: 'none'; readonly why: 'not_sent' | 'rejected'; readonly error?: RecordedError | undefined }
+  | {
+      readonly is: 'unknown';
+      readonly error?: RecordedError | undefined;
+      /** A reference that the error names, and whether it could be claimed. */
+      readonly reference?: string | undefined;
+      readonly isClaimed?: boolean | undefined;
+    }
+  | MadeCharge;
+
+/** The record with an outcome. `claims`: this reference was named, and is now to be claimed and then confirmed. */
+export interface Completed {
+  readonly record: LedgerRecord | null;
+  readonly claims?: string;
+}
+
+/** Renews the lease of an attempt, and records the request that is sent next. `null`: the claim no longer holds. */
+export function renew(
+  before: LedgerRecord | null,
+  attempt: string,
+  { lease, now, requestId }: { lease: number; now: number; requestId?: string | undefined },
+): LedgerRecord | null {
+  const payment = findSending(before, attempt);
+  if (!before || !payment) return null;
+  const isNew = requestId !== undefined && payment.requestIds.at(-1) !== requestId;
+  const requests = isNew
+    ? { attempts: payment.attempts + 1, requestIds: addRequestId(payment.requestIds, requestId) }
+    : {};
+  const renewed: Payment = { ...payment, ...requests, charge: { is: 'sending', until: now + lease } };
+  return putPayment(before, before.payments.indexOf(payment) + 1, renewed);
+}
+
+const findSending = (record: LedgerRecord | null, id: string) =>
+  record?.payments.find(({ attempt, charge }) => attempt === id && charge.is === 'sending');
+
+/** Records what came of an attempt. */
+export function complete(
+  before: LedgerRecord | null,
+  owner: Owner,
+  ask: Ask,
+  outcome: Outcome,
+  now: number,
+): Completed {
+  const payment = findSending(before, ask.attempt);
+  if (!before || !payment) return learnLate(before, owner, ask, outcome, now);
+  // The claim holds after its lease, too: nobody wrote anything about this attempt.
+  const completed = completeOwn(before, payment, outcome);
+  return { record: recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, completed)) };
+}
+
+function completeOwn(record: LedgerRecord, payment: Payment, outcome: Outcome): Payment {
+  const { claiming: _, ...rest } = payment;
+  switch (outcome.is) {
+    case 'none': {
+      const { why, error } = outcome;
+      return { ...rest, charge: { is: 'none', why, ...(error && { error }) } };
+    }
+    case 'unknown': {
+      const { error, reference, isClaimed = true } = outcome;
+      const why = isClaimed ? 'no_result' : 'shared_reference';
+      const named = reference === undefined ? {} : { reference };
+      return { ...payment, charge: { is: 'unknown', why, ...named, ...(error && { error }) } };
+    }
+    case 'made':
+      return recordMade(record, payment, outcome);
+  }
+}
+
+/** One transaction belongs to one payment: another order, or another payment of this one, that has it keeps it. */
+function recordMade(
+  record: LedgerRecord,
+  payment: Payment,
+  { result, isClaimed, other }: MadeCharge,
+): Payment {
+  const { reference } = result;
+  const { claiming: _, ...rest } = payment;
+  const isElsewhere = record.payments.some((item) => item !== payment && ownsReference(item, reference));
+  if (!isClaimed || isElsewhere)
+    return { ...rest, charge: { is: 'unknown', why: 'shared_reference', reference } };
+  const { initialDelay, timeout = initialDelay } = payment.schedule;
+  return {
+    ...rest,
+    charge: { is: 'made', result },
+    ...(other && { seen: { reference, other } }),
+    pace: { nextAt: payment.createdAt + Math.min(initialDelay, timeout), slow: 0 },
+  };
+}
+
+/**
+ * The attempt is not this process's any more: a person resolved it, it was begun again, or the record was deleted. The
+ * transaction goes to the attempt if its charge is unknown. Otherwise it is a payment of its own, which no press asked for.
+ */
+function learnLate(
+  before: LedgerRecord | null,
+  owner: Owner,
+  ask: Ask,
+  outcome: Outcome,
+  now: number,
+): Completed {
+  const isMade = outcome.is === 'made';
+  const reference = isMade
+    ? outcome.result.reference
+    : outcome.is === 'unknown'
+      ? outcome.reference
+      : undefined;
+  if (reference === undefined) return { record: before };
+  const record = before ?? createRecord(owner, ask);
+  const own = record.payments.find(({ attempt }) => attempt === ask.attempt);
+  const claiming = { reference, by: ask.attempt };
+  if (own?.claiming?.by === ask.attempt) return { record, claims: reference };
+  if (own && isMade && canTake(own, reference)) {
+    const named = putPayment(record, record.payments.indexOf(own) + 1, { ...own, claiming });
+    return { record: named, claims: reference };
+  }
+  if (namesReference(record, reference)) return { record, claims: reference };
+  // If a person closed the attempt, or all was deleted, it pays nothing until a person decides.
+  const isConfirmed = isMade && before !== null && own?.charge.is !== 'closed';
+  const charge = { is: 'unknown', why: 'late', reference } as const;
+  const added = createPayment(ask, undefined, { charge, pressed: 0, createdAt: now });
+  const payment = isConfirmed ? { ...added, claiming } : added;
+  return { record: putPayment(record, record.payments.length + 1, payment), claims: reference };
+}
+
+/** Whether the charge of an attempt is unknown, and this transaction can be it. */
+const canTake = ({ charge, claiming }: Payment, reference: string) =>
+  charge.is === 'unknown' &&
+  claiming === undefined &&
+  (charge.reference === undefined || isSameReference(charge.reference, reference));
+
+/**
+ * Ends what was named `by` an attempt or a person, once its reference was claimed or refused. Only a payment that is still
+ * unresolved becomes `made` by it. What was named and is not to be confirmed is refused or stays.
+ */
+export function confirm(
+  before: LedgerRecord | null,
+  by: string,
+  made: MadeCharge,
+  now: number,
+): LedgerRecord | null {
+  const { result, isClaimed } = made;
+  const { reference } = result;
+  const isNamed = ({ claiming }: Payment) =>
+    claiming?.by === by && isSameReference(claiming.reference, reference);
+  const isLate = ({ charge, claiming }: Payment) =>
+    charge.is === 'unknown' &&
+    charge.why === 'late' &&
+    !claiming &&
+    isSameReference(charge.reference, reference);
+  const payment = before?.payments.find(isNamed) ?? (isClaimed ? undefined : before?.payments.find(isLate));
+  if (!before || !payment) return before;
+  const { claiming: _, ...rest } = payment;
+  const isElsewhere = before.payments.some((item) => item !== payment && ownsReference(item, reference));
+  // A person might have closed the attempt meanwhile: then its transaction pays nothing until a person decides.
+  const isClosed = before.payments.some(({ attempt, charge }) => attempt === by && charge.is === 'closed');
+  const confirmed =
+    isClosed || !isUnresolved(payment, now)
+      ? rest
+      : isElsewhere || !isClaimed
+        ? refuse(rest, reference, isElsewhere)
+        : recordMade(before, payment, made);
+  return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, confirmed));
+}
+
+/** The reference is another payment's. A person's reference goes again, and what a response named stays named. */
+function refuse(payment: Payment, reference: string, isElsewhere: boolean): Payment {
+  const { charge } = payment;
+  if (charge.is !== 'unknown') return payment;
+  if (charge.why === 'added') return { ...payment, charge: { is: 'closed' } };
+  if (!isSameReference(charge.reference, reference)) return payment;
+  if (isElsewhere && charge.why === 'late')
+    return { ...payment, charge: { is: 'none', why: 'recorded_elsewhere' } };
+  return { ...payment, charge: { is: 'unknown', why: 'shared_reference', reference } };
+}
+
+/**
+ * A webhook names a transaction that this record has claimed. The payment that has it is checked now. If none has it, the
+ * process that claimed it died before it recorded it, so it is written to what is unresolved, or added.
+ */
+export function notify(before: LedgerRecord, reference: string, now: number): LedgerRecord {
+  const held = before.payments.find((payment) => holdsReference(payment, reference));
+  if (held) {
+    if (held.charge.is !== 'made') return before;
+    const { slow = 0 } = held.pace ?? {};
+    const pace = { nextAt: now, slow, notifiedAt: now };
+    return putPayment(before, before.payments.indexOf(held) + 1, { ...held, pace });
+  }
+  // A process that is still sending is about to record what it claimed.
+  if (before.payments.some(({ charge }) => charge.is === 'sending' && now < charge.until)) return before;
+  const charge = { is: 'unknown', why: 'notified', reference } as const;
+  const unresolved = before.payments.find(
+    (payment) =>
+      isUnresolved(payment, now) && referenceOf(payment) === undefined && payment.claiming === undefined,
+  );
+  if (unresolved)
+    return putPayment(before, before.payments.indexOf(unresolved) + 1, { ...unresolved, charge });
+  const added = createNamedPayment(before, { attempt: `notified ${reference}`, charge, now });
+  return added ? putPayment(before, before.payments.length + 1, added) : before;
+}
+
+/** Creates a payment that no press asked for, of the kind of the latest one and at the price last asked for. */
+export function createNamedPayment(
+  { payments, price }: LedgerRecord,
+  { attempt, charge, now }: { attempt: string; charge: Payment['charge']; now: number },
+): Payment | undefined {
+  const latest = payments.at(-1);
+  if (!latest) return undefined;
+  const { operation, fingerprint, schedule, finalStatuses } = latest;
+  const ask = { operation, ...price, fingerprint, schedule, finalStatuses, attempt };
+  const facts = { charge, pressed: 0, createdAt: now };
+  return {
+    ...createPayment({ ...ask, network: undefined, phone: undefined }, undefined, facts),
+    attempts: 0,
+  };
+}

@@ -1,0 +1,128 @@
+/** What follows from the facts of one payment. Each conclusion is written here once. */
+
+import { notAfter, type Payment, type Price, type Seen } from './record.ts';
+
+/** How long a 404 must last until the transaction counts as gone, in milliseconds: a replica of the service can lag behind. */
+export const NOT_FOUND_GRACE = 10_000;
+/** How long a payment is followed after it began, and after an end that might not be one, in milliseconds. */
+export const FOLLOWED_FOR = 7 * 24 * 60 * 60 * 1000;
+/** How long checks must fail for good until a person is needed, in milliseconds. */
+export const UNREADABLE_AFTER = 24 * 60 * 60 * 1000;
+
+/** A process sends the request, and its lease is not over. */
+export const isSending = ({ charge }: Payment, now: number) => charge.is === 'sending' && now < charge.until;
+
+/** A charge might exist, and nothing but a person or the process that sent it can tell. */
+export const isUnresolved = ({ charge }: Payment, now: number) =>
+  charge.is === 'unknown' || (charge.is === 'sending' && now >= charge.until);
+
+/** The money came, as it was asked for or as a person takes it. */
+export const isPaid = (payment: Payment) =>
+  payment.charge.is === 'made' &&
+  (payment.accepted === true || (isSuccess(payment) && seenOf(payment)?.other === undefined));
+
+/** It ended without money. `success` alone is the end of it, so it can still be paid. */
+export function isEnded(payment: Payment): boolean {
+  const status = seenOf(payment)?.status;
+  return (
+    payment.charge.is === 'made' &&
+    !isPaid(payment) &&
+    (status === 'failed' || status === 'abandoned') &&
+    payment.finalStatuses.includes(status)
+  );
+}
+
+/** Nothing has to be known of it any more. */
+export const isNone = ({ charge }: Payment) => charge.is === 'none' || charge.is === 'closed';
+
+/** It is under way. */
+export const isOpen = (payment: Payment, now: number) =>
+  !isNone(payment) && !isUnresolved(payment, now) && !isPaid(payment) && !isEnded(payment);
+
+/** The service said `success`, of whatever amount. */
+export const isSuccess = (payment: Payment) => seenOf(payment)?.status === 'success';
+
+/** Its transaction has another amount or currency. */
+export const hasOtherAmount = (payment: Payment, now: number) =>
+  isOpen(payment, now) && seenOf(payment)?.other !== undefined;
+
+/** The service does not know its transaction any more. */
+export function isGone(payment: Payment, now: number): boolean {
+  const { notFoundSince, askedAt } = seenOf(payment) ?? {};
+  if (notFoundSince === undefined || askedAt === undefined) return false;
+  return isOpen(payment, now) && askedAt - notFoundSince >= NOT_FOUND_GRACE;
+}
+
+/** Its checks fail for good. */
+export function isUnreadable(payment: Payment): boolean {
+  const { failing } = seenOf(payment) ?? {};
+  const isFollowable = payment.charge.is === 'made' && !isSuccess(payment);
+  return isFollowable && failing !== undefined && failing.at - failing.since >= UNREADABLE_AFTER;
+}
+
+/** It is under way for longer than any payment should be, whether it was checked or not. */
+export const isOverdue = (payment: Payment, now: number) =>
+  payment.charge.is === 'made' &&
+  isOpen(payment, now) &&
+  now - notAfter(now, payment.createdAt) >= FOLLOWED_FOR;
+
+/** It was still under way when it was checked after its deadline. */
+export function isLate(payment: Payment, now: number): boolean {
+  const { askedAt } = seenOf(payment) ?? {};
+  const { timeout } = payment.schedule;
+  if (askedAt === undefined || timeout === undefined || !isOpen(payment, now)) return false;
+  return notAfter(now, askedAt) - notAfter(now, payment.createdAt) >= timeout;
+}
+
+/**
+ * It is checked on: until a check that was asked 7 days after it began, or after its end. A notification revives it. No clock
+ * that jumps ends it, because the time at which a check was asked counts.
+ */
+export function isFollowed(payment: Payment, now: number): boolean {
+  if (payment.charge.is !== 'made' || payment.accepted || isSuccess(payment)) return false;
+  if (payment.pace?.notifiedAt !== undefined) return true;
+  const { askedAt, endedAt } = seenOf(payment) ?? {};
+  if (askedAt === undefined) return true;
+  const since = isEnded(payment) && endedAt !== undefined ? endedAt : payment.createdAt;
+  return notAfter(now, askedAt) - notAfter(now, since) < FOLLOWED_FOR;
+}
+
+/** A person closed it without having seen that it was paid. */
+export const isPaidAfterClosing = (payment: Payment) =>
+  payment.charge.is === 'closed' && isSuccess(payment) && payment.resolutions.at(-1)?.sawSuccess !== true;
+
+/** Returns the transaction that is that of the payment, or might be. */
+export function referenceOf({ charge }: Payment): string | undefined {
+  switch (charge.is) {
+    case 'made':
+      return charge.result.reference;
+    case 'unknown':
+    case 'closed':
+      return charge.reference;
+    default:
+      return undefined;
+  }
+}
+
+/** Whether two references are the same. It is not documented whether the service tells upper and lower case apart. */
+export const isSameReference = (one: string | undefined, other: string | undefined) =>
+  one !== undefined && other !== undefined && one.toLowerCase() === other.toLowerCase();
+
+/** Whether a payment holds a reference: nobody else can then claim it. */
+export const holdsReference = (payment: Payment, reference: string) =>
+  isSameReference(referenceOf(payment), reference) || isSameReference(payment.claiming?.reference, reference);
+
+/** Whether the transaction is, or was, that of this payment for certain. */
+export const ownsReference = (payment: Payment, reference: string) =>
+  (payment.charge.is === 'made' || payment.charge.is === 'closed') &&
+  isSameReference(referenceOf(payment), reference);
+
+/** Returns what was seen of the transaction that the payment has now. A check counts for the reference that it asked for. */
+export function seenOf(payment: Payment): Seen | undefined {
+  const { seen } = payment;
+  return seen && ownsReference(payment, seen.reference) ? seen : undefined;
+}
+
+/** Whether two prices are the same. */
+export const isSamePrice = (one: Price, other: Price) =>
+  one.amount === other.amount && one.currency === other.currency;

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { check, type Finding } from '../../../src/ledger/check.ts';
+import { getDueAt, listDueChecks } from '../../../src/ledger/order.ts';
+import { notify } from '../../../src/ledger/outcome.ts';
+import type { LedgerRecord } from '../../../src/ledger/record.ts';
+import { tellLater } from '../../../src/ledger/tell.ts';
+import { BEGAN_AT, createOrder } from './records.ts';
+
+const SECOND = 1_000;
+const DAY = 24 * 60 * 60 * SECOND;
+
+const answered = (status: string): Finding => ({ is: 'answered', status, paid_at: null });
+
+/** Checks at each time that the record plans, as long as it plans one. Returns the times since the payment began. */
+function checkWhenDue(start: LedgerRecord, finding: Finding): { times: number[]; record: LedgerRecord } {
+  const times: number[] = [];
+  let record = start;
+  for (
+    let now = record.payments[0]?.pace?.nextAt;
+    now !== undefined;
+    now = record.payments[0]?.pace?.nextAt
+  ) {
+    expect(listDueChecks(record, now)).toEqual(['TXN-1']);
+    expect(listDueChecks(record, now - 1)).toEqual([]);
+    times.push(now - BEGAN_AT);
+    record = check(record, 'TXN-1', finding, { askedAt: now, now, random: 0.5 }) ?? record;
+  }
+  return { times, record };
+}
+
+const toPauses = (times: readonly number[]) =>
+  times.slice(1).map((time, index) => time - (times[index] ?? 0));
+
+describe('the pace of checks', () => {
+  test('follows the schedule, then pauses that double to an hour, for a week', () => {
+    const { times } = checkWhenDue(createOrder(), answered('pending'));
+    expect(times[0]).toBe(8 * SECOND);
+    expect(times.filter((time) => time <= 600 * SECOND).at(-1)).toBe(600 * SECOND);
+    const pauses = toPauses(times.filter((time) => time >= 600 * SECOND)).map((pause) => pause / SECOND);
+    expect(pauses.slice(0, 9)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
+    expect(times.at(-1)).toBeGreaterThanOrEqual(7 * DAY);
+    expect(times.at(-2)).toBeLessThan(7 * DAY);
+  });
+
+  test.each(['failed', 'abandoned'])(
+    'checks a %s payment for a week, at pauses that double to a day',
+    (status) => {
+      const { times } = checkWhenDue(createOrder(), answered(status));
+      const pauses = toPauses(times).map((pause) => pause / SECOND);
+      expect(pauses.slice(0, 3)).toEqual([30, 60, 120]);
+      expect(pauses.at(-1)).toBe(86_400);
+      expect(times).toHaveLength(19);
+      expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(7 * DAY);
+    },
+  );
+
+  test('plans nothing after a success', () => {
+    const { times, record } = checkWhenDue(createOrder(), answered('success'));
+    expect(times).toHaveLength(1);
+    expect(record.winner).toBe(1);
+  });
+
+  test('waits for as long as a Retry-After says, an hour at most', () => {
+    const times = { askedAt: BEGAN_AT + 8_000, now: BEGAN_AT + 8_000, random: 0.5 };
+    const getWait = (retryAfter: number) =>
+      (check(createOrder(), 'TXN-1', { is: 'temporary' }, { ...times, retryAfter })?.payments[0]?.pace
+        ?.nextAt ?? 0) - times.now;
+    expect(getWait(60 * SECOND)).toBe(60 * SECOND);
+    expect(getWait(DAY)).toBeLessThanOrEqual(60 * 60 * SECOND);
+  });
+
+  test('a notification brings a check forward, and makes no pause longer', () => {
+    const times = { askedAt: BEGAN_AT, now: BEGAN_AT, random: 0.5 };
+    let record = check(createOrder(), 'TXN-1', answered('failed'), times) ?? createOrder();
+    for (let count = 1; count <= 50; count++) {
+      const now = BEGAN_AT + count;
+      record = notify(record, 'TXN-1', now);
+      expect(getDueAt(record, now)).toBe(now);
+      record = check(record, 'TXN-1', answered('failed'), { askedAt: now, now, random: 0.5 }) ?? record;
+      expect(record.payments[0]?.pace).toEqual({ nextAt: now + 30 * SECOND, slow: 1 });
+    }
+  });
+
+  test('a notification revives a payment that is given up', () => {
+    const { record } = checkWhenDue(createOrder(), answered('failed'));
+    const now = BEGAN_AT + 30 * DAY;
+    expect(record.payments[0]?.pace).toBeUndefined();
+    expect(listDueChecks(notify(record, 'txn-1', now), now)).toEqual(['TXN-1']);
+  });
+});
+
+describe('the pace of handler calls', () => {
+  test('tries again after pauses that double from 30 s to an hour', () => {
+    const paid = check(createOrder(), 'TXN-1', answered('success'), {
+      askedAt: BEGAN_AT,
+      now: BEGAN_AT,
+      random: 0.5,
+    });
+    expect(paid && getDueAt(paid, BEGAN_AT)).toBe(BEGAN_AT);
+    const pauses: number[] = [];
+    let record = paid;
+    for (let failures = 0; failures < 9; failures++) {
+      record = tellLater(record, { now: BEGAN_AT, random: 0.5 });
+      pauses.push(((record && getDueAt(record, BEGAN_AT)) ?? 0) - BEGAN_AT);
+    }
+    expect(pauses.map((pause) => pause / SECOND)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
+  });
+});
