@@ -260,19 +260,13 @@ class Exchange {
     const startedAt = readClocks();
     let release = () => {};
     const send = async (signal: AbortSignal, stop: (why: Error) => void) => {
-      const onLeaseOver = () => {
-        if (!this.#hasLeft) stop(new Error('the lease of the idempotency key is over'));
-      };
-      const endWatch = onSendHeaders(requestId, () => {
+      const stopForLease = () => stop(new Error('the lease of the idempotency key is over'));
+      release = onSendHeaders(requestId, () => {
         if (elapsedSince(startedAt) >= timeout) stop(new DeadlineExceeded());
-        else if (lease?.isHeld === false) onLeaseOver();
+        else if (lease?.isHeld === false) stopForLease();
         else this.#areHeadersSent = true;
       });
-      lease?.over.addEventListener('abort', onLeaseOver);
-      release = () => {
-        endWatch();
-        lease?.over.removeEventListener('abort', onLeaseOver);
-      };
+      lease?.over.addEventListener('abort', () => this.#hasLeft || stopForLease());
       this.isDispatched = true;
       this.hasOwnConnections = hasOwnConnections(transport);
       await transport.send({ ...request, signal }, this.response);

@@ -77,11 +77,11 @@ export class Lease<T> {
       if (!this.#writing) this.write(renew).catch(() => {});
     }, duration / 3);
     this.#onOver = onOver;
-    if (onOver) this.#awaitEnd(onOver);
+    if (onOver) this.#awaitEnd();
   }
 
-  #awaitEnd(onOver: () => void): void {
-    const onEnd = () => (this.isHeld ? this.#awaitEnd(onOver) : onOver());
+  #awaitEnd(): void {
+    const onEnd = () => (this.isHeld ? this.#awaitEnd() : this.#onOver?.());
     this.#end = setTimeout(onEnd, this.#duration - elapsedSince(this.#renewedAt));
   }
 
