@@ -35,8 +35,8 @@ export interface PaymentsClientOptions {
    */
   mode?: 'live' | 'test' | undefined;
   /**
-   * How long one attempt can take, in milliseconds: connecting, headers and the whole body together. A response that arrived
-   * while the process was frozen or busy is still read.
+   * How long one attempt can take, in milliseconds: connecting, headers and the whole body together. A process that was
+   * frozen or busy sends nothing after it. On Node, a response that arrived meanwhile is still read.
    *
    * @default 30_000
    */

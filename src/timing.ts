@@ -29,21 +29,26 @@ export class CallerAborted {
   }
 }
 
+/** Ends the wait for some work at once, with this error. */
+type Stop = (why: unknown) => void;
+
 /**
  * Runs `work` for at most `timeout` milliseconds. Rejects with {@link DeadlineExceeded} or {@link CallerAborted} at once,
- * even if the work ignores its signal. Only if the process was frozen or busy, what arrived meanwhile is read first. It
- * leaves no timer and no listener.
+ * even if the work ignores its signal. Only if the process was frozen or busy, what arrived meanwhile is read first, unless
+ * `hasLeft` says that nothing can have arrived. It leaves no timer and no listener.
  */
 export function withTimeout<T>(
   timeout: number,
   signal: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, stop: Stop) => Promise<T>,
+  hasLeft?: () => boolean,
 ): Promise<T> {
   const controller = new AbortController();
   return withDeadline(
     timeout,
     signal,
-    () => work(controller.signal),
+    (stop) => work(controller.signal, stop),
+    hasLeft,
     (why) => controller.abort(why),
   );
 }
@@ -58,8 +63,9 @@ const LATE_TURNS = 20;
 export function withDeadline<T>(
   timeout: number,
   signal: AbortSignal | undefined,
-  work: () => Promise<T>,
-  onStop?: (why: DeadlineExceeded | CallerAborted) => void,
+  work: (stop: Stop) => Promise<T>,
+  hasLeft = () => true,
+  onStop?: Stop,
 ): Promise<T> {
   if (signal?.aborted) return Promise.reject(new CallerAborted(signal.reason));
   return new Promise((resolve, reject) => {
@@ -71,21 +77,23 @@ export function withDeadline<T>(
       signal?.removeEventListener('abort', onAbort);
     };
     // The work might never end, so it is not awaited.
-    const stop = (why: DeadlineExceeded | CallerAborted) => {
+    const stop: Stop = (why) => {
+      if (isOver) return;
       release();
       reject(why);
       onStop?.(why);
     };
     const onAbort = () => stop(new CallerAborted(signal?.reason));
     const timer = setTimeout(async () => {
-      // Timers fire before sockets are read: a charge whose response is there must not count as unknown.
+      // Timers fire before sockets are read: a charge whose response is there must not count as unknown. Before they are
+      // written, too: what has not left yet never does.
       const isLate = performance.now() - startedAt > timeout + LATE;
-      for (let turn = 0; isLate && turn < LATE_TURNS && !isOver; turn++) await nextTurn();
-      if (!isOver) stop(new DeadlineExceeded());
+      for (let turn = 0; isLate && hasLeft() && turn < LATE_TURNS && !isOver; turn++) await nextTurn();
+      stop(new DeadlineExceeded());
     }, timeout);
     signal?.addEventListener('abort', onAbort, { once: true });
 
-    work().then(
+    work(stop).then(
       (result) => {
         release();
         resolve(result);

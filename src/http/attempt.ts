@@ -11,7 +11,7 @@ import type {
 } from '../options.ts';
 import { createRedact, type Redact, redactUnknownSecrets } from '../redact.ts';
 import { ensureInspectable, sanitizeError } from '../sanitize-error.ts';
-import { CallerAborted, DeadlineExceeded, withTimeout } from '../timing.ts';
+import { CallerAborted, DeadlineExceeded, elapsedSince, readClocks, withTimeout } from '../timing.ts';
 import { stringField } from '../untrusted.ts';
 import { version } from '../version.ts';
 import type { Call } from './call.ts';
@@ -20,6 +20,7 @@ import { interpretResponse } from './interpret-response.ts';
 import { hasOwnConnections } from './not-sent.ts';
 import { REQUEST_ID, type RequestIds, readServiceRequestId } from './request-id.ts';
 import { ResponseBuffer } from './response.ts';
+import { onSendHeaders } from './send-headers.ts';
 import { flushSocketCloses } from './socket-closes.ts';
 import { type RequestTrace, traceRequest } from './tracing.ts';
 
@@ -108,7 +109,7 @@ async function sendTraced<Input, Request extends object, Result extends AnyTrans
   client.reportRequest?.({ type: 'request', ...subject, attempt, requestId });
   trace.requestId = requestId;
   const exchange = new Exchange();
-  await exchange.run(transport, { method: operation.method, url, headers, body }, timeout, signal);
+  await exchange.run(transport, { method: operation.method, url, headers, body }, sentId, call);
   const { response, thrown } = exchange;
 
   let redactor: Redact | undefined;
@@ -227,6 +228,9 @@ function buildHeaders(
   return headers;
 }
 
+/** Until when a request can leave. */
+type Limits = Pick<Call<unknown, object, unknown>, 'timeout' | 'signal' | 'lease'>;
+
 /** One request on its way, and what has come of it. */
 class Exchange {
   readonly response = new ResponseBuffer();
@@ -236,24 +240,43 @@ class Exchange {
   hasOwnConnections = false;
   /** In milliseconds. */
   duration = 0;
+  #areHeadersSent = false;
 
-  /** Resolves in every case. */
+  /** Whether the request is known to have left this process within its limits. */
+  get #hasLeft(): boolean {
+    return this.#areHeadersSent || this.response.status !== null;
+  }
+
+  /**
+   * Resolves in every case. A request that has not left within its time limit and its lease never does: a transport might be
+   * connecting for it while the process is frozen.
+   */
   async run(
     transport: Transport,
     request: Omit<TransportRequest, 'signal'>,
-    timeout: number,
-    callerSignal: AbortSignal | undefined,
+    requestId: string,
+    { timeout, signal: callerSignal, lease }: Limits,
   ): Promise<void> {
-    const startedAt = performance.now();
-    try {
-      await withTimeout(timeout, callerSignal, async (signal) => {
-        this.isDispatched = true;
-        this.hasOwnConnections = hasOwnConnections(transport);
-        await transport.send({ ...request, signal }, this.response);
+    const startedAt = readClocks();
+    let release = () => {};
+    const send = async (signal: AbortSignal, stop: (why: Error) => void) => {
+      const stopForLease = () => stop(new Error('the lease of the idempotency key is over'));
+      release = onSendHeaders(requestId, () => {
+        if (elapsedSince(startedAt) >= timeout) stop(new DeadlineExceeded());
+        else if (lease?.isHeld === false) stopForLease();
+        else this.#areHeadersSent = true;
       });
+      lease?.over.addEventListener('abort', () => this.#hasLeft || stopForLease());
+      this.isDispatched = true;
+      this.hasOwnConnections = hasOwnConnections(transport);
+      await transport.send({ ...request, signal }, this.response);
+    };
+    try {
+      await withTimeout(timeout, callerSignal, send, () => this.#hasLeft);
     } catch (error) {
       this.thrown = ensureInspectable(error) ?? new Error('fetch failed without an error.');
     }
-    this.duration = performance.now() - startedAt;
+    release();
+    this.duration = performance.now() - startedAt.monotonic;
   }
 }

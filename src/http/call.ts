@@ -22,6 +22,8 @@ export interface Call<Input, Request extends object, Result> extends NormalizedR
   apiKey?: string | undefined;
   /** The `X-Request-Id` of the first attempt, if the call has one already. */
   requestId?: string | undefined;
+  /** The claim under which it is sent: once that is over, nothing more leaves. */
+  lease?: { readonly isHeld: boolean; readonly over: AbortSignal } | undefined;
   /** Called before each retry, with the redacted id of its request. If it rejects, nothing is sent. */
   beforeRetry?: ((retry: { requestId: string }) => Promise<void>) | undefined;
   /** Called before each request leaves, with what it carries. If it throws, nothing is sent. */

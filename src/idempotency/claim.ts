@@ -148,12 +148,23 @@ const causeOf = ({ cause }: JournalError) =>
 export class ClaimLease {
   readonly #journal: JournalCore;
   readonly #lease: Lease<Claim>;
+  readonly #over = new AbortController();
 
   /** `requestedAt`: read before the claim was written. */
   constructor(journal: JournalCore, claim: Claim, requestedAt: Timestamp) {
     this.#journal = journal;
     const renew = (held: Claim) => journal.renew(held);
-    this.#lease = new Lease(claim, { duration: journal.lease, requestedAt, renew });
+    const onOver = () => this.#over.abort();
+    this.#lease = new Lease(claim, { duration: journal.lease, requestedAt, renew, onOver });
+  }
+
+  /** Aborted once the lease is over, as soon as a timer can tell. {@link isHeld} tells it at any time. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  get isHeld(): boolean {
+    return this.#lease.isHeld;
   }
 
   /**
@@ -178,7 +189,7 @@ export class ClaimLease {
 
   /** @throws {JournalError} if the lease expired or the claim was lost. */
   assertHeld(context: KeyContext): void {
-    if (!this.#lease.isHeld) throw leaseExpiredError(context);
+    if (!this.isHeld) throw leaseExpiredError(context);
   }
 
   /** Records the outcome. `lost`: the key was resolved meanwhile. `failed`: the journal could not record it. */

@@ -198,6 +198,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
       redactedKey: () => context.redactedKey,
       apiKey,
       requestId,
+      lease,
       beforeRetry: (attempt) => lease.recordAttempt(attempt.requestId, context),
       beforeSending(attempt) {
         lease.assertHeld(context);

@@ -49,6 +49,8 @@ interface LeaseOptions<T> {
   requestedAt: Timestamp;
   /** Writes the record as it is. Resolves with what was written, or with `null` if another process has changed it. */
   renew: (value: T) => Promise<T | null>;
+  /** Called once the lease is over, at the latest right after the process was frozen. */
+  onOver?: () => void;
 }
 
 /**
@@ -58,13 +60,15 @@ interface LeaseOptions<T> {
 export class Lease<T> {
   readonly #duration: number;
   readonly #heartbeat: ReturnType<typeof setInterval>;
+  readonly #onOver: (() => void) | undefined;
+  #end: ReturnType<typeof setTimeout> | undefined;
   #value: T;
   #renewedAt: Timestamp;
   #isLost = false;
   /** The write in flight: two at once would compete. */
   #writing: Promise<unknown> | undefined;
 
-  constructor(value: T, { duration, requestedAt, renew }: LeaseOptions<T>) {
+  constructor(value: T, { duration, requestedAt, renew, onOver }: LeaseOptions<T>) {
     this.#value = value;
     this.#duration = duration;
     this.#renewedAt = requestedAt;
@@ -72,6 +76,13 @@ export class Lease<T> {
       // A renewal that fails is tried again at the next heartbeat.
       if (!this.#writing) this.write(renew).catch(() => {});
     }, duration / 3);
+    this.#onOver = onOver;
+    if (onOver) this.#awaitEnd();
+  }
+
+  #awaitEnd(): void {
+    const onEnd = () => (this.isHeld ? this.#awaitEnd() : this.#onOver?.());
+    this.#end = setTimeout(onEnd, this.#duration - elapsedSince(this.#renewedAt));
   }
 
   /** The record as it was last written. */
@@ -84,9 +95,10 @@ export class Lease<T> {
     return !this.#isLost && elapsedSince(this.#renewedAt) < this.#duration;
   }
 
-  /** Ends the heartbeat. */
+  /** Ends the heartbeat, and what waits for the lease to be over. */
   release(): void {
     clearInterval(this.#heartbeat);
+    clearTimeout(this.#end);
   }
 
   /** Writes once, after the write in flight. Returns `false` if the record is lost. */
@@ -101,6 +113,7 @@ export class Lease<T> {
       const written = await writing;
       if (written === null) {
         this.#isLost = true;
+        this.#onOver?.();
         return false;
       }
       this.#value = written;

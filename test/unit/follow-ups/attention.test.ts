@@ -72,7 +72,7 @@ describe('an unresolved key', () => {
     });
     const charging = shop.charge('order-1');
     await pass(SECOND);
-    await sweepFor(25 * SECOND, shop.start());
+    await sweepFor(25 * SECOND, shop.start(), { step: SECOND });
     expect(shop.attentions).toEqual([]);
     respond(Response.json(successBodies.chargeMobileMoney()));
     expect(await finish(charging)).toBe('TXN-8f2c61d0');

@@ -36,6 +36,18 @@ test('calls the apiKey function again for each retry', async () => {
   expect(authorizations(service)).toEqual(['Bearer sk_live_rotated1', 'Bearer sk_live_rotated2']);
 });
 
+test('redacts the key before the present one after many rotations', async () => {
+  const service = await startService((response, { headers }) => {
+    const latest = Number(headers.authorization?.at(-1));
+    sendJson(response, 500, { message: `used until now: vault-key-${latest - 1}` });
+  });
+  let keyCalls = 0;
+  const client = service.client({ apiKey: () => `vault-key-${++keyCalls}` });
+  const messages: string[] = [];
+  for (let call = 0; call < 6; call++) messages.push(`${await catchError(client.verify('TXN-8f2c61d0'))}`);
+  expect(messages[5]).toContain('used until now: [REDACTED]');
+});
+
 test.each<[string, () => unknown]>([
   ['undefined', () => undefined],
   ['null', () => null],

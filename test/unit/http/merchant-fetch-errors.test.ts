@@ -186,6 +186,12 @@ test.each<[string, string, object, 'not_sent' | 'unknown']>([
   ['another port', 'https://pay.example', { ...refused, host: 'pay.example', port: 444 }, 'unknown'],
   ['another host', 'https://pay.example', { ...refused, host: 'api.pay.example', port: 443 }, 'unknown'],
   [
+    'the right host and another',
+    'https://pay.example',
+    { ...refused, hostname: 'pay.example', host: 'proxy.example', port: 443 },
+    'unknown',
+  ],
+  [
     'an address that the name might resolve to',
     'https://pay.example',
     { ...refused, address: '203.0.113.7', port: 443 },

@@ -78,17 +78,6 @@ describe('timeout covers', () => {
   });
 });
 
-test('reads a response that arrived while the process was frozen', async () => {
-  standStill();
-  const service = await startService((response) => {
-    sendJson(response, 200, successBodies.chargeMobileMoney());
-    jumpClock(SECOND);
-    vi.advanceTimersByTime(timeout);
-  });
-  const result = await service.client({ timeout }).chargeMobileMoney(charge);
-  expect(result).toMatchObject({ reference: REFERENCE });
-});
-
 test('still times out after the process was frozen', async () => {
   standStill();
   const service = await startRawService((socket) => {

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { OperationName, RequestTrace } from '../../../src/index.ts';
 import { memoryJournal } from '../../../src/journal/index.ts';
 import { REFERENCE } from '../../helpers/calls.ts';
-import { API_KEY, catchError, charge, startService } from '../../helpers/service.ts';
+import { API_KEY, catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const channelOf = (operation: OperationName): TracingChannel<unknown, RequestTrace> =>
   diagnostics.tracingChannel(`payment-collection-client:${operation}`);
@@ -117,4 +117,20 @@ test.each([
   const { PaymentsClient } = await import('../../../src/index.ts');
   const client = new PaymentsClient({ apiKey: API_KEY, baseUrl: service.baseUrl });
   expect(await client.verify(REFERENCE)).toMatchObject({ status: 'success' });
+});
+
+test('subscribes to undici only while a request is under way', async () => {
+  const isSubscribed = () => diagnostics.hasSubscribers('undici:client:sendHeaders');
+  const seen: boolean[] = [];
+  const service = await startService((response) => {
+    seen.push(isSubscribed());
+    if (seen.length === 3) response.destroy();
+    else sendJson(response, 200, successBodies.verify());
+  });
+  const client = service.client();
+  await Promise.all([client.verify(REFERENCE), client.verify(REFERENCE)]);
+  expect(isSubscribed()).toBe(false);
+  await catchError(client.verify(REFERENCE));
+  expect(isSubscribed()).toBe(false);
+  expect(seen).toEqual([true, true, true]);
 });
