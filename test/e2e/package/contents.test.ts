@@ -52,6 +52,7 @@ test('packs these files and no other', async () => {
       'LICENSE',
       'package.json',
       'dist/THIRD-PARTY-LICENSES.txt',
+      'dist/bom.cdx.json',
       'dist/ky.cjs',
       'dist/payment-journal.js',
       'dist/payment-sandbox.js',
