@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
-import packageLock from '../../../package-lock.json' with { type: 'json' };
 import { version } from '../../../src/version.ts';
 
 // Made by `npm run build`, which `npm test` runs first.
@@ -82,7 +81,9 @@ test('lists what is copied into the build, by the versions of the lock file', ()
   expect(new Set(components.map(({ name }) => name))).toEqual(copied);
 
   const licences = built('THIRD-PARTY-LICENSES.txt');
-  const locked = Object.entries(packageLock.packages).map(
+  const lockSchema = z.object({ packages: z.record(z.string(), z.object({ version: z.string() })) });
+  const { packages } = lockSchema.parse(JSON.parse(readFileSync('package-lock.json', 'utf8')));
+  const locked = Object.entries(packages).map(
     ([path, { version }]) => `${path.replace(/^.*node_modules\//, '')} ${version}`,
   );
   for (const { name, version } of components) {
