@@ -132,10 +132,14 @@ export abstract class PaymentsError extends Error {
 
   constructor(message: string, facts: ErrorFacts = {}) {
     const { operation, outcome = null, retryable = false, cause, requestId } = facts;
-    // Before the error is made, because its stack begins with the name.
-    brandPrototypes(new.target);
     super(message, cause === undefined ? undefined : { cause });
     this.code = new.target.code;
+    const name = CLASS_NAMES[this.code] ?? 'PaymentsError';
+    // On the error itself: set on the classes at load, they would keep every class in a bundle that uses none. The stack
+    // begins with the name, which a merchant's subclass can set on its prototype.
+    if (this.name === 'Error') define(this, 'name', name);
+    define(this, brandOf('PaymentsError'), true);
+    define(this, brandOf(name), true);
     this.nextStep = pickNextStep(this.code, outcome, retryable);
     this.operation = operation;
     this.outcome = outcome;
@@ -148,10 +152,9 @@ export abstract class PaymentsError extends Error {
 
   /** Also holds for the same class of the other module system. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    if (!isObject(value)) return false;
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
     const name = nameOf(this);
-    if (name === undefined) return Function.prototype[Symbol.hasInstance].call(this, value);
-    return brandOf(name) in value;
+    return name !== undefined && isObject(value) && brandOf(name) in value;
   }
 
   /** Returns the error and its causes as plain JSON: what `JSON.stringify` and a structured log show. */
@@ -206,24 +209,9 @@ function nameOf(errorClass: object): string | undefined {
 
 const isErrorCode = (code: string): code is PaymentsErrorCode => Object.hasOwn(CLASS_NAMES, code);
 
-/**
- * Sets name and brand on the prototypes of a class and its parents, before the first error of it is made. At load, it
- * would keep every class in a bundle that uses none.
- */
-function brandPrototypes(errorClass: typeof PaymentsError): void {
-  let current: typeof PaymentsError = errorClass;
-  while (current.prototype instanceof Error) {
-    const name = nameOf(current);
-    if (name !== undefined) {
-      const brand = brandOf(name);
-      if (Object.hasOwn(current.prototype, brand)) return;
-      Object.defineProperties(current.prototype, {
-        name: { value: name, configurable: true, writable: true },
-        [brand]: { value: true },
-      });
-    }
-    current = Object.getPrototypeOf(current);
-  }
+/** Sets a property that is not printed. */
+function define(error: PaymentsError, key: PropertyKey, value: unknown): void {
+  Object.defineProperty(error, key, { value, configurable: true, writable: true });
 }
 
 const MAX_CAUSES = 8;
@@ -383,6 +371,7 @@ export class APIError extends PaymentsError {
 
   constructor(message: string, facts: APIErrorFacts) {
     super(message, facts);
+    define(this, brandOf('APIError'), true);
     this.status = facts.status;
     defineBody(this, facts.body);
     this.serviceMessage = facts.serviceMessage;

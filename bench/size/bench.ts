@@ -68,7 +68,7 @@ async function measurePackage(label: string, code: string): Promise<Row> {
 }
 
 async function measureOwnPackage(): Promise<Pick<Row, 'unpacked' | 'code'>> {
-  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json'], {
+  const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: `${bench}/..`,
     maxBuffer: 16 * 1024 * 1024,
   });

@@ -14,5 +14,5 @@ export function copyContext(example: string, folder: string): string {
 
 /** Puts the tarball of the built package into a context, as the README of the example says. */
 export async function packInto(context: string): Promise<void> {
-  await run('npm', ['pack', '--silent', '--pack-destination', context]);
+  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', context]);
 }

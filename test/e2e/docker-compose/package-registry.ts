@@ -8,7 +8,7 @@ import { run } from './run.ts';
 
 /** Starts a registry that has the package as if it were released. It sends npm to its usual registry for any other. */
 export async function startPackageRegistry(folder: string): Promise<string> {
-  await run('npm', ['pack', '--silent', '--pack-destination', folder]);
+  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder]);
   const [file = ''] = globSync('*.tgz', { cwd: folder });
   const tarball = readFileSync(join(folder, file));
   const usual = (await run('npm', ['config', 'get', 'registry'])).trim();

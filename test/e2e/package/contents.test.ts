@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { cp, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,6 +6,7 @@ import { describe, expect, inject, test } from 'vitest';
 import manifest from '../../../package.json' with { type: 'json' };
 import { isPacked } from '../docs/packed.ts';
 import { entries } from './entries.ts';
+import { project } from './project.ts';
 import { run } from './run.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -52,6 +53,7 @@ test('packs these files and no other', async () => {
       'LICENSE',
       'package.json',
       'dist/THIRD-PARTY-LICENSES.txt',
+      'dist/bom.cdx.json',
       'dist/ky.cjs',
       'dist/payment-journal.js',
       'dist/payment-sandbox.js',
@@ -60,6 +62,24 @@ test('packs these files and no other', async () => {
   );
   const kinds = files.flatMap((file) => shared.exec(file)?.[1] ?? []);
   expect(new Set(kinds)).toEqual(new Set(['.js', '.cjs', '.d.cts']));
+});
+
+test('builds before it packs, in a fresh clone', async () => {
+  const clone = await project({});
+  const versioned = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], root);
+  const kept = versioned.split('\0').filter((file) => /^(?:src\/|[^/]+$)/.test(file));
+  await Promise.all(kept.filter(Boolean).map((file) => cp(join(root, file), join(clone, file))));
+  await symlink(join(root, 'node_modules'), join(clone, 'node_modules'));
+  const printed = await run('npm', ['pack', '--dry-run', '--json'], clone, { DIST_IS_BUILT: '' });
+  const packed = Object.values<{ files: { path: string }[] }>(JSON.parse(printed));
+  // The hashes in the names of chunks are of paths too, and those of the symbolic link are longer.
+  const builtFiles = (paths: readonly string[]) =>
+    paths
+      .filter((path) => path.startsWith('dist/'))
+      .map((path) => path.replace(/-[\w-]{8}(?=\.)/, ''))
+      .sort();
+  const paths = packed.flatMap(({ files }) => files.map(({ path }) => path));
+  expect(builtFiles(paths)).toEqual(builtFiles(await listFiles(installed)));
 });
 
 test('has no source map, and no path, host or user of the build machine', async () => {

@@ -34,7 +34,11 @@ export default async function install(project: TestProject): Promise<() => Promi
 }
 
 async function fill(folder: string, { provide }: TestProject): Promise<void> {
-  const packed = await run('npm', ['pack', '--silent', '--pack-destination', folder], root);
+  const packed = await run(
+    'npm',
+    ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder],
+    root,
+  );
   const tarball = join(folder, packed.trim());
   const bare = join(folder, 'bare');
   await mkdir(bare);

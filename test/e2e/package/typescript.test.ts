@@ -1,4 +1,5 @@
 import { describe, test } from 'vitest';
+import { entries } from './entries.ts';
 import { program, project, tool } from './project.ts';
 import { run } from './run.ts';
 
@@ -46,14 +47,22 @@ describe.each([
   });
 });
 
-// The old resolution without entry points, which 7.0 no longer has.
+// The old resolution, which reads `typesVersions` in place of `exports`, and which 7.0 no longer has.
 test.each([
   { version: '5.9', ignoreDeprecations: '5.0' },
   { version: '6.0', ignoreDeprecations: '6.0' },
 ])(
-  'TypeScript $version reads the types of the package itself: node10',
+  'TypeScript $version reads the types of every entry point: node10',
   async ({ version, ignoreDeprecations }) => {
-    const text = `import { PaymentsClient } from 'payment-collection-client';
+    const exported = Object.entries(entries).map(
+      ([entry, module], index) =>
+        `export { ${Object.keys(module)[0]} as e${index} } from 'payment-collection-client${entry.slice(1)}';`,
+    );
+    const text = `${exported.join('\n')}
+    import { PaymentsClient } from 'payment-collection-client';
+    import { createOrderPayments } from 'payment-collection-client/orders';
+    // @ts-expect-error: it has options
+    createOrderPayments();
     const status = new PaymentsClient().verify('TXN-1').then((transaction) => transaction.status);
     export const known: Promise<string> = status;
     // @ts-expect-error: a transaction is never paid
@@ -61,8 +70,17 @@ test.each([
     await compile(
       version,
       'commonjs',
-      { module: 'CommonJS', moduleResolution: 'Node10', esModuleInterop: true, ignoreDeprecations },
+      {
+        module: 'CommonJS',
+        moduleResolution: 'Node10',
+        esModuleInterop: true,
+        ignoreDeprecations,
+        types: [],
+      },
       text,
+      ['typed.ts'],
+      // MSW's own types cannot be read so.
+      'bare',
     );
   },
 );
@@ -73,12 +91,16 @@ async function compile(
   options: object,
   text: string,
   files: readonly string[] = ['typed.ts'],
+  inside: 'bare' | 'shop' = 'shop',
 ): Promise<void> {
   const compilerOptions = { ...strict, ...options };
-  const folder = await project({
-    'package.json': JSON.stringify({ type }),
-    ...Object.fromEntries(files.map((file) => [file, text])),
-    'tsconfig.json': JSON.stringify({ compilerOptions, files }),
-  });
+  const folder = await project(
+    {
+      'package.json': JSON.stringify({ type }),
+      ...Object.fromEntries(files.map((file) => [file, text])),
+      'tsconfig.json': JSON.stringify({ compilerOptions, files }),
+    },
+    inside,
+  );
   await run(process.execPath, [tool(`typescript-${version}/bin/tsc`), '-p', '.'], folder);
 }

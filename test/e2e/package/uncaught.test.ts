@@ -86,7 +86,7 @@ describe.each(cells)('on Node $version, as $system, an uncaught error', ({ versi
     const frames = [
       ...printout.matchAll(/^ +at (?:async )?(?:new )?(\S+) \(.*payment-collection-client.dist/gm),
     ];
-    for (const [, name] of frames) expect(name).toMatch(/^(?:#?[\w<>]{4,}\.?)+$/);
+    for (const [, name] of frames) expect(name).toMatch(/^(?:#?[\w<>]{3,}\.?)+$/);
     expect(sourceLine(printout)).toMatch(/^ *\S.{10,140}$/);
     expect(sourceLine(printout)).not.toMatch(/;\S/);
     expect(printout.length).toBeLessThan(6_000);

@@ -32,6 +32,29 @@ test('runs the test command of the README and the check on pull requests', () =>
   expect(commands).toContain(blocks.at(-1));
 });
 
+test('packs a release without root, and without what the tests install', () => {
+  const schema = z.object({
+    jobs: z.object({
+      pack: z.object({ steps: z.array(z.object({ run: z.string().optional() })) }),
+      publish: z.object({
+        needs: z.array(z.string()),
+        steps: z.array(z.object({ run: z.string().optional() })),
+      }),
+    }),
+  });
+  const { jobs } = schema.parse(parse(readFileSync('.github/workflows/release.yml', 'utf8')));
+  const { pack, publish } = jobs;
+  const runs = (steps: { run?: string | undefined }[]) => steps.flatMap(({ run }) => run ?? []);
+  expect(runs(pack.steps)).toEqual([
+    expect.stringContaining('check-release.js'),
+    'npm ci',
+    'npm audit signatures',
+    'npm pack',
+  ]);
+  expect(publish.needs).toEqual(['test', 'pack']);
+  expect(runs(publish.steps)).toEqual([expect.stringMatching(/^npm publish .*\.tgz --ignore-scripts /)]);
+});
+
 test('asks for the requestId in the form for issues, and forbids keys', () => {
   const form = readFileSync('.github/ISSUE_TEMPLATE/bug.yml', 'utf8');
   expect(z.object({ body: z.array(z.object({ type: z.string() })) }).parse(parse(form)).body).not.toEqual([]);

@@ -125,6 +125,25 @@ test("matches a merchant's own subclass by its prototype only", () => {
   expect(new source.ConnectionError('')).not.toBeInstanceOf(ShopError);
 });
 
+test("keeps the name that a merchant's own subclass gives itself", () => {
+  class OnPrototype extends source.ConnectionError {}
+  Object.defineProperty(OnPrototype.prototype, 'name', { value: 'OnPrototype' });
+  class Assigned extends source.APIError {
+    constructor(...args: ConstructorParameters<typeof source.APIError>) {
+      super(...args);
+      Object.assign(this, { name: 'Assigned' });
+    }
+  }
+  class Unnamed extends source.ConnectionError {}
+  const { APIError: facts } = errorsOf(source);
+  const errors = [
+    new OnPrototype('till'),
+    new Assigned('till', { ...facts, operation: 'verify' }),
+    new Unnamed('till'),
+  ];
+  expect(errors.map(String)).toEqual(['OnPrototype: till', 'Assigned: till', 'ConnectionError: till']);
+});
+
 test.each([
   null,
   undefined,

@@ -59,12 +59,37 @@ test('does not require ky, an ES module, in the CommonJS build', () => {
 });
 
 test.each([
-  ['index.js', ['ky']],
+  ['index.js', ['ky', 'zod/mini']],
   ['index.cjs', []],
   ['schedule.js', []],
   ['schedule.cjs', []],
-])('%s imports nothing but %j, since zod is a part of it', (file, imported) => {
-  expect([...new Set(importedBy(whole(file)))]).toEqual(imported);
+])('%s imports nothing but %j', (file, imported) => {
+  expect([...new Set(importedBy(whole(file)))].sort()).toEqual(imported);
+});
+
+test('lists what is copied into the build, by the versions of the lock file', () => {
+  const bomSchema = z.object({ components: z.array(z.object({ name: z.string(), version: z.string() })) });
+  const { components } = bomSchema.parse(JSON.parse(built('bom.cdx.json')));
+  const codes = readdirSync(dist)
+    .filter((file) => /js$/.test(file))
+    .map(built);
+  const origins = codes.flatMap((code) => [
+    ...code.matchAll(/^ *\/\/ .*node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm),
+  ]);
+  const copied = new Set(origins.map(([, name]) => name));
+  expect(copied).toContain('ky');
+  expect(new Set(components.map(({ name }) => name))).toEqual(copied);
+
+  const licences = built('THIRD-PARTY-LICENSES.txt');
+  const lockSchema = z.object({ packages: z.record(z.string(), z.object({ version: z.string() })) });
+  const { packages } = lockSchema.parse(JSON.parse(readFileSync('package-lock.json', 'utf8')));
+  const locked = Object.entries(packages).map(
+    ([path, { version }]) => `${path.replace(/^.*node_modules\//, '')} ${version}`,
+  );
+  for (const { name, version } of components) {
+    expect(locked).toContain(`${name} ${version}`);
+    expect(licences).toMatch(new RegExp(`^${name} ${version}$`, 'm'));
+  }
 });
 
 describe('the public types of the package itself', () => {
