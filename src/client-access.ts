@@ -22,6 +22,7 @@ export interface ClientAccess {
   readonly version: 1;
   readonly journal: Journal | undefined;
   readonly baseUrl: string;
+  readonly maxAmount: number;
   readonly rules: PollingRules;
   readonly maxConcurrency: number;
   /** How long one check can take, in milliseconds. */
@@ -79,12 +80,13 @@ export function createClientAccess(
   closing: AbortSignal,
   createPayment: CreatePayment,
 ): ClientAccess {
-  const { journal, baseUrl, polling, timeout, report, redactReference } = client;
+  const { journal, baseUrl, maxAmount, polling, timeout, report, redactReference } = client;
   const { rules, maxConcurrency } = polling;
   return {
     version: 1,
     journal,
     baseUrl,
+    maxAmount,
     rules,
     maxConcurrency,
     timeout,
