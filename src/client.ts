@@ -48,6 +48,7 @@ import { normalizeWait } from './polling/normalize-wait.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { watch } from './polling/watch.ts';
+import { SharedAbortController } from './timing.ts';
 
 /**
  * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
@@ -68,7 +69,7 @@ export class PaymentsClient {
   readonly #send: Send;
   readonly #poller: Poller;
   readonly #requestIds = new RequestIds();
-  readonly #closing = new AbortController();
+  readonly #closing = new SharedAbortController();
 
   constructor(options: PaymentsClientOptions = {}) {
     this.#options = normalizeOptions(options);
@@ -193,7 +194,7 @@ export class PaymentsClient {
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
     return new Promise((resolve) => {
-      this.#poller.add(normalizeWait(reference, options, this.#options.polling.rules), resolve);
+      this.#poller.selectFor().add(normalizeWait(reference, options, this.#options.polling.rules), resolve);
     });
   }
 
@@ -207,7 +208,7 @@ export class PaymentsClient {
    * ```
    */
   watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
-    return watch(this.#poller, normalizeWait(reference, options, this.#options.polling.rules));
+    return watch(this.#poller.selectFor(), normalizeWait(reference, options, this.#options.polling.rules));
   }
 
   /**
@@ -233,7 +234,7 @@ export class PaymentsClient {
     options: ReconcileOptions = {},
   ): AsyncGenerator<ReconcileResult, void, void> {
     const { rules } = this.#options.polling;
-    return reconcile(this.#poller, references, options, rules, this.#closing.signal);
+    return reconcile(this.#poller.selectFor(), references, options, rules, this.#closing.signal);
   }
 
   /**

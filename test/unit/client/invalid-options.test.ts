@@ -120,6 +120,16 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ],
 ];
 
+test('refuses an environment that it must not read, as on Deno', () => {
+  const env = new Proxy({}, { get: () => expect.unreachable('Requires env access') });
+  vi.stubGlobal('process', { ...process, env });
+  expect(refusalOf(undefined).message).toMatch(
+    /PAYMENTS_API_KEY cannot be read.+--allow-env=PAYMENTS_API_KEY/,
+  );
+  expect(refusalOf({ apiKey: API_KEY }).message).toMatch(/PAYMENTS_BASE_URL cannot be read/);
+  expect(new PaymentsClient(good).mode).toBe('test');
+});
+
 test.each(refused)(
   'refuses %s in the constructor, with a message that names a fix',
   (_, options, message) => {
