@@ -233,7 +233,7 @@ function validateKeyForm(key: unknown): string {
   }
   if (typeof key !== 'string')
     throw new ConfigurationError('apiKey must be a string, or a function that returns one.');
-  refuseUnexpanded('API key', 'PAYMENTS_API_KEY', key);
+  refuseUnexpanded('The API key', 'PAYMENTS_API_KEY', key);
   if (/^\s*["'`\u201c\u2018].*["'`\u201d\u2019]\s*$/s.test(key)) {
     throw new ConfigurationError(
       'The API key is in quotation marks. Some loaders of .env files keep them: remove them. Nothing was sent.',
@@ -283,7 +283,7 @@ function validateBaseUrl(baseUrl: unknown, allowHttp: boolean): string {
   if (typeof baseUrl !== 'string' || !URL.canParse(baseUrl)) {
     throw new ConfigurationError('baseUrl must be an address such as https://payments.example/api/v1.');
   }
-  refuseUnexpanded('base URL', 'PAYMENTS_BASE_URL', baseUrl);
+  refuseUnexpanded('The base URL', 'PAYMENTS_BASE_URL', baseUrl);
   const url = new URL(baseUrl);
   const { protocol, username, password, origin, pathname } = url;
   if (username || password) {
@@ -329,7 +329,7 @@ function readEnv(name: string): string | undefined {
 function refuseUnexpanded(what: string, variable: string, value: string): void {
   if (!/^(?:undefined|null)$|\$\{.*\}/s.test(value)) return;
   throw new ConfigurationError(
-    `The ${what} is the text undefined or null, or has a \${…} in it: is the variable ${variable} set? Nothing was sent.`,
+    `${what} is the text undefined or null, or has a \${…} in it: is the variable ${variable} set? Nothing was sent.`,
   );
 }
 
