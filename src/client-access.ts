@@ -23,6 +23,7 @@ export interface ClientAccess {
   readonly version: 1;
   readonly journal: Journal | undefined;
   readonly baseUrl: string;
+  readonly maxAmount: number;
   readonly rules: PollingRules;
   readonly maxConcurrency: number;
   /** How long one check can take, in milliseconds. */
@@ -83,12 +84,13 @@ export function createClientAccess(
   calls: CallsInFlight,
   createPayment: CreatePayment,
 ): ClientAccess {
-  const { journal, baseUrl, polling, timeout, report, redactReference } = client;
+  const { journal, baseUrl, maxAmount, polling, timeout, report, redactReference } = client;
   const { rules, maxConcurrency } = polling;
   return {
     version: 1,
     journal,
     baseUrl,
+    maxAmount,
     rules,
     maxConcurrency,
     timeout,
@@ -101,15 +103,16 @@ export function createClientAccess(
     check: (reference, { sendUntil, ...options }) =>
       new Promise((resolve) => {
         // The sweep bounds the time: the limits of the client can hold a check back for long.
+        const own = poller.selectFor(sendUntil === closing ? undefined : sendUntil);
         const wait = createWait(reference, { ...options, timeout: Number.POSITIVE_INFINITY }, rules);
         let waiter: Waiter | undefined;
         const onEnd = () => {
-          if (waiter && !waiter.group.inFlight && poller.remove(waiter))
+          if (waiter && !waiter.group.inFlight && own.remove(waiter))
             resolve(Promise.reject(sendUntil.reason));
         };
         const ends = getAbortCallbacks(sendUntil);
         ends.add(onEnd);
-        waiter = poller.add({ ...wait, until: 'response' }, (transaction, retryAfter) => {
+        waiter = own.add({ ...wait, until: 'response' }, (transaction, retryAfter) => {
           ends.delete(onEnd);
           resolve(transaction instanceof Promise ? transaction : { transaction, retryAfter });
         });

@@ -51,6 +51,7 @@ import { normalizeWait } from './polling/normalize-wait.ts';
 import { Poller } from './polling/poller.ts';
 import { type ReconcileResult, reconcile } from './polling/reconcile.ts';
 import { watch } from './polling/watch.ts';
+import { SharedAbortController } from './timing.ts';
 
 /**
  * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
@@ -71,7 +72,7 @@ export class PaymentsClient {
   readonly #send: Send;
   readonly #poller: Poller;
   readonly #requestIds = new RequestIds();
-  readonly #closing = new AbortController();
+  readonly #closing = new SharedAbortController();
   readonly #calls = new CallsInFlight();
   #closed: Promise<void> | undefined;
   #hasWarned = false;
@@ -199,7 +200,7 @@ export class PaymentsClient {
    */
   waitForFinalStatus(reference: string, options: WaitOptions = {}): Promise<Transaction> {
     return new Promise((resolve) => {
-      this.#poller.add(normalizeWait(reference, options, this.#options.polling.rules), resolve);
+      this.#poller.selectFor().add(normalizeWait(reference, options, this.#options.polling.rules), resolve);
     });
   }
 
@@ -213,7 +214,7 @@ export class PaymentsClient {
    * ```
    */
   watch(reference: string, options: WaitOptions = {}): AsyncGenerator<Transaction, void, void> {
-    return watch(this.#poller, normalizeWait(reference, options, this.#options.polling.rules));
+    return watch(this.#poller.selectFor(), normalizeWait(reference, options, this.#options.polling.rules));
   }
 
   /**
@@ -239,7 +240,7 @@ export class PaymentsClient {
     options: ReconcileOptions = {},
   ): AsyncGenerator<ReconcileResult, void, void> {
     const { rules } = this.#options.polling;
-    return reconcile(this.#poller, references, options, rules, this.#closing.signal);
+    return reconcile(this.#poller.selectFor(), references, options, rules, this.#closing.signal);
   }
 
   /**

@@ -5,6 +5,7 @@
 
 import * as z from 'zod/mini';
 import { type Expectation, MIN_EPOCH_MS } from './api/input.ts';
+import { findAmountIssue } from './api/money.ts';
 import type { OperationName } from './api/operations.ts';
 import { type KnownStatus, transactionStatuses } from './api/transaction.ts';
 import { ConfigurationError } from './errors.ts';
@@ -117,6 +118,16 @@ const clientSchema = /* @__PURE__ */ (() =>
       "mode must be 'live' or 'test', or left out.",
     ),
     ...sharedShape,
+    maxAmount: z.optional(
+      z.pipe(
+        z.custom<number | string>(
+          (value) =>
+            (typeof value === 'number' || typeof value === 'string') && findAmountIssue(value) === null,
+          { error: "maxAmount must be a decimal of at least 1, such as 5000 or '5000.00'." },
+        ),
+        z.transform(Number),
+      ),
+    ),
     fetch: optionalFunction<Fetch>('fetch'),
     transport: optionalValue<Transport>(
       (value) => hasMethods(value, ['send']),
@@ -168,6 +179,7 @@ export function normalizeOptions(options: PaymentsClientOptions): NormalizedOpti
     baseUrl,
     timeout: given.timeout ?? 30_000,
     maxRetries: given.maxRetries ?? 2,
+    maxAmount: given.maxAmount ?? Number.POSITIVE_INFINITY,
     headers: given.headers ?? {},
     fetch,
     transport,
@@ -221,6 +233,7 @@ function validateKeyForm(key: unknown): string {
   }
   if (typeof key !== 'string')
     throw new ConfigurationError('apiKey must be a string, or a function that returns one.');
+  refuseUnexpanded('The API key', 'PAYMENTS_API_KEY', key);
   if (/^\s*["'`\u201c\u2018].*["'`\u201d\u2019]\s*$/s.test(key)) {
     throw new ConfigurationError(
       'The API key is in quotation marks. Some loaders of .env files keep them: remove them. Nothing was sent.',
@@ -270,6 +283,7 @@ function validateBaseUrl(baseUrl: unknown, allowHttp: boolean): string {
   if (typeof baseUrl !== 'string' || !URL.canParse(baseUrl)) {
     throw new ConfigurationError('baseUrl must be an address such as https://payments.example/api/v1.');
   }
+  refuseUnexpanded('The base URL', 'PAYMENTS_BASE_URL', baseUrl);
   const url = new URL(baseUrl);
   const { protocol, username, password, origin, pathname } = url;
   if (username || password) {
@@ -301,8 +315,22 @@ function isBrowser(): boolean {
   return typeof window !== 'undefined' && typeof window.document !== 'undefined';
 }
 
+/** @throws {ConfigurationError} if the environment cannot be read, as on Deno without the permission. */
 function readEnv(name: string): string | undefined {
-  return typeof process === 'undefined' ? undefined : process.env?.[name];
+  try {
+    return typeof process === 'undefined' ? undefined : process.env?.[name];
+  } catch {
+    const advice = `Pass it as an option, or run Deno with --allow-env=${name}.`;
+    throw new ConfigurationError(`The environment variable ${name} cannot be read. ${advice}`);
+  }
+}
+
+/** @throws {ConfigurationError} if a value is what a script or a template makes of a variable that is not set. */
+function refuseUnexpanded(what: string, variable: string, value: string): void {
+  if (!/^(?:undefined|null)$|\$\{.*\}/s.test(value)) return;
+  throw new ConfigurationError(
+    `${what} is the text undefined or null, or has a \${…} in it: is the variable ${variable} set? Nothing was sent.`,
+  );
 }
 
 // The options of a call.

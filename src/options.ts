@@ -49,6 +49,14 @@ export interface PaymentsClientOptions {
    */
   maxRetries?: number | undefined;
   /**
+   * The largest amount of a charge or a payment, in main units: a number, or decimal text such as `'5000.00'`. A larger one is
+   * an `InvalidInputError` before anything is sent, so that 2550 pesewas are not charged as GHS 2550.00.
+   *
+   * @default none
+   * @example maxAmount: 5_000
+   */
+  maxAmount?: number | string | undefined;
+  /**
    * The `fetch` to use, for a proxy or a connection pool of your own. It must not send a request again by itself.
    *
    * An error of it proves that nothing was sent only if it names host and port of the base URL, as Node's errors do for
@@ -372,6 +380,8 @@ export interface NormalizedOptions {
   readonly baseUrl: string;
   readonly timeout: number;
   readonly maxRetries: number;
+  /** `Infinity` for none. */
+  readonly maxAmount: number;
   readonly fetch: Fetch | undefined;
   readonly transport: Transport | undefined;
   readonly headers: Readonly<Record<string, string>>;

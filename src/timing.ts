@@ -177,3 +177,50 @@ export function linkSignals(
     },
   };
 }
+
+/**
+ * An `AbortController`, and its signal, in plain JavaScript, for what many requests share. In workerd (Cloudflare) the runtime's
+ * own belongs to the one request in which it was made, and cannot be made outside of one.
+ */
+export class SharedAbortController implements AbortController, AbortSignal {
+  readonly #listeners = new Set<unknown>();
+  aborted = false;
+  reason: unknown;
+  onabort = null;
+
+  get signal(): AbortSignal {
+    return this;
+  }
+
+  abort(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    this.dispatchEvent();
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) throw this.reason;
+  }
+
+  addEventListener(_type: 'abort', listener: unknown): void {
+    this.#listeners.add(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: unknown): void {
+    this.#listeners.delete(listener);
+  }
+
+  dispatchEvent(): boolean {
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) {
+      try {
+        if (typeof listener === 'function') listener();
+      } catch {
+        // What belongs to another request of a Worker cannot be ended from here, and must not keep the others from their end.
+      }
+    }
+    return true;
+  }
+}

@@ -64,7 +64,7 @@ export const networks = ['mtn', 'telecel', 'airteltigo'] as const;
 export type Network = (typeof networks)[number];
 
 const paymentFields = /* @__PURE__ */ (() => ({
-  /** A number, or decimal text such as `'25.50'`: at least 1, at most two decimals. Never rounded. */
+  /** A number, or decimal text such as `'25.50'`, in main units: at least 1, at most two decimals. Never rounded. */
   amount: amountInput,
   customer_email: customerEmail,
   /** Three letters. @default the service's own: GHS */
@@ -75,7 +75,7 @@ const paymentFields = /* @__PURE__ */ (() => ({
 export const initializeInputSchema = /* @__PURE__ */ (() => strictShape(paymentFields))();
 
 /**
- * A payment by checkout page: `amount` (a number or decimal text, at least 1, at most two decimals),
+ * A payment by checkout page: `amount` (a number or decimal text in main units, at least 1, at most two decimals),
  * `customer_email`, and `currency` (three letters; the service's default is GHS).
  *
  * @interface
@@ -92,8 +92,8 @@ export const chargeMobileMoneyInputSchema = /* @__PURE__ */ (() =>
   }))();
 
 /**
- * A Mobile Money charge: `amount` (a number or decimal text, at least 1, at most two decimals), `customer_email`,
- * `phone` (sent as given), `network`, and `currency` (three letters; the service's default is GHS).
+ * A Mobile Money charge: `amount` (a number or decimal text in main units, at least 1, at most two decimals),
+ * `customer_email`, `phone` (sent as given), `network`, and `currency` (three letters; the service's default is GHS).
  *
  * @interface
  */

@@ -6,7 +6,7 @@
 import * as z from 'zod/mini';
 import { isObject } from '../untrusted.ts';
 import { referenceSchema } from './input.ts';
-import { normalizeAmount } from './money.ts';
+import { MAX_AMOUNT, normalizeAmount } from './money.ts';
 
 /**
  * The documented statuses (docs/reference/service.md, "Statuses"). Any other value reads as `unrecognised`, and the raw
@@ -23,10 +23,11 @@ export type TransactionStatus = KnownStatus | 'unrecognised';
 /** With two decimals, whatever the service wrote: `25.5` is `25.50`. Where a digit would be lost, it cannot be read. */
 const amountText = /* @__PURE__ */ (() =>
   z.pipe(
-    z.string(),
-    z.transform((text: string, { issues }) => {
+    z.union([z.string(), z.number().check(z.lte(MAX_AMOUNT))]),
+    z.transform((given: string | number, { issues }) => {
+      const text = String(given);
       const amount = normalizeAmount(text);
-      if (amount === undefined) issues.push({ code: 'custom', input: text });
+      if (amount === undefined) issues.push({ code: 'custom', input: given });
       return amount ?? text;
     }),
   ))();

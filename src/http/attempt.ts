@@ -219,6 +219,8 @@ function buildHeaders(
 ): Record<string, string> {
   const headers: Record<string, string> = {
     accept: 'application/json',
+    // An encoded refusal that is not JSON is no proof, and fetch would ask for one.
+    'accept-encoding': 'identity',
     'user-agent': USER_AGENT,
     [REQUEST_ID]: requestId,
     ...own,

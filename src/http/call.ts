@@ -43,7 +43,7 @@ export function prepareCall<Input, Request extends object, Result extends AnyTra
   options: UnkeyedOptions,
 ): Call<Input, Request, Result> {
   if (operation.method === 'POST' && !client.transport) refuseOldRuntime(operation.name);
-  const request = validateInput(operation, input);
+  const request = validateInput(operation, input, client.maxAmount);
   const sent = operation.method === 'POST' ? buildBody(operation, request, options.extraBody) : undefined;
   const { signal, timeout, maxRetries, headers } = normalizeRequestOptions(options, client);
   return { operation, request, body: sent?.body, fields: sent?.fields, signal, timeout, maxRetries, headers };
@@ -52,19 +52,25 @@ export function prepareCall<Input, Request extends object, Result extends AnyTra
 /**
  * Returns the caller's input as it is sent.
  *
+ * @param maxAmount the largest amount that is sent.
  * @throws {InvalidInputError} if the input breaks a rule. It names every issue at once.
  */
 export function validateInput<Input, Request extends object, Result>(
   operation: Operation<Input, Request, Result>,
   input: Input,
+  maxAmount = Number.POSITIVE_INFINITY,
 ): Request {
   const parsed = operation.input.safeParse(input);
-  if (parsed.success) return parsed.data;
   const fields = Object.keys(operation.input.shape);
-  throw new InvalidInputError(
-    parsed.error.issues.flatMap((issue) => toInputIssues(issue, fields)),
-    operation.name,
-  );
+  const issues = parsed.success ? [] : parsed.error.issues.flatMap((issue) => toInputIssues(issue, fields));
+  const given: unknown = parsed.success ? parsed.data : input;
+  const isAmountValid = isRecord(given) && !issues.some(({ path }) => path === 'amount');
+  if (isAmountValid && Number(given.amount) > maxAmount) {
+    const message = `must be at most ${maxAmount}, the client's maxAmount: amounts are in main units, 25.50 and not 2550`;
+    issues.push({ path: 'amount', message, code: 'too_large' });
+  }
+  if (parsed.success && issues.length === 0) return parsed.data;
+  throw new InvalidInputError(issues, operation.name);
 }
 
 const EXPECTED_FIELDS = Object.keys(expectationSchema.shape);

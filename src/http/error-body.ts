@@ -78,8 +78,7 @@ const isPathPart = (part: unknown) =>
  * names a transaction might have created it before it refused.
  */
 export function rejectionProblem(response: ResponseBuffer, isWhole: boolean): string | undefined {
-  if (!isWhole || response.truncated) return 'The response is not complete.';
-  if (isEncoded(response)) return 'The response cannot be read.';
+  if (!isWhole || response.truncated || isCutOff(response)) return 'The response is not complete.';
   if (/TXN-\S/i.test(readableText(response)) || tellsOfTransaction(response.json))
     return 'The response names a transaction.';
   return undefined;
@@ -105,10 +104,15 @@ function tellsOfTransaction(body: unknown): boolean {
   );
 }
 
-/** Whether the body has a content encoding that was not decoded: its bytes are not text. */
-function isEncoded({ headers, text }: ResponseBuffer): boolean {
+/**
+ * Whether the body might go on. Runtimes decode an encoded body that was cut off without an error, and a connection that
+ * closes ends a body of no stated length. Only JSON shows its own end.
+ */
+function isCutOff({ headers, text, json }: ResponseBuffer): boolean {
   const encoding = headers.get('content-encoding')?.trim() || 'identity';
-  return encoding.toLowerCase() !== 'identity' && text.includes('\ufffd');
+  const isEncoded = encoding.toLowerCase() !== 'identity';
+  const hasEnd = ['content-length', 'transfer-encoding'].some((name) => headers.get(name) !== null);
+  return (isEncoded || (!hasEnd && /^\s*[{[]/.test(text))) && !isObject(json);
 }
 
 /**

@@ -7,7 +7,7 @@ import { isObject } from '../untrusted.ts';
  * request itself.
  */
 
-/** Name lookups that failed, and connections that were refused or not made in time. */
+/** Name lookups that failed, and connections, or tunnels through a proxy, that were refused or not made in time. */
 const NO_CONNECTION = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -16,6 +16,8 @@ const NO_CONNECTION = new Set([
   'EAI_NONAME',
   'ECONNREFUSED',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_PRX_CONN',
+  'UND_ERR_PRX_TLS',
 ]);
 
 /** This process refused the server's certificate, before it could write the first byte of a request. */
@@ -56,14 +58,21 @@ export function isProvenNotSent(error: unknown, url?: URL, depth = 0): boolean {
   const isConnect = 'syscall' in error && error.syscall === 'connect';
   // Fetch itself refuses some ports, with an error that has no code.
   const isBadPort = error.message === 'bad port';
-  if (!(isConnect || isBadPort || 'code' in error)) return isProvenNotSent(error.cause, url, depth + 1);
+  // undici wraps some errors in a DOMException, whose code is 0.
+  const code = 'code' in error && error.code !== 0 ? error.code : undefined;
+  if (!(isConnect || isBadPort || code !== undefined)) return isProvenNotSent(error.cause, url, depth + 1);
   if (url && !namesTarget(error, url)) return false;
-  return isConnect || isBadPort || ('code' in error && isProof(error.code));
+  return (
+    isConnect || isBadPort || isProof(code) || (code === 'UND_ERR_ABORTED' && NO_TUNNEL.test(error.message))
+  );
 }
 
 function isProof(code: unknown): boolean {
   return typeof code === 'string' && (NO_CONNECTION.has(code) || CERTIFICATE_REFUSED.has(code));
 }
+
+/** A proxy refused CONNECT, so undici has no connection over which it could send the request. */
+const NO_TUNNEL = /^Proxy response \(\d+\) !== 200 when HTTP Tunneling$/;
 
 /**
  * Returns whether an error names this host and this port. A name can resolve to any address, so an address matches only

@@ -1,5 +1,5 @@
 import { pipeline, type Transform, Writable } from 'node:stream';
-import { constants, createBrotliDecompress, createUnzip } from 'node:zlib';
+import * as zlib from 'node:zlib';
 
 /** Decodes an encoded body while it arrives. */
 export interface Decompressor {
@@ -43,18 +43,24 @@ export function createDecompressor(
   };
 }
 
+const { constants } = zlib;
+
 // As tolerant of a missing end as fetch is.
 const createGunzip = () =>
-  createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
+  zlib.createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
 const createUnbrotli = () =>
-  createBrotliDecompress({
+  zlib.createBrotliDecompress({
     flush: constants.BROTLI_OPERATION_FLUSH,
     finishFlush: constants.BROTLI_OPERATION_FLUSH,
   });
+/** The largest window of zstd over HTTP is 8 MiB (RFC 9659). */
+const createUnzstd = () => zlib.createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } });
 
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ['gzip', createGunzip],
   ['x-gzip', createGunzip],
   ['deflate', createGunzip],
   ['br', createUnbrotli],
+  // Node has zstd since 22.15.
+  ...('createZstdDecompress' in zlib ? [['zstd', createUnzstd] as const] : []),
 ]);

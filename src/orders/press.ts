@@ -94,7 +94,7 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
     operation: operation.name,
   });
   const create = (given: PaymentOptions) => context.access.createPayment(operation, input, given);
-  const read = await readInput(id, operation, input);
+  const read = await readInput(id, operation, input, context.access.maxAmount);
   const press = { context, id, create, ...read, options, startAnother, checked: new Map() };
   return await retryCas(() => tryToPay(press));
 }
@@ -297,9 +297,15 @@ async function readInput<Input, Request extends CreateRequest, Result extends An
   id: string,
   operation: CreateOperation<Input, Request, Result>,
   input: Input,
+  maxAmount: number,
 ): Promise<{ asked: AskedPayment | undefined; invalid: InvalidInputError | undefined }> {
   try {
-    const { amount, currency = DEFAULT_CURRENCY, network, phone } = validateInput(operation, input);
+    const {
+      amount,
+      currency = DEFAULT_CURRENCY,
+      network,
+      phone,
+    } = validateInput(operation, input, maxAmount);
     const digest = phone === undefined ? undefined : await digestPhone(id, phone);
     const asked = { operation: operation.name, amount: amount.toFixed(2), currency, network, phone: digest };
     return { asked, invalid: undefined };

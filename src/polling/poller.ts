@@ -48,6 +48,12 @@ export class Poller {
     if (this.remove(waiter)) this.#reject(waiter, 'aborted', aborted);
   });
   readonly #clock = new PollingClock(() => this.#tick());
+  readonly #endAll = () => {
+    for (const group of [...this.#groups.values()]) {
+      for (const waiter of [...group.waiters]) this.#fail(waiter, 'closed', new ClosedError('verify'));
+    }
+  };
+  readonly #byOwner = new WeakMap<object, Poller>();
   /** How far the wall clock was ahead of the monotonic clock at the last tick. */
   #wallLead = 0;
   /** Until when a limit held back a poll that was due, as far as that is known. */
@@ -60,12 +66,29 @@ export class Poller {
   #inFlight = 0;
 
   /** `closing` ends every wait when it is aborted, and refuses each later one. */
-  constructor(client: PollerOptions, send: SendPoll, closing: AbortSignal) {
+  constructor(
+    client: PollerOptions,
+    send: SendPoll,
+    closing: AbortSignal,
+    rateLimiter = new RateLimiter(client.polling.maxRequestsPerSecond),
+  ) {
     this.#client = client;
     this.#send = send;
     this.#closing = closing;
-    this.#rateLimiter = new RateLimiter(client.polling.maxRequestsPerSecond);
-    closing.addEventListener('abort', () => this.#endAll(), { once: true });
+    this.#rateLimiter = rateLimiter;
+  }
+
+  /**
+   * Returns the poller of those waits that share an owner. In workerd (Cloudflare), timers and requests end with the request
+   * in which they were started, so waits of different requests share no more than the rate limit.
+   */
+  selectFor(owner: object = {}): Poller {
+    if (globalThis.navigator?.userAgent !== 'Cloudflare-Workers') return this;
+    const known = this.#byOwner.get(owner);
+    if (known) return known;
+    const created = new Poller(this.#client, this.#send, this.#closing, this.#rateLimiter);
+    this.#byOwner.set(owner, created);
+    return created;
   }
 
   /** Starts a wait. Returns what {@link remove} takes, or `undefined` if the wait was refused. */
@@ -117,13 +140,8 @@ export class Poller {
     this.#rateLimiter.onRateLimited(this.#clock.now(), retryAfter, reference);
   }
 
-  #endAll(): void {
-    for (const group of [...this.#groups.values()]) {
-      for (const waiter of [...group.waiters]) this.#fail(waiter, 'closed', new ClosedError('verify'));
-    }
-  }
-
   #addGroup(request: NormalizedWait, startedMono: number): PollGroup {
+    if (this.#groups.size === 0) this.#closing.addEventListener('abort', this.#endAll, { once: true });
     const group = createPollGroup(request, startedMono);
     this.#groups.set(request.reference, group);
     return group;
@@ -133,7 +151,9 @@ export class Poller {
     this.#groups.delete(group.reference);
     this.#pollQueue.remove(group);
     this.#abortPoll(group, NO_WAITERS);
-    if (this.#groups.size === 0) this.#clock.clear();
+    if (this.#groups.size > 0) return;
+    this.#clock.clear();
+    this.#closing.removeEventListener('abort', this.#endAll);
   }
 
   #schedulePoll(group: PollGroup, time: number): void {

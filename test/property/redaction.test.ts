@@ -376,12 +376,12 @@ describe('a secret in a reference', () => {
     ],
     'a charge that cannot be read': [
       'outcome_unknown',
-      { amount: 25 },
+      { amount: [25] },
       (client) => client.chargeMobileMoney(charge, { idempotencyKey: null }),
     ],
     'a key that stays unresolved': [
       'outcome_unknown',
-      { amount: 25 },
+      { amount: [25] },
       async (client) => {
         await client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' }).catch(() => {});
         await client.chargeMobileMoney(charge, { idempotencyKey: 'order-17' });

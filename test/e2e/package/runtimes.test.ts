@@ -54,6 +54,29 @@ test.each(bunAndDeno.filter(({ name }) => name.startsWith('Bun')))(
   },
 );
 
+test.each(bunAndDeno.filter(({ name }) => name.startsWith('Deno')))(
+  'works on $name without --allow-env, and says what is missing',
+  async ({ name, command, flags }) => {
+    const text = `import { PaymentsClient } from 'payment-collection-client';
+      const [baseUrl, apiKey] = Deno.args;
+      for (const options of [undefined, { apiKey }]) {
+        try { new PaymentsClient(options); } catch ({ code, message }) { console.log(code, message); }
+      }
+      const { mode, initialize } = new PaymentsClient({ baseUrl, apiKey });
+      console.log(mode, typeof initialize);`;
+    const folder = await project({ 'program.mjs': text });
+    const allowed = flags.map((flag) => (flag === '--allow-all' ? '--no-prompt' : flag));
+    const to = ['https://payments.example/api/v1', 'sk_test_x'];
+    // Deno 2.0 shows an environment without any variable.
+    const says = name === 'Deno 2.0.0' ? 'There is no .*' : '.*cannot be read.*--allow-env=';
+    expect((await run(command, [...allowed, 'program.mjs', ...to], folder)).trim().split('\n')).toEqual([
+      expect.stringMatching(`^configuration_error ${says}PAYMENTS_API_KEY`),
+      expect.stringMatching(`^configuration_error ${says}PAYMENTS_BASE_URL`),
+      'test function',
+    ]);
+  },
+);
+
 describe('a bundle for the edge', () => {
   test('charges, polls and handles errors in workerd', async () => {
     const program = await shopProgram(

@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
+import { onTestFinished } from 'vitest';
 import { project, tool } from './project.ts';
 import { run } from './run.ts';
 
@@ -16,6 +20,7 @@ export async function bundle(
     minify: true,
     platform: 'browser',
     conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:workers'],
     format,
   });
   return outputFiles.map(({ text }) => text).join('');
@@ -45,6 +50,28 @@ export async function runInWorkerd(
   return json;
 }
 
+/** Starts a Worker that takes requests, until the test ends. Returns its address. */
+export async function serveInWorkerd(program: string, bindings: Record<string, string>): Promise<string> {
+  const folder = await project(
+    { 'worker.js': await bundle(program, 'esm'), 'config.capnp': configuration(bindings, '') },
+    'bare',
+  );
+  const workerd = spawn(tool('.bin/workerd'), ['serve', 'config.capnp', '--control-fd=1'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(workerd, 'exit');
+  onTestFinished(async () => {
+    workerd.kill('SIGKILL');
+    await ended;
+  });
+  for await (const line of createInterface(workerd.stdout)) {
+    const { port }: { port?: number } = JSON.parse(line);
+    if (port !== undefined) return `http://127.0.0.1:${port}`;
+  }
+  throw new Error('workerd ended before it listened.');
+}
+
 function configuration(bindings: Record<string, string>, certificate: string): string {
   const list = Object.entries(bindings).map(
     ([name, value]) => `(name = "${name}", text = ${JSON.stringify(value)})`,
@@ -57,6 +84,7 @@ const config :Workerd.Config = (
     (name = "shop", worker = .shop),
     (name = "internet", network = (allow = ["private"]${trusted})),
   ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "shop")],
 );
 
 const shop :Workerd.Worker = (

@@ -49,6 +49,27 @@ test("chargeMobileMoney returns the data and the envelope's message", async () =
   });
 });
 
+test.each([
+  ['25.5', '25.50'],
+  ['25', '25.00'],
+  ['0.29', '0.29'],
+  ['2.55e1', '25.50'],
+  ['70368744177664', '70368744177664.00'],
+])('reads the amount %s, a JSON number, as %s', async (number, amount) => {
+  const body = JSON.stringify(successBodies.verify()).replace('"25.50"', number);
+  await expect((await createClientWithText(body)).verify(REFERENCE)).resolves.toMatchObject({ amount });
+});
+
+test('accepts a charge whose amount comes back as a JSON number', async () => {
+  const client = await createClientWith(successBodies.chargeMobileMoney({ amount: 25.5 }));
+  await expect(client.chargeMobileMoney(charge)).resolves.toMatchObject({ amount: '25.50' });
+  const other = await createClientWith(successBodies.chargeMobileMoney({ amount: 25.05 }));
+  expect(await catchError(other.chargeMobileMoney(charge))).toMatchObject({
+    name: 'TransactionMismatchError',
+    mismatches: [{ field: 'amount', expected: '25.50', actual: '25.05' }],
+  });
+});
+
 test.each([[{}], [{ message: null }], [{ message: 5 }], [{ message: { text: 'sent' } }]])(
   'returns an accepted charge whatever its message is: %j',
   async (message) => {

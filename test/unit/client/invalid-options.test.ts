@@ -49,6 +49,24 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
   ['a promise of a key', { apiKey: Promise.resolve(API_KEY), baseUrl }, /must be a string, or a function/],
   ['the key in place of the options', API_KEY, /options.+object.+apiKey/],
   ['null in place of the options', null, /options.+object.+apiKey/],
+  ['the key undefined as text', { apiKey: 'undefined', baseUrl }, /PAYMENTS_API_KEY set/],
+  ['the key null as text', { apiKey: 'null', baseUrl }, /PAYMENTS_API_KEY set/],
+  ['a key that is a variable', { apiKey: `\${PAYMENTS_API_KEY}`, baseUrl }, /PAYMENTS_API_KEY set/],
+  ['a key with a variable in it', { apiKey: `sk_test_\${KEY:-}${API_KEY}`, baseUrl }, /PAYMENTS_API_KEY set/],
+  ['the base URL undefined as text', { ...good, baseUrl: 'undefined' }, /such as https:\/\//],
+  ['a base URL that is a variable', { ...good, baseUrl: `\${PAYMENTS_BASE_URL}` }, /such as https:\/\//],
+  [
+    'a base URL with a variable in it',
+    { ...good, baseUrl: `https://\${PAYMENTS_HOST}/api/v1` },
+    /PAYMENTS_BASE_URL set/,
+  ],
+  ...[0.99, '0', '', '1e3', '5,000', Number.NaN, Number.POSITIVE_INFINITY, null, 10n, true].map(
+    (maxAmount): [string, object, RegExp] => [
+      `a maxAmount that is ${typeof maxAmount} ${maxAmount}`,
+      { ...good, maxAmount },
+      /maxAmount must be a decimal of at least 1/,
+    ],
+  ),
   ['no base URL', { apiKey: API_KEY }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
   ['an empty base URL', { apiKey: API_KEY, baseUrl: '' }, /Pass baseUrl.+PAYMENTS_BASE_URL/],
   ['a base URL without a scheme', { ...good, baseUrl: 'payments.example/api/v1' }, /such as https:\/\//],
@@ -101,6 +119,16 @@ const refused: [name: string, options: unknown, message: RegExp][] = [
     /^Unknown option "polling\.minDealy"\. Did you mean polling\.minDelay\?$/,
   ],
 ];
+
+test('refuses an environment that it must not read, as on Deno', () => {
+  const env = new Proxy({}, { get: () => expect.unreachable('Requires env access') });
+  vi.stubGlobal('process', { ...process, env });
+  expect(refusalOf(undefined).message).toMatch(
+    /PAYMENTS_API_KEY cannot be read.+--allow-env=PAYMENTS_API_KEY/,
+  );
+  expect(refusalOf({ apiKey: API_KEY }).message).toMatch(/PAYMENTS_BASE_URL cannot be read/);
+  expect(new PaymentsClient(good).mode).toBe('test');
+});
 
 test.each(refused)(
   'refuses %s in the constructor, with a message that names a fix',

@@ -52,6 +52,7 @@ test.each<[string, () => unknown]>([
   ['undefined', () => undefined],
   ['null', () => null],
   ['an empty string', () => ''],
+  ['the text undefined', () => 'undefined'],
   ['a number', async () => 42],
   ['an object', () => ({ key: 'sk_test_4vK9qLm2Xw7RtZ' })],
   ['a key with a line break', async () => 'sk_test_4vK9qLm2Xw7RtZ\n'],

@@ -1,8 +1,17 @@
-import { Dispatcher, getGlobalDispatcher, RetryAgent, setGlobalDispatcher } from 'undici';
-import { expect, onTestFinished, test } from 'vitest';
+import type { Socket } from 'node:net';
+import {
+  Dispatcher,
+  EnvHttpProxyAgent,
+  getGlobalDispatcher,
+  ProxyAgent,
+  RetryAgent,
+  setGlobalDispatcher,
+} from 'undici';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConnectionError } from '../../../src/index.ts';
+import { undiciTransport } from '../../../src/node/index.ts';
 import { expectNotSent } from '../../helpers/not-sent.ts';
-import { createClientFor } from '../../helpers/raw-service.ts';
+import { createClientFor, startRawService } from '../../helpers/raw-service.ts';
 import { catchError, charge } from '../../helpers/service.ts';
 import { expectUnknownOutcome } from '../../helpers/unknown-outcome.ts';
 
@@ -17,7 +26,7 @@ test('proves that nothing was sent to a port that fetch refuses', async () => {
 });
 
 const proof = [
-  'ECONNREFUSED ENOTFOUND EAI_AGAIN EAI_FAIL EAI_NODATA EAI_NONAME UND_ERR_CONNECT_TIMEOUT',
+  'ECONNREFUSED ENOTFOUND EAI_AGAIN EAI_FAIL EAI_NODATA EAI_NONAME UND_ERR_CONNECT_TIMEOUT UND_ERR_PRX_TLS',
   'CERT_HAS_EXPIRED CERT_NOT_YET_VALID CERT_REVOKED CERT_UNTRUSTED SELF_SIGNED_CERT_IN_CHAIN HOSTNAME_MISMATCH',
   'DEPTH_ZERO_SELF_SIGNED_CERT UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ].flatMap((codes) => codes.split(' '));
@@ -98,4 +107,50 @@ test('trusts no RetryAgent, which sends more than once', async () => {
     outcome: 'unknown',
     retryable: false,
   });
+});
+
+const answer = (status: number) => (socket: Socket) =>
+  void socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+const refusals: [string, (socket: Socket) => void][] = [
+  ['a 403', answer(403)],
+  ['a 407', answer(407)],
+  ['a 503', answer(503)],
+  ['a close', (socket) => void socket.end()],
+];
+const proxyAgents: [string, (proxy: string) => Dispatcher][] = [
+  ['ProxyAgent', (proxy) => new ProxyAgent(proxy)],
+  ['EnvHttpProxyAgent', (httpsProxy) => new EnvHttpProxyAgent({ httpsProxy, noProxy: '' })],
+];
+
+describe.each(proxyAgents)('behind a proxy, by %s', (_, createAgent) => {
+  async function startProxy(refuse: (socket: Socket) => void) {
+    const { baseUrl, requests } = await startRawService(refuse);
+    const dispatcher = createAgent(new URL(baseUrl).origin);
+    onTestFinished(() => dispatcher.destroy());
+    return { dispatcher, requests };
+  }
+
+  test.each(refusals)('proves that nothing was sent by %s in place of a tunnel', async (_, refuse) => {
+    const { dispatcher, requests } = await startProxy(refuse);
+    const before = getGlobalDispatcher();
+    setGlobalDispatcher(dispatcher);
+    onTestFinished(() => setGlobalDispatcher(before));
+    const failure = await catchError(createClient().chargeMobileMoney(charge));
+    expect(failure).toMatchObject({ name: 'ConnectionError', outcome: 'not_sent', retryable: true });
+    expect(requests).toEqual([expect.stringMatching(/^CONNECT payments\.example:443 /)]);
+  });
+
+  test.each(refusals)("proves nothing by %s if the dispatcher is the merchant's", async (_, refuse) => {
+    const { dispatcher } = await startProxy(refuse);
+    const client = createClient({ transport: undiciTransport({ dispatcher }) });
+    expect(await catchError(client.chargeMobileMoney(charge))).toMatchObject({ outcome: 'unknown' });
+  });
+});
+
+test.each([
+  ['UND_ERR_ABORTED', 'Proxy response (403) !== 200 when HTTP Tunneling, later'],
+  ['UND_ERR_SOCKET', 'Proxy response (403) !== 200 when HTTP Tunneling'],
+])('proves nothing by %s with the message %j', async (code, message) => {
+  connectionsFailWith(Object.assign(new Error(message), { code }));
+  await expectUnknownOutcome(createClient(), 'ConnectionError');
 });

@@ -67,6 +67,13 @@ const unreadable: [string, string | Buffer][] = [
   ['a reference of another form', JSON.stringify(successBodies.verify({ reference: '../x' }))],
   ['an amount that is no decimal', JSON.stringify(successBodies.verify({ amount: 'a lot' }))],
   ['an amount with more behind it', JSON.stringify(successBodies.verify({ amount: '25.50 GHS' }))],
+  [
+    'an amount that is a number with three decimals',
+    JSON.stringify(successBodies.verify({ amount: 25.555 })),
+  ],
+  ['an amount that is a number of 22 digits', JSON.stringify(successBodies.verify({ amount: 1e21 }))],
+  ['an amount that no double has', text('verify').replace('"25.50"', '9007199254740993')],
+  ['an amount that is a negative number', JSON.stringify(successBodies.verify({ amount: -25.5 }))],
   ['an amount in thousands', JSON.stringify(successBodies.verify({ amount: '25,500.00' }))],
   ['no status', JSON.stringify({ data: successBodies.verify().data })],
   ["the status 'true' as text", JSON.stringify({ ...successBodies.verify(), status: 'true' })],
@@ -111,7 +118,7 @@ test.each(unreadable)('makes a POST unknown and a read retryable after a 2xx wit
 
 test('keeps the reference of a response that lacks a field', async () => {
   const { client } = await startServiceWith(
-    JSON.stringify(successBodies.chargeMobileMoney({ amount: 25.5 })),
+    JSON.stringify(successBodies.chargeMobileMoney({ amount: [25.5] })),
   );
   const failure = await catchError(client.chargeMobileMoney(charge));
   expect(failure).toMatchObject({ code: 'outcome_unknown', reference: REFERENCE });
