@@ -303,6 +303,7 @@ export class PaymentsClient {
       idempotencyKey,
       resolution,
       note: { by, reason, resolutionsSeen },
+      signal,
       baseUrl,
       report,
       redactId: redactReference,

@@ -17,13 +17,12 @@ import { type CallResult, resolveApiKey } from '../http/attempt.ts';
 import { REQUEST_ID, type RequestIds } from '../http/request-id.ts';
 import type { Send } from '../http/send.ts';
 import type { Claim, JournalCore } from '../journal/core.ts';
-import { JOURNAL_TIMEOUT } from '../journal/lease.ts';
 import type { Completion, OrderMark, RecordedError } from '../journal/record.ts';
 import { reportWarnings } from '../journal/warnings.ts';
 import { detectMode } from '../normalize-options.ts';
 import type { Mode, NormalizedOptions } from '../options.ts';
 import type { Redact } from '../redact.ts';
-import { linkSignals, withTimeout } from '../timing.ts';
+import { linkSignals } from '../timing.ts';
 import { orUndefined, stringField } from '../untrusted.ts';
 import { type AcquiredClaim, acquireClaim, ClaimLease } from './claim.ts';
 import {
@@ -180,7 +179,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
   try {
     await keyed.confirm?.(claim.history.attempts);
   } catch (error) {
-    await lease.complete({ state: 'not_sent' });
+    await lease.complete({ state: 'not_sent' }, call.signal);
     throw error;
   }
   let response: CallResult<Result>;
@@ -198,7 +197,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
     });
   } catch (error) {
     // A crash before this is written leaves `begun`, also if no charge exists: unresolved, and never charged twice.
-    const recorded = await lease.complete(completionForError(error, call.signal));
+    const recorded = await lease.complete(completionForError(error, call.signal), call.signal);
     if (recorded === 'failed') emit('not_recorded');
     throw error;
   }
@@ -235,7 +234,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
  */
 async function isOfOtherKey({ followUps }: JournalCore, key: string, reference: string): Promise<boolean> {
   try {
-    const found = await withTimeout(JOURNAL_TIMEOUT, undefined, () => followUps.find(reference));
+    const found = await followUps.find(reference);
     return found.some((other) => other.key !== key);
   } catch {
     return false;
@@ -264,7 +263,7 @@ function toRecordedError(error: PaymentsError): RecordedError {
 /** Whether a person resolved the key with this same charge while it was in flight. */
 async function isRecordedAs(journal: JournalCore, key: string, reference: string): Promise<boolean> {
   try {
-    const entry = await withTimeout(JOURNAL_TIMEOUT, undefined, async () => journal.read(key));
+    const entry = await journal.read(key);
     return entry?.state === 'completed' && entry.reference === reference;
   } catch {
     return false;
