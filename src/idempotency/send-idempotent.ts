@@ -287,10 +287,10 @@ function toStoredResult<Input, Request extends CreateRequest, Result extends Any
   return parseStoredResult(keyed, stored) && stored;
 }
 
-/** Returns the status as it came, and the time of a payment. A status that is not documented can be any text. */
+/** Returns the status, and the time of a payment. A status that is not documented is stored only if it has the form of one. */
 function pickStatus(result: object, redact: () => Redact): object {
   const rawStatus = stringField(result, 'raw_status');
-  const status = rawStatus === undefined ? stringField(result, 'status') : printable(rawStatus, redact);
+  const status = rawStatus === undefined ? stringField(result, 'status') : toStoredStatus(rawStatus, redact);
   const paidAt = stringField(result, 'paid_at');
   return {
     ...(status === undefined ? {} : { status }),
@@ -298,11 +298,9 @@ function pickStatus(result: object, redact: () => Redact): object {
   };
 }
 
-const printable = (status: string, redact: () => Redact) =>
-  status.length > MAX_STATUS_CHARS ? '[too long to keep]' : redact()(status);
-
-/** How long a status that is not documented is stored, in characters. */
-const MAX_STATUS_CHARS = 255;
+/** Any other text could hold a customer's name, and what is redacted a phone number. */
+const toStoredStatus = (status: string, redact: () => Redact) =>
+  /^[\w-]{1,40}$/.test(status) && redact()(status) === status ? status : 'unrecognised';
 
 const STORABLE_TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)$/;
 
