@@ -250,7 +250,7 @@ async function startPayment(press: Press, order: Order, number: number): Promise
   const isUnsent = isPaymentsError(error) && error.outcome === 'not_sent';
   const limits = isUnsent ? { end: options.signal } : {};
   const now = await readSettledOrder(records, id, limits).catch((cause: unknown) => {
-    throw cause instanceof JournalError ? failedAfterRequestError(cause) : cause;
+    throw cause instanceof JournalError && !isUnsent ? failedAfterRequestError(cause) : cause;
   });
   const status = decideStatus(now);
   if (status.state === 'unpaid' && isPaymentsError(error)) return { ...status, error };

@@ -25,8 +25,9 @@ type Opened = OrderProcess & { readonly shop: OrderShop };
 interface Scenario {
   prepare?(opened: Opened): Promise<unknown>;
   call(opened: Opened, signal: AbortSignal): Promise<unknown>;
-  /** Without one, the call takes no signal. */
   hasSignal?: false;
+  /** Runs before the service handles a request. */
+  intercept?(): Promise<never>;
 }
 
 const charge17 = ({ charge }: Opened) => finish(charge('17', momo));
@@ -52,6 +53,21 @@ const scenarios: Record<string, Scenario> = {
   sweep: {
     prepare: (opened) => settleLatest(opened, 'approve'),
     call: ({ sweep }, signal) => sweep({ signal }),
+  },
+  'sweep of an unresolved payment': {
+    async prepare(opened) {
+      opened.shop.service.fault('chargeMobileMoney', { kind: 'responseLost' });
+      await charge17(opened);
+      await pass(15 * SECOND);
+    },
+    call: ({ sweep }, signal) => sweep({ signal }),
+  },
+  'charge without a connection': {
+    call: ({ charge }, signal) => charge('17', momo, { signal }),
+    intercept: async () => {
+      const facts = { code: 'ECONNREFUSED', syscall: 'connect', hostname: 'payments.example', port: 443 };
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error('refused'), facts) });
+    },
   },
   'charge under a key': {
     call: ({ payments }, signal) => payments.chargeMobileMoney(momo, { idempotencyKey: 'key', signal }),
@@ -87,12 +103,12 @@ interface End {
 
 /** Runs a call, and lets time pass by leaps once the store hangs. */
 async function run(
-  { prepare, call }: Scenario,
+  { prepare, call, intercept }: Scenario,
   hangs: (step: number) => boolean = () => false,
   onHang?: (stop: AbortController) => void,
 ): Promise<{ end: End; steps: number }> {
   const hanging = createHangingStore();
-  const shop = openOrderShop({ store: hanging.store });
+  const shop = openOrderShop({ store: hanging.store, ...(intercept ? { intercept } : {}) });
   const opened = { ...shop.start(), shop };
   await prepare?.(opened);
   const before = postsOf(shop).length;
@@ -120,7 +136,13 @@ async function run(
   }
   const after = end && endedAt - hungAt;
   return {
-    end: { error: undefined, value: undefined, ...end, after, hasSent: postsOf(shop).length > before },
+    end: {
+      error: undefined,
+      value: undefined,
+      ...end,
+      after,
+      hasSent: !intercept && postsOf(shop).length > before,
+    },
     steps,
   };
 }
@@ -176,7 +198,8 @@ test.each(all.filter(([, { hasSignal }]) => hasSignal !== false))(
   '%s ends within 1 s of an abort, unless a charge was sent',
   async (_name, scenario) => {
     const findLate = (end: End) => {
-      if (end.hasSent) return findFault(end);
+      // What was sent is still recorded.
+      if (end.hasSent) return (end.after ?? 0) <= SECOND ? 'ended at the abort' : findFault(end);
       if (end.error !== 'stop') return `ended with ${String(end.error)}`;
       return end.after === undefined || end.after > SECOND ? `ended after ${end.after} ms` : undefined;
     };
@@ -184,6 +207,14 @@ test.each(all.filter(([, { hasSignal }]) => hasSignal !== false))(
     expect(await findFaults(scenario, findLate, { hangs: fromThen, onHang })).toEqual([]);
   },
 );
+
+/** Lets up to a minute pass until a promise settles, and returns its value or error, and how long it took. */
+async function timed(promise: Promise<unknown>): Promise<{ end: unknown; after: number }> {
+  const startedAt = Date.now();
+  const minute = new Promise((resolve) => setTimeout(resolve, 60 * SECOND, 'has not ended'));
+  const end = await finish(Promise.race([promise.catch((error: unknown) => error), minute]));
+  return { end, after: Date.now() - startedAt };
+}
 
 describe('wait', () => {
   /** Opens a shop with a payment that is under way. */
@@ -194,11 +225,6 @@ describe('wait', () => {
     await charge17(opened);
     return opened;
   }
-  const timed = async <T>(promise: Promise<T>) => {
-    const startedAt = Date.now();
-    const end = await finish(promise.catch((error: unknown) => error));
-    return { end, after: Date.now() - startedAt };
-  };
 
   test('returns what it last knew at its timeout, while the store hangs', async () => {
     const { wait, hanging } = await openProcessing();
@@ -217,6 +243,33 @@ describe('wait', () => {
     expect(end).toBeInstanceOf(JournalError);
     expect(end).toHaveProperty('retryable', true);
     expect(after).toBeLessThanOrEqual(5 * SECOND + 10);
+  });
+
+  test('is a JournalError before its timeout, if a read hangs meanwhile', async () => {
+    const { wait, hanging } = await openProcessing();
+    const waiting = timed(wait('17'));
+    await pass(SECOND);
+    hanging.hang(() => true);
+    const { end, after } = await waiting;
+    expect(end).toBeInstanceOf(JournalError);
+    expect(after).toBeLessThanOrEqual(16 * SECOND);
+  });
+
+  test('reads once with a timeout of 0, although the store is slow', async () => {
+    const { wait, hanging } = await openProcessing();
+    hanging.hang(() => true);
+    const waiting = timed(wait('17', { timeout: 0 }));
+    await pass(900);
+    hanging.release();
+    expect((await waiting).end).toMatchObject({ state: 'processing' });
+  });
+
+  test('keeps its timeout in the pause after an error', async () => {
+    const { wait, shop } = await openProcessing();
+    shop.service.fault('verify', { kind: 'status', status: 403 });
+    const { end, after } = await timed(wait('17', { timeout: 10 * SECOND }));
+    expect(end).toMatchObject({ state: 'processing' });
+    expect(after).toBeLessThanOrEqual(10 * SECOND + 10);
   });
 
   test('ends at close() while the store hangs', async () => {
@@ -242,7 +295,7 @@ describe('wait', () => {
     await pass(3 * SECOND);
     expect(hanging.countSteps()).toBeGreaterThan(1);
     stop.abort('stop');
-    expect(await finish(waiting)).toBe('stop');
+    expect(await timed(waiting)).toMatchObject({ end: 'stop' });
   });
 });
 
@@ -251,10 +304,8 @@ test('releases a claim that is written after its call has failed', async () => {
   const shop = openOrderShop({ store: hanging.store });
   const { charge, journal } = shop.start();
   hanging.hang(({ method, key }) => method === 'write' && key === '17/1');
-  expect(await finish(catchError(charge('17', momo)))).toMatchObject({
-    retryable: true,
-    outcome: 'not_sent',
-  });
+  const { end } = await timed(charge('17', momo));
+  expect(end).toMatchObject({ code: 'journal_error', retryable: true, outcome: 'not_sent' });
   hanging.release();
   await turns();
   expect(await journal.read('17/1')).toMatchObject({ state: 'not_sent' });
@@ -262,13 +313,34 @@ test('releases a claim that is written after its call has failed', async () => {
   expect(postsOf(shop)).toHaveLength(1);
 });
 
+test('a press that waits for the page of another one ends at an abort', async () => {
+  const hanging = createHangingStore();
+  const shop = openOrderShop({ store: hanging.store, intercept: () => new Promise(() => {}) });
+  const { checkout, payments } = shop.start();
+  const first = catchError(checkout('17', page));
+  await pass(SECOND, 50);
+  const stop = new AbortController();
+  const second = timed(checkout('17', page, { signal: stop.signal }));
+  await pass(SECOND, 50);
+  hanging.hang(() => true);
+  await pass(SECOND, 50);
+  stop.abort('stop');
+  const { end, after } = await second;
+  expect(end).toBe('stop');
+  expect(after).toBeLessThanOrEqual(4 * SECOND);
+  expect(postsOf(shop)).toHaveLength(1);
+  payments.close();
+  hanging.release();
+  await timed(first);
+});
+
 test('waits 1 s for a store that hung, until one of its steps ends', async () => {
   const hanging = createHangingStore();
   const { read } = openOrderShop({ store: hanging.store }).start();
   const fail = async () => {
-    const startedAt = Date.now();
-    expect(await finish(catchError(read('17')))).toBeInstanceOf(JournalError);
-    return Date.now() - startedAt;
+    const { end, after } = await timed(read('17'));
+    expect(end).toBeInstanceOf(JournalError);
+    return after;
   };
   hanging.hang(() => true);
   expect(await fail()).toBeGreaterThan(10 * SECOND);
