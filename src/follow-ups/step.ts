@@ -149,6 +149,7 @@ async function deliver(
   try {
     await context.callHandler(held, () => onFinal(payment, transaction, stop));
   } catch (error) {
+    if (stop.aborted && Object.is(error, stop.reason)) throw error;
     const failures = (held.followUp.failures ?? 0) + 1;
     report(held, context, { result: 'handler_failed', error: summarizeError(error) });
     const failed = { ...held.followUp, failures, ended: undefined };

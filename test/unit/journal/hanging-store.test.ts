@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { ClosedError, JournalError } from '../../../src/index.ts';
+import { ClosedError, JournalError, OutcomeUnknownError } from '../../../src/index.ts';
 import { SECOND } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, passStep, turns } from '../../helpers/fake-timers.ts';
-import { finish } from '../../helpers/follow-ups.ts';
+import { findFollowUpEvents, finish } from '../../helpers/follow-ups.ts';
 import { createHangingStore, type HangingStore } from '../../helpers/hanging-store.ts';
 import {
   momo,
@@ -99,6 +99,8 @@ interface End {
   readonly after: number | undefined;
   /** Whether a request was sent that could have charged. */
   readonly hasSent: boolean;
+  /** Whether a handler counts as failed, which no test here has. */
+  readonly isHandlerBlamed: boolean;
 }
 
 /** Runs a call, and lets time pass by leaps once the store hangs. */
@@ -135,13 +137,16 @@ async function run(
     await turns(12);
   }
   const after = end && endedAt - hungAt;
+  const hasSent = !intercept && postsOf(shop).length > before;
+  const isHandlerBlamed = findFollowUpEvents(shop.events).some(({ result }) => result === 'handler_failed');
   return {
     end: {
       error: undefined,
       value: undefined,
       ...end,
       after,
-      hasSent: !intercept && postsOf(shop).length > before,
+      hasSent,
+      isHandlerBlamed,
     },
     steps,
   };
@@ -200,6 +205,7 @@ test.each(all.filter(([, { hasSignal }]) => hasSignal !== false))(
     const findLate = (end: End) => {
       // What was sent is still recorded.
       if (end.hasSent) return (end.after ?? 0) <= SECOND ? 'ended at the abort' : findFault(end);
+      if (end.isHandlerBlamed) return 'called the abort the error of a handler';
       if (end.error !== 'stop') return `ended with ${String(end.error)}`;
       return end.after === undefined || end.after > SECOND ? `ended after ${end.after} ms` : undefined;
     };
@@ -332,6 +338,22 @@ test('a press that waits for the page of another one ends at an abort', async ()
   payments.close();
   hanging.release();
   await timed(first);
+});
+
+test('an abort in flight leaves the journal its time to record the outcome', async () => {
+  const hanging = createHangingStore();
+  const shop = openOrderShop({ store: hanging.store, intercept: () => new Promise(() => {}) });
+  const { payments, journal } = shop.start();
+  const stop = new AbortController();
+  const charging = timed(payments.chargeMobileMoney(momo, { idempotencyKey: 'key', signal: stop.signal }));
+  await pass(SECOND);
+  hanging.hang(() => true);
+  stop.abort();
+  await pass(4 * SECOND);
+  hanging.release();
+  expect((await charging).end).toBeInstanceOf(OutcomeUnknownError);
+  expect(await journal.read('key')).toMatchObject({ state: 'unknown' });
+  expect(shop.events).not.toContainEqual(expect.objectContaining({ result: 'not_recorded' }));
 });
 
 test('waits 1 s for a store that hung, until one of its steps ends', async () => {
