@@ -72,10 +72,10 @@ export interface OrderPayments {
   read(order: string, options?: OrderReadOptions): Promise<OrderStatus>;
   /**
    * Polls until the order is no longer `processing`, and returns what it is then. At the `timeout` it returns what it is,
-   * without an error.
+   * without an error; if the journal hangs then, it returns what it last read.
    *
    * @throws {ConfigurationError} if an argument or an option cannot work.
-   * @throws {JournalError} if the journal failed.
+   * @throws {JournalError} if the journal failed, or hung before the timeout.
    * @throws {ClosedError} if the client is closed.
    *
    * @example const { state } = await orderPayments.wait('17', { timeout: 60_000 });
