@@ -316,6 +316,7 @@ export class PaymentsClient {
       idempotencyKey,
       resolution,
       note: { by, reason, resolutionsSeen },
+      signal,
       baseUrl,
       report,
       redactId: redactReference,

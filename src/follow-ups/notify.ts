@@ -1,5 +1,4 @@
 import type { FollowUpRecord } from '../journal/follow-up-records.ts';
-import { withJournalTimeout } from '../journal/lease.ts';
 import { NO_FOLLOW_UP } from '../journal/record.ts';
 import { NOTIFY_INTERVAL } from '../timing.ts';
 import { summarizeError } from './step.ts';
@@ -13,7 +12,7 @@ import type { SweepContext } from './sweep-context.ts';
 export async function notifyFollowUps(context: SweepContext, reference: string): Promise<number | null> {
   const { access, records } = context;
   try {
-    const found = await withJournalTimeout(() => records.find(reference));
+    const found = await records.find(reference);
     const delays = await Promise.all(found.map((record) => notifyRecord(context, record)));
     return delays.find((delay) => delay !== null) ?? null;
   } catch (error) {
@@ -35,5 +34,5 @@ async function notifyRecord({ records }: SweepContext, found: FollowUpRecord): P
   const dueIn = isRecent ? NOTIFY_INTERVAL - age : 0;
   // One that came before asks for the same check.
   if (notified > 0 && isRecent) return dueIn;
-  return (await withJournalTimeout(() => records.notify(found, dueIn))) ? dueIn : null;
+  return (await records.notify(found, dueIn)) ? dueIn : null;
 }

@@ -7,7 +7,6 @@ import {
   PermissionError,
 } from '../errors.ts';
 import type { AttentionReason, FollowUpEvent } from '../events.ts';
-import { withJournalTimeout } from '../journal/lease.ts';
 import type { FollowUp, JournalRecord } from '../journal/record.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
@@ -148,8 +147,9 @@ async function deliver(
   }
   stop.throwIfAborted();
   try {
-    await context.callHandler(held, () => onFinal(payment, transaction));
+    await context.callHandler(held, () => onFinal(payment, transaction, stop));
   } catch (error) {
+    if (stop.aborted && Object.is(error, stop.reason)) throw error;
     const failures = (held.followUp.failures ?? 0) + 1;
     report(held, context, { result: 'handler_failed', error: summarizeError(error) });
     const failed = { ...held.followUp, failures, ended: undefined };
@@ -178,7 +178,7 @@ async function isSharedReference(
   const isEarlier = (other: CompletedRecord, key: string) =>
     other.createdAt < own.createdAt || (other.createdAt === own.createdAt && key < ownKey);
   try {
-    const found = await withJournalTimeout(() => records.find(own.result.reference));
+    const found = await records.find(own.result.reference);
     return found.some(({ key, record }) => {
       if (key === ownKey) return false;
       if (own.resolved) return true;
@@ -229,8 +229,9 @@ async function callOnAttention(
   report(held, context, { result: 'attention', reason });
   try {
     const payment = { key: held.key, reference: held.entry.reference, record: held.record };
-    await context.callHandler(held, () => onAttention(payment, reason));
+    await context.callHandler(held, () => onAttention(payment, reason, stop));
   } catch (error) {
+    if (stop.aborted && Object.is(error, stop.reason)) throw error;
     const failures = (followUp.failures ?? 0) + 1;
     report(held, context, { result: 'handler_failed', reason, error: summarizeError(error) });
     await held.finish({ ...followUp, failures }, dueIn ?? getSlowPause(failures, Math.random()));

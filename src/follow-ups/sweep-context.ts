@@ -5,12 +5,13 @@ import type { FollowUpRecords } from '../journal/follow-up-records.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RecordKind } from '../journal/store.ts';
 
-/** The handlers of a sweeper. One that throws is called again later. */
+/** The handlers of a sweeper. One that throws is called again later. What one does before it calls a handler of the merchant ends with `stop`. */
 export interface SweepHandlers {
   /** Called at least once for each payment that is final, and once more if one that was `abandoned` is `success` after all. */
   readonly onFinal: (
     payment: SweptPayment & { readonly reference: string },
     transaction: Transaction,
+    stop: AbortSignal,
   ) => unknown;
   /** Returns why a person is needed although a payment is final: then `onAttention` is called, and `onFinal` is not. */
   readonly findProblem?: (
@@ -18,7 +19,7 @@ export interface SweepHandlers {
     transaction: Transaction,
   ) => Promise<AttentionReason | undefined>;
   /** Called once for each reason, and again if it throws. */
-  readonly onAttention: (payment: SweptPayment, reason: AttentionReason) => unknown;
+  readonly onAttention: (payment: SweptPayment, reason: AttentionReason, stop: AbortSignal) => unknown;
 }
 
 /** A payment that a handler is called for. */

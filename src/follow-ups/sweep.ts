@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { ClosedError, ConfigurationError, JournalError } from '../errors.ts';
 import { digestService } from '../idempotency/fingerprint.ts';
+import { waitForJournal } from '../journal/call-store.ts';
 import type { FollowUpRecord } from '../journal/follow-up-records.ts';
-import { withJournalTimeout } from '../journal/lease.ts';
 import { MAX_DUE_IN } from '../journal/store.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
@@ -81,7 +81,7 @@ const MAX_RESERVE = 3_000;
 /** The last part of that is for the journal, after checks in flight were cut off. */
 const JOURNAL_SHARE = 0.1;
 
-/** How long the journal is waited for after handlers that took longer than the budget, in milliseconds. */
+/** How long the journal is waited for after an abort, or after handlers that took longer than the budget, in milliseconds. */
 const LATE_JOURNAL_TIMEOUT = 1_000;
 
 interface SweepRules extends SweepOptions {
@@ -97,7 +97,7 @@ export class Sweep {
   readonly #ending = new AbortController();
   /** Aborted when the checks in flight are cut off. */
   readonly #stop = new AbortController();
-  /** Aborted when the budget is used up: the journal is not waited for any more. */
+  /** Aborted when the budget is used up, and soon after an abort: the journal is not waited for any more. */
   readonly #over = new AbortController();
   readonly #tally = { checked: 0, read: 0, final: 0 };
   /** Every step of this sweep, and those of them that can hold it back. */
@@ -124,20 +124,24 @@ export class Sweep {
     const { closing } = this.#context.access;
     signal?.throwIfAborted();
     if (closing.aborted) throw new ClosedError('verify');
-    const onAbort = () => this.#fail(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
     const timers = budget === undefined ? [] : this.#setTimers(budget);
+    const onAbort = () => {
+      this.#fail(signal?.reason);
+      // What is in flight is given back meanwhile.
+      timers.push(setTimeout(() => this.#over.abort(signal?.reason), LATE_JOURNAL_TIMEOUT));
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
     try {
       await this.#claimAll();
     } catch (error) {
       this.#fail(error);
     }
     await this.#waitForSteps(leavesSlowSteps);
-    signal?.removeEventListener('abort', onAbort);
     try {
       if (this.#failure) throw this.#failure.error;
       return await this.#createResult();
     } finally {
+      signal?.removeEventListener('abort', onAbort);
       for (const timer of timers) clearTimeout(timer);
     }
   }
@@ -382,9 +386,7 @@ export class Sweep {
   /** Runs a step of the journal until the budget is used up, or shortly, if handlers took longer. */
   #useJournal<T>(step: () => Promise<T>): Promise<T> {
     const { signal } = this.#over;
-    return signal.aborted
-      ? withJournalTimeout(step, { timeout: LATE_JOURNAL_TIMEOUT })
-      : withJournalTimeout(step, { end: signal });
+    return waitForJournal(step, signal.aborted ? { timeout: LATE_JOURNAL_TIMEOUT } : { end: signal });
   }
 }
 

@@ -1,7 +1,8 @@
 import type { CallsInFlight } from '../calls-in-flight.ts';
 import { JournalError } from '../errors.ts';
+import { JOURNAL_TIMEOUT } from '../journal/call-store.ts';
 import type { Claim, ClaimResult, JournalCore } from '../journal/core.ts';
-import { JOURNAL_TIMEOUT, Lease } from '../journal/lease.ts';
+import { Lease } from '../journal/lease.ts';
 import type { ChargeIntent, Completion } from '../journal/record.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
@@ -71,7 +72,7 @@ interface ClaimOptions {
   readonly calls: CallsInFlight;
 }
 
-/** How long a claim is waited for after the caller's abort, in milliseconds, so that it can still be released. */
+/** How long the journal is waited for after the caller's abort, in milliseconds, so that a claim can still be released. */
 const ABORT_GRACE = 1_000;
 
 /** Claims once. A claim that is written too late for the caller is released. */
@@ -192,13 +193,22 @@ export class ClaimLease {
     if (!this.isHeld) throw leaseExpiredError(context);
   }
 
-  /** Records the outcome. `lost`: the key was resolved meanwhile. `failed`: the journal could not record it. */
-  async complete(completion: Completion): Promise<'recorded' | 'lost' | 'failed'> {
+  /**
+   * Records the outcome. `lost`: the key was resolved meanwhile. `failed`: the journal could not record it in time. If nothing
+   * was sent, it is waited for only shortly after the caller's abort.
+   */
+  async complete(completion: Completion, signal?: AbortSignal): Promise<'recorded' | 'lost' | 'failed'> {
     this.#lease.release();
     const record = async (claim: Claim) => ((await this.#journal.complete(claim, completion)) ? claim : null);
+    const recording = this.#lease.writeWithRetries(record);
+    const recorded = () => recording;
+    const end = completion.state === 'not_sent' ? signal : undefined;
     try {
-      const recorded = () => this.#lease.writeWithRetries(record);
-      return (await withTimeout(JOURNAL_TIMEOUT, undefined, recorded)) ? 'recorded' : 'lost';
+      const isRecorded = await withTimeout(JOURNAL_TIMEOUT, end, recorded).catch((error: unknown) => {
+        if (error instanceof CallerAborted) return withTimeout(ABORT_GRACE, undefined, recorded);
+        throw error;
+      });
+      return isRecorded ? 'recorded' : 'lost';
     } catch {
       return 'failed';
     }

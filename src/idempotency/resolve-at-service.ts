@@ -2,6 +2,7 @@ import type { Expectation } from '../api/input.ts';
 import type { Transaction } from '../api/transaction.ts';
 import { ConfigurationError, JournalError, NotFoundError, quoteKey } from '../errors.ts';
 import type { Report } from '../events.ts';
+import { waitForJournal } from '../journal/call-store.ts';
 import { getJournalCore } from '../journal/core.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { missingMethodError } from '../journal/list.ts';
@@ -20,6 +21,7 @@ export interface ResolveCall {
   readonly idempotencyKey: string;
   readonly resolution: Resolution;
   readonly note: ResolutionNote;
+  readonly signal: AbortSignal | undefined;
   readonly baseUrl: string;
   readonly report: Report;
   /** Redacts the API key in a reference or another id. */
@@ -47,14 +49,18 @@ export async function resolveKeyAtService(journal: Journal, call: ResolveCall): 
   }
   const { by, reason, resolutionsSeen = before.resolutions.length } = valid;
   const note = { by, reason, resolutionsSeen };
-  await journal.resolve(call.idempotencyKey, valid.resolution, note);
+  const resolve = () => journal.resolve(call.idempotencyKey, valid.resolution, note);
+  await waitForJournal(resolve, { end: call.signal });
   const after = await readEntry(journal, call);
   if (after.resolutions.length > before.resolutions.length) reportResolved(call, after, valid);
   return after;
 }
 
-async function readEntry(journal: Journal, { idempotencyKey, redactId }: ResolveCall): Promise<JournalEntry> {
-  const entry = await journal.read(idempotencyKey);
+async function readEntry(
+  journal: Journal,
+  { idempotencyKey, redactId, signal }: ResolveCall,
+): Promise<JournalEntry> {
+  const entry = await waitForJournal(() => journal.read(idempotencyKey), { end: signal });
   if (entry) return entry;
   throw new JournalError(`The journal has no record of the key ${quoteKey(redactId(idempotencyKey))}.`);
 }

@@ -18,13 +18,12 @@ import { type CallResult, resolveApiKey } from '../http/attempt.ts';
 import { REQUEST_ID, type RequestIds } from '../http/request-id.ts';
 import type { Send } from '../http/send.ts';
 import type { Claim, JournalCore } from '../journal/core.ts';
-import { JOURNAL_TIMEOUT } from '../journal/lease.ts';
 import type { Completion, OrderMark, RecordedError } from '../journal/record.ts';
 import { reportWarnings } from '../journal/warnings.ts';
 import { detectMode } from '../normalize-options.ts';
 import type { Mode, NormalizedOptions } from '../options.ts';
 import type { Redact } from '../redact.ts';
-import { linkSignals, withTimeout } from '../timing.ts';
+import { linkSignals } from '../timing.ts';
 import { orUndefined, stringField } from '../untrusted.ts';
 import { type AcquiredClaim, acquireClaim, ClaimLease } from './claim.ts';
 import {
@@ -188,7 +187,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
   try {
     await keyed.confirm?.(claim.history.attempts);
   } catch (error) {
-    await lease.complete({ state: 'not_sent' });
+    await lease.complete({ state: 'not_sent' }, call.signal);
     throw error;
   }
   let response: CallResult<Result>;
@@ -207,7 +206,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
     });
   } catch (error) {
     // A crash before this is written leaves `begun`, also if no charge exists: unresolved, and never charged twice.
-    const recorded = await lease.complete(completionForError(error, call.signal));
+    const recorded = await lease.complete(completionForError(error, call.signal), call.signal);
     if (recorded === 'failed') emit('not_recorded');
     throw error;
   }
@@ -244,7 +243,7 @@ async function sendUnderClaim<Input, Request extends CreateRequest, Result exten
  */
 async function isOfOtherKey({ followUps }: JournalCore, key: string, reference: string): Promise<boolean> {
   try {
-    const found = await withTimeout(JOURNAL_TIMEOUT, undefined, () => followUps.find(reference));
+    const found = await followUps.find(reference);
     return found.some((other) => other.key !== key);
   } catch {
     return false;
@@ -273,7 +272,7 @@ function toRecordedError(error: PaymentsError): RecordedError {
 /** Whether a person resolved the key with this same charge while it was in flight. */
 async function isRecordedAs(journal: JournalCore, key: string, reference: string): Promise<boolean> {
   try {
-    const entry = await withTimeout(JOURNAL_TIMEOUT, undefined, async () => journal.read(key));
+    const entry = await journal.read(key);
     return entry?.state === 'completed' && entry.reference === reference;
   } catch {
     return false;
@@ -297,10 +296,10 @@ function toStoredResult<Input, Request extends CreateRequest, Result extends Any
   return parseStoredResult(keyed, stored) && stored;
 }
 
-/** Returns the status as it came, and the time of a payment. A status that is not documented can be any text. */
+/** Returns the status, and the time of a payment. A status that is not documented is stored only if it has the form of one. */
 function pickStatus(result: object, redact: () => Redact): object {
   const rawStatus = stringField(result, 'raw_status');
-  const status = rawStatus === undefined ? stringField(result, 'status') : printable(rawStatus, redact);
+  const status = rawStatus === undefined ? stringField(result, 'status') : toStoredStatus(rawStatus, redact);
   const paidAt = stringField(result, 'paid_at');
   return {
     ...(status === undefined ? {} : { status }),
@@ -308,11 +307,9 @@ function pickStatus(result: object, redact: () => Redact): object {
   };
 }
 
-const printable = (status: string, redact: () => Redact) =>
-  status.length > MAX_STATUS_CHARS ? '[too long to keep]' : redact()(status);
-
-/** How long a status that is not documented is stored, in characters. */
-const MAX_STATUS_CHARS = 255;
+/** Any other text could hold a customer's name, and what is redacted a phone number. */
+const toStoredStatus = (status: string, redact: () => Redact) =>
+  /^[\w-]{1,40}$/.test(status) && redact()(status) === status ? status : 'unrecognised';
 
 const STORABLE_TIME = /^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:?\d\d)$/;
 

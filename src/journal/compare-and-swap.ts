@@ -1,8 +1,7 @@
 import type * as z from 'zod/mini';
-import { ConfigurationError, JournalError } from '../errors.ts';
-import { redactUnknownSecrets } from '../redact.ts';
-import { sanitizeError } from '../sanitize-error.ts';
+import { JournalError } from '../errors.ts';
 import { parseJson } from '../untrusted.ts';
+import { callStore } from './call-store.ts';
 import { writeGrouped } from './group-commit.ts';
 import { type JournalRecord, parseRecord, referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, RecordChange, StoredRecord } from './store.ts';
@@ -32,28 +31,12 @@ export function parseStored({ version, text, age }: StoredRecord): VersionedReco
 /** Without a version, a write that expects no record could replace the record. */
 const hasVersion = (version: unknown) => typeof version === 'string' && version !== '';
 
-/** Runs a step of the store. @throws {JournalError} whatever else the store throws */
-export async function callStore<T>(
-  step: 'read' | 'written' | 'listed' | 'counted',
-  run: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof JournalError || error instanceof ConfigurationError) throw error;
-    const cause: Error & { code?: unknown } = sanitizeError(error, redactUnknownSecrets);
-    // An AggregateError, of a name with several addresses, has no message.
-    const reason = cause.message || cause.code || cause.name;
-    throw new JournalError(`The journal could not be ${step} (${reason}).`, { cause, retryable: true });
-  }
-}
-
 /** Reads what a store holds under a key, also what is not a record of a charge. */
-const readStored = (store: JournalStore, key: string) => callStore('read', () => store.read(key));
+const readStored = (store: JournalStore, key: string) => callStore(store, 'read', () => store.read(key));
 
 /** @throws {JournalError} if the store fails, and does not show that the write was done. */
 export async function writeText(store: JournalStore, key: string, change: RecordChange): Promise<boolean> {
-  return await callStore('written', async () => {
+  return await callStore(store, 'written', async () => {
     try {
       return await writeGrouped(store, key, change);
     } catch (error) {

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { ConfigurationError } from '../errors.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { optionalNumber, parseOptions, unchecked } from '../parse-options.ts';
+import { getLateResult } from './call-store.ts';
 import {
   createRecords,
   newVersion,
@@ -80,6 +81,10 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
   const resolveService = createServiceGuard(store);
   // A follow-up then looks at the key, and finds that its lease has not expired.
   const unresolvedIn = Math.min(lease, MAX_DUE_IN);
+  const complete: JournalCore['complete'] = async (claim, completion) => {
+    const { record, dueIn } = completedRecord(claim, completion);
+    return (await updateOwned(records, claim, record, dueIn)) !== null;
+  };
 
   return {
     version: 1,
@@ -98,7 +103,14 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
         const version = newVersion(owner);
         const claimed = { state: 'claimed', claim: { key, version, intent, history } } as const;
         const write = { expected, version, mustCommit: true, dueIn: unresolvedIn };
-        if (await records.write(key, begunRecord(claimed.claim), write)) return claimed;
+        const isWritten = await records.write(key, begunRecord(claimed.claim), write).catch((error) => {
+          // One that is written after its call has failed is released: nothing is sent under it.
+          getLateResult(error)
+            ?.then((isLate) => isLate === true && complete(claimed.claim, { state: 'not_sent' }))
+            .catch(() => {});
+          throw error;
+        });
+        if (isWritten) return claimed;
         const found = await records.read(key);
         // A driver that reconnected might have written twice, and returned the result of the second write only.
         if (found?.version === version) return claimed;
@@ -115,10 +127,7 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
       return version === null ? null : { ...renewed, version };
     },
 
-    async complete(claim, completion) {
-      const { record, dueIn } = completedRecord(claim, completion);
-      return (await updateOwned(records, claim, record, dueIn)) !== null;
-    },
+    complete,
 
     async read(key) {
       const found = await records.read(key);

@@ -1,4 +1,5 @@
-import { callStore, type KeyedRecord, parseListed } from './compare-and-swap.ts';
+import { callStore } from './call-store.ts';
+import { type KeyedRecord, parseListed } from './compare-and-swap.ts';
 import { MAX_GROUP, queuePerStore } from './group-queue.ts';
 import { listPage } from './list.ts';
 import { namesReference } from './record.ts';
@@ -37,6 +38,7 @@ function sendGroup(store: JournalStore, queued: readonly Lookup[]) {
   const group = queued.slice(0, MAX_GROUP);
   const references = [...new Set(group.map(({ reference }) => reference))];
   const found = callStore(
+    store,
     'listed',
     async () => parseListed((await store.listByReferences?.(references)) ?? []).found,
   );

@@ -1,5 +1,5 @@
+import { callStore } from './call-store.ts';
 import {
-  callStore,
   type KeyedRecord,
   newVersion,
   ownerOf,
@@ -50,7 +50,7 @@ export function createFollowUpRecords(
      * those that cannot be read.
      */
     async claimDue({ onUnreadable, ...claim }: DueClaim): Promise<FollowUpRecord[]> {
-      const listed = await callStore('read', async () => {
+      const listed = await callStore(store, 'read', async () => {
         if (typeof store.claimDue !== 'function') throw missingMethodError('claimDue');
         return [...(await store.claimDue(claim))];
       });
@@ -61,7 +61,7 @@ export function createFollowUpRecords(
 
     /** Returns how many records are due, and in how many milliseconds the next one is. */
     countDue: (query: { kind: RecordKind }) =>
-      callStore('read', async () => {
+      callStore(store, 'read', async () => {
         if (typeof store.countDue !== 'function') throw missingMethodError('countDue');
         return await store.countDue(query);
       }),

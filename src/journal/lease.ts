@@ -1,46 +1,11 @@
-import { JournalError } from '../errors.ts';
-import {
-  CallerAborted,
-  DeadlineExceeded,
-  elapsedSince,
-  readClocks,
-  sleep,
-  type Timestamp,
-  withDeadline,
-} from '../timing.ts';
-
-/**
- * How long a step of the journal is waited for, in milliseconds. A database that hangs must not hold back the result of a
- * charge that was made.
- */
-export const JOURNAL_TIMEOUT = 15_000;
+import { elapsedSince, readClocks, sleep, type Timestamp, withDeadline } from '../timing.ts';
+import { getLateResult, JOURNAL_TIMEOUT } from './call-store.ts';
 
 /** How long a write in flight is waited for before the next one, in milliseconds: it might hang. */
-const WRITE_TIMEOUT = 5_000;
+const WRITE_TIMEOUT = 1_000;
 
 /** Delays before the retries of a write, in milliseconds. */
 const RETRY_DELAYS = [100, 200, 400, 800, 1_600];
-
-/**
- * Runs a step of the journal. It rejects with the reason of `end` once that is aborted.
- *
- * @throws {JournalError} if it takes too long.
- */
-export async function withJournalTimeout<T>(
-  step: () => Promise<T>,
-  { timeout = JOURNAL_TIMEOUT, end }: { timeout?: number; end?: AbortSignal } = {},
-): Promise<T> {
-  try {
-    return await withDeadline(timeout, end, step);
-  } catch (error) {
-    if (error instanceof CallerAborted) throw error.reason;
-    if (!(error instanceof DeadlineExceeded)) throw error;
-    throw new JournalError(`The journal did not respond within ${timeout} ms. Try again.`, {
-      operation: 'verify',
-      retryable: true,
-    });
-  }
-}
 
 interface LeaseOptions<T> {
   /** How long a write holds the record, in milliseconds. */
@@ -107,7 +72,7 @@ export class Lease<T> {
     if (before) await withDeadline(WRITE_TIMEOUT, undefined, () => before).catch(() => {});
     if (this.#isLost) return false;
     const requestedAt = readClocks();
-    const writing = withJournalTimeout(() => step(this.#value));
+    const writing = step(this.#value);
     this.#writing = writing;
     try {
       const written = await writing;
@@ -124,14 +89,17 @@ export class Lease<T> {
     }
   }
 
-  /** Writes as {@link write} does, with retries: what is not recorded would be done again, or have to be resolved. */
+  /**
+   * Writes as {@link write} does, with retries: what is not recorded would be done again, or have to be resolved. A write that
+   * hangs is not retried, because it might still be done.
+   */
   async writeWithRetries(step: (value: T) => Promise<T | null>): Promise<boolean> {
     const startedAt = readClocks();
     for (const delay of RETRY_DELAYS) {
       try {
         return await this.write(step);
       } catch (error) {
-        if (elapsedSince(startedAt) >= JOURNAL_TIMEOUT) throw error;
+        if (getLateResult(error) || elapsedSince(startedAt) >= JOURNAL_TIMEOUT) throw error;
       }
       await sleep(delay, undefined);
     }

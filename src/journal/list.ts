@@ -2,7 +2,8 @@ import * as z from 'zod/mini';
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { type OptionsShape, optionalNumber, optionalValue, parseOptions } from '../parse-options.ts';
 import { redactReference } from '../redact.ts';
-import { callStore, parseStored, type Records, type VersionedRecord } from './compare-and-swap.ts';
+import { callStore } from './call-store.ts';
+import { parseStored, type Records, type VersionedRecord } from './compare-and-swap.ts';
 import type { JournalEntry, JournalQuery, JournalState } from './journal.ts';
 import { referenceOf } from './record.ts';
 import type { JournalStore, ListedRecord, ListQuery } from './store.ts';
@@ -91,7 +92,7 @@ export async function* readPages(
 
 /** Reads one page. @throws {ConfigurationError} if the store cannot list. */
 export async function listPage(store: JournalStore, query: ListQuery): Promise<readonly ListedRecord[]> {
-  return await callStore('listed', async () => {
+  return await callStore(store, 'listed', async () => {
     if (typeof store.list !== 'function') throw missingMethodError('list');
     return [...(await store.list(query))];
   });
@@ -141,7 +142,7 @@ function unreadableError(keys: readonly string[]): JournalError {
 export async function countEntries(records: Records): Promise<Record<JournalState, number>> {
   const { store } = records;
   const counts = { begun: 0, completed: 0, not_sent: 0, rejected: 0, unknown: 0, not_charged: 0, closed: 0 };
-  const stored = await callStore('counted', async () => store.count?.());
+  const stored = await callStore(store, 'counted', async () => store.count?.());
   for (const state of STATES) counts[state] = stored?.[state] ?? 0;
   // A newer version can have recorded a state that this one does not know. It might be a charge.
   for (const [state, count] of Object.entries(stored ?? {}))

@@ -73,6 +73,12 @@ const READ_COLUMNS = `version, CAST(record AS BINARY) AS record, ${NOW} - writte
 /** Those of one that was listed. */
 const LISTED_COLUMNS = `\`key\`, ${READ_COLUMNS}, created_at AS created`;
 
+/**
+ * MariaDB refuses an UPDATE that reads a derived table as a whole, if a session has `sql_safe_updates = 1`. For MySQL, which does
+ * not, it is a comment.
+ */
+const UPDATE_JOINED = '/*M! SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE';
+
 /** A clock that went back leaves times later than a write does. */
 const IS_TOO_LATE = `due_at > ${NOW} + ${MAX_DUE_IN}`;
 const IS_DUE = `due_at <= ${NOW}`;
@@ -109,7 +115,7 @@ export function buildMysqlStatements(table: string) {
         const columns = Object.entries({ ...toColumns(change), expected: toVersion(change.expected ?? '') });
         return `SELECT ${toKey(key)} AS \`key\`, ${columns.map(([name, value]) => `${value} AS ${name}`).join(', ')}`;
       });
-      return `UPDATE (SELECT \`key\` FROM ${by('PRIMARY')} WHERE ${hasKeyOf(writes)}
+      return `${UPDATE_JOINED} (SELECT \`key\` FROM ${by('PRIMARY')} WHERE ${hasKeyOf(writes)}
         LIMIT ${writes.length} FOR UPDATE SKIP LOCKED) AS free
       STRAIGHT_JOIN (${given.join(' UNION ALL ')}) AS given ON given.\`key\` = free.\`key\`
       STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = free.\`key\` AND kept.version = given.expected
@@ -150,7 +156,7 @@ export function buildMysqlStatements(table: string) {
      * is checked when the record is locked: two callers never get one record.
      */
     claimDue: (id: Uint8Array, { kind, limit, lease }: DueClaim) =>
-      `UPDATE (SELECT \`key\`, due_at FROM ${dueOf(kind)} (${IS_DUE} OR ${IS_TOO_LATE})
+      `${UPDATE_JOINED} (SELECT \`key\`, due_at FROM ${dueOf(kind)} (${IS_DUE} OR ${IS_TOO_LATE})
         ORDER BY due_at LIMIT ${toNumber(limit)} FOR UPDATE SKIP LOCKED) AS found
       STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = found.\`key\`
       SET kept.due_before = found.due_at, kept.due_claim = ${toHex(id)},

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { type OptionsShape, optionalFlag, parseOptions } from '../parse-options.ts';
-import { callStore, type KeyedRecord, parseStored, type Records } from './compare-and-swap.ts';
+import { callStore } from './call-store.ts';
+import { type KeyedRecord, parseStored, type Records } from './compare-and-swap.ts';
 import type { PruneOptions } from './journal.ts';
 import { missingMethodError, readPages } from './list.ts';
 import { readOrderRecord, writeOrderRecord } from './order-record.ts';
@@ -136,5 +137,5 @@ function isFinished({ state, resolutions, followUp }: JournalRecord, unfollowed:
 
 async function deleteRecords({ store }: Records, found: readonly Deletion[]): Promise<number> {
   if (found.length === 0) return 0;
-  return await callStore('written', async () => (await store.delete?.(found)) ?? 0);
+  return await callStore(store, 'written', async () => (await store.delete?.(found)) ?? 0);
 }

@@ -111,6 +111,8 @@ export interface ListedRecord extends StoredRecord {
  * find a key by its reference. Without `claimDue` and `countDue` it has no follow-ups, and without `delete` it
  * cannot prune. Each then rejects, and its message names the method that is missing.
  *
+ * A step that has not settled after 11 s counts as failed. It can still be done later.
+ *
  * @example
  * ```ts
  * const journal = createJournal({

@@ -1,5 +1,6 @@
 import { AuthenticationError, NotFoundError } from '../errors.ts';
 import { type CheckEnd, planAfterCheck } from '../follow-ups/plan.ts';
+import { waitForJournal } from '../journal/call-store.ts';
 import { toEntry } from '../journal/list.ts';
 import { NO_FOLLOW_UP, referenceOf } from '../journal/record.ts';
 import { elapsedSince, readClocks, type Timestamp } from '../timing.ts';
@@ -81,8 +82,7 @@ async function checkAndRecord(
       (checked): CheckEnd => ({ checked }),
       (error: unknown): CheckEnd => ({ error }),
     );
-  signal?.throwIfAborted();
-  await recordCheck(context, id, payment, end);
+  await waitForJournal(() => recordCheck(context, id, payment, end), { end: signal });
   return end;
 }
 

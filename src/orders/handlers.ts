@@ -2,6 +2,7 @@ import type { Transaction } from '../api/transaction.ts';
 import { JournalError } from '../errors.ts';
 import type { AttentionReason } from '../events.ts';
 import type { SweptPayment } from '../follow-ups/sweep-context.ts';
+import { waitForJournal } from '../journal/call-store.ts';
 import type { OrdersContext } from './options.ts';
 import { type Order, readOrder } from './order.ts';
 import { readSettledOrder, settleSuccess } from './settle.ts';
@@ -24,13 +25,15 @@ export async function handleFinal(
   { records, onPaid, onUnpaid }: OrdersContext,
   swept: SweptPayment,
   transaction: Transaction,
+  stop: AbortSignal,
 ): Promise<void> {
   const { id, number } = getMark(swept);
+  const limits = { end: stop };
   if (transaction.status === 'success') {
-    const payment = findPayment(await readOrder(records, id), number);
+    const payment = findPayment(await waitForJournal(() => readOrder(records, id), limits), number);
     if (payment) await onPaid({ order: id, payment, transaction });
   } else {
-    const payment = onUnpaid && findUnpaid(await readSettledOrder(records, id));
+    const payment = onUnpaid && findUnpaid(await readSettledOrder(records, id, limits));
     if (payment) await onUnpaid({ order: id, payment });
   }
 }
@@ -40,10 +43,12 @@ export async function handleAttention(
   { records, onAttention }: OrdersContext,
   swept: SweptPayment,
   reason: AttentionReason,
+  stop: AbortSignal,
 ): Promise<void> {
   const { key, reference } = swept;
   const { id, number } = getMark(swept);
-  const payment = findPayment(await readOrder(records, id), number);
+  const order = await waitForJournal(() => readOrder(records, id), { end: stop });
+  const payment = findPayment(order, number);
   if (!payment) return;
   await onAttention({ order: id, key, ...(reference === undefined ? {} : { reference }), reason, payment });
 }

@@ -13,9 +13,8 @@ import { getJournalCore } from '../journal/core.ts';
 import { findProblem, handleAttention, handleFinal } from './handlers.ts';
 import { type OrderPaymentsOptions, validateOrderId, validateOrderPaymentsOptions } from './options.ts';
 import { type OrderPressOptions, pressPay } from './press.ts';
-import { readSettledOrder } from './settle.ts';
-import { decideStatus, type OrderStatus } from './status.ts';
-import { type OrderWaitOptions, waitForOrder } from './wait.ts';
+import type { OrderStatus } from './status.ts';
+import { type OrderReadOptions, type OrderWaitOptions, readStatus, waitForOrder } from './wait.ts';
 
 export type { AttentionReason } from '../events.ts';
 export type { OrderAttention, OrderPaymentsOptions, PaidPayment, UnpaidPayment } from './options.ts';
@@ -29,7 +28,7 @@ export type {
   ReviewReason,
   UnpaidOrder,
 } from './status.ts';
-export type { OrderWaitOptions } from './wait.ts';
+export type { OrderReadOptions, OrderWaitOptions } from './wait.ts';
 
 /** The payments of a merchant's orders: see {@link createOrderPayments}. An order id is 1 to 200 printable characters. */
 export interface OrderPayments {
@@ -67,19 +66,19 @@ export interface OrderPayments {
   /**
    * Returns how far the payment of an order is, from the journal alone: no request is sent.
    *
-   * @throws {ConfigurationError} if the order is not valid, or has a key that is no payment of it.
+   * @throws {ConfigurationError} if an argument or an option is not valid, or the order has a key that is no payment of it.
    * @throws {JournalError} if the journal failed.
    *
    * @example if ((await orderPayments.read('17')).state === 'paid') show('Thank you. Your order is paid.');
    */
-  read(order: string): Promise<OrderStatus>;
+  read(order: string, options?: OrderReadOptions): Promise<OrderStatus>;
   /**
    * Polls until the order is no longer `processing`, and returns what it is then. At the `timeout` it returns what it is,
-   * without an error.
+   * without an error; if the journal hangs then, it returns what it last read.
    *
    * @throws {ConfigurationError} if an argument or an option cannot work.
    * @throws {AuthenticationError} if the service refuses the API key.
-   * @throws {JournalError} if the journal failed.
+   * @throws {JournalError} if the journal failed, or hung before the timeout.
    * @throws {ClosedError} if the client is closed.
    *
    * @example const { state } = await orderPayments.wait('17', { timeout: 60_000 });
@@ -140,8 +139,8 @@ export function createOrderPayments(options: OrderPaymentsOptions): OrderPayment
     payments,
     journal,
     findProblem: (payment, transaction) => findProblem(context, payment, transaction),
-    onFinal: (payment, transaction) => handleFinal(context, payment, transaction),
-    onAttention: (payment, reason) => handleAttention(context, payment, reason),
+    onFinal: (payment, transaction, stop) => handleFinal(context, payment, transaction, stop),
+    onAttention: (payment, reason, stop) => handleAttention(context, payment, reason, stop),
   });
   const track = <T>(name: string, order: string, run: (id: string) => Promise<T>) =>
     access.calls.track(async () => run(validateOrderId(order)), `${name} of order`, order);
@@ -152,8 +151,7 @@ export function createOrderPayments(options: OrderPaymentsOptions): OrderPayment
       ),
     checkout: (order, input, pressOptions = {}) =>
       track('checkout', order, (id) => pressPay(context, id, operations.initialize, input, pressOptions)),
-    read: (order) =>
-      track('read', order, async (id) => decideStatus(await readSettledOrder(context.records, id))),
+    read: (order, readOptions = {}) => track('read', order, (id) => readStatus(context, id, readOptions)),
     wait: (order, waitOptions = {}) => track('wait', order, (id) => waitForOrder(context, id, waitOptions)),
     sweep: (sweepOptions) => sweeper.sweep(sweepOptions),
     run: (runOptions) => sweeper.run(runOptions),

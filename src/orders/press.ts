@@ -14,6 +14,7 @@ import {
 } from '../errors.ts';
 import { validateInput } from '../http/call.ts';
 import type { CreateRequest } from '../idempotency/fingerprint.ts';
+import { waitForJournal } from '../journal/call-store.ts';
 import { type Records, retryCas } from '../journal/compare-and-swap.ts';
 import { readOrderRecord, writeOrderRecord } from '../journal/order-record.ts';
 import { paymentKey } from '../journal/record.ts';
@@ -102,12 +103,13 @@ export async function pressPay<Input, Request extends CreateRequest, Result exte
 /** Returns `undefined` if the order changed meanwhile: what to do is decided anew then. */
 async function tryToPay(press: Press): Promise<OrderStatus | undefined> {
   const { context, id, invalid, options } = press;
-  options.signal?.throwIfAborted();
-  const order = await readSettledOrder(context.records, id).catch((error: unknown) => {
-    // The claim of the first payment makes the tables.
-    if (isNoJournalError(error)) return createOrder(id);
-    throw error;
-  });
+  const order = await readSettledOrder(context.records, id, { end: options.signal }).catch(
+    (error: unknown) => {
+      // The claim of the first payment makes the tables.
+      if (isNoJournalError(error)) return createOrder(id);
+      throw error;
+    },
+  );
   const status = decideStatus(order);
   switch (status.state) {
     case 'paid':
@@ -161,7 +163,7 @@ async function readOnceOpened({ context, id, options }: Press, number: number): 
   const startedAt = readClocks();
   for (let delay = MIN_READ_DELAY; ; delay = Math.min(1.5 * delay, MAX_READ_DELAY)) {
     await sleep(delay, options.signal);
-    const order = await readSettledOrder(records, id);
+    const order = await readSettledOrder(records, id, { end: options.signal });
     const payment = order.payments.find((item) => item.number === number);
     const isOver = elapsedSince(startedAt) > access.timeout || access.closing.aborted;
     if (isOver || !payment || !isOpening(payment)) return decideStatus(order);
@@ -185,7 +187,10 @@ async function payNext(
     if (status.state === 'processing') return { ...status, differs: true };
     return isPaymentsError(error) ? { ...status, error } : status;
   }
-  if ((!canReuse || order.record.pruning) && !(await recordNext(context, order, number))) return undefined;
+  if (!canReuse || order.record.pruning) {
+    const record = () => recordNext(context, order, number);
+    if (!(await waitForJournal(record, { end: options.signal }))) return undefined;
+  }
   return await startPayment(press, order, number);
 }
 
@@ -230,8 +235,11 @@ async function startPayment(press: Press, order: Order, number: number): Promise
       ...options,
       idempotencyKey: key,
       order: { id, number, ...(phone === undefined ? {} : { phone }) },
-      confirm: (claimedAttempts) =>
-        confirmPayment(records, order, { number, isTried: claimedAttempts > attempts + 1 }),
+      confirm(claimedAttempts) {
+        const isTried = claimedAttempts > attempts + 1;
+        const confirm = () => confirmPayment(records, order, { number, isTried });
+        return waitForJournal(confirm, { end: options.signal });
+      },
     });
     if (result === undefined) throw notAnOrderPaymentError(key);
   } catch (thrown) {
@@ -239,8 +247,11 @@ async function startPayment(press: Press, order: Order, number: number): Promise
     if (isThrown(thrown)) throw thrown;
     error = thrown;
   }
-  const now = await readSettledOrder(records, id).catch((cause: unknown) => {
-    throw cause instanceof JournalError ? failedAfterRequestError(cause) : cause;
+  // After a request, an abort would leave it open whether a payment is under way.
+  const isUnsent = isPaymentsError(error) && error.outcome === 'not_sent';
+  const limits = isUnsent ? { end: options.signal } : {};
+  const now = await readSettledOrder(records, id, limits).catch((cause: unknown) => {
+    throw cause instanceof JournalError && !isUnsent ? failedAfterRequestError(cause) : cause;
   });
   const status = decideStatus(now);
   if (status.state === 'unpaid' && isPaymentsError(error)) return { ...status, error };

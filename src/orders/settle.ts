@@ -1,3 +1,4 @@
+import { type JournalWait, waitForJournal } from '../journal/call-store.ts';
 import { type Records, retryCas } from '../journal/compare-and-swap.ts';
 import { type OrderRecord, writeOrderRecord } from '../journal/order-record.ts';
 import { type Order, type OrderedPayment, readOrder } from './order.ts';
@@ -51,8 +52,12 @@ function hasSamePrice({ record: one }: OrderedPayment, { record: other }: Ordere
 }
 
 /** Reads an order. A success that its payments show, and its own record does not, is settled first. */
-export async function readSettledOrder(records: Records, id: string): Promise<Order> {
-  return await retryCas(async () => {
+export async function readSettledOrder(
+  records: Records,
+  id: string,
+  limits: JournalWait = {},
+): Promise<Order> {
+  const readOnce = async () => {
     const order = await readOrder(records, id);
     const isUnsettled = (payment: OrderedPayment) =>
       getPhase(payment) === 'success' && !getRecordedMeaning(order.record, payment.number);
@@ -60,5 +65,6 @@ export async function readSettledOrder(records: Records, id: string): Promise<Or
     if (!unsettled) return order;
     await settleSuccess(records, id, unsettled.number);
     return undefined;
-  });
+  };
+  return await waitForJournal(() => retryCas(readOnce), limits);
 }

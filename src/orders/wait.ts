@@ -3,10 +3,13 @@ import {
   AuthenticationError,
   ClosedError,
   ConfigurationError,
+  JournalError,
   NotFoundError,
   TransactionMismatchError,
   WaitTimeoutError,
 } from '../errors.ts';
+import type { CheckEnd } from '../follow-ups/plan.ts';
+import { getLateResult, type JournalWait, waitForJournal } from '../journal/call-store.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
 import { elapsedSince, linkSignals, readClocks, sleep } from '../timing.ts';
 import { recordCheck } from './check.ts';
@@ -15,12 +18,29 @@ import type { Order } from './order.ts';
 import { readSettledOrder } from './settle.ts';
 import { decideStatus, type OrderStatus } from './status.ts';
 
+/** The options of `read`. */
+export interface OrderReadOptions {
+  /** Ends the call. It rejects with the signal's reason. @default none */
+  signal?: AbortSignal | undefined;
+}
+
 /** The options of `wait`. */
-export interface OrderWaitOptions {
+export interface OrderWaitOptions extends OrderReadOptions {
   /** How long to wait at most, in milliseconds. @default the `timeout` of the client's `polling`: 10 minutes */
   timeout?: number | undefined;
-  /** Ends the wait. It rejects with the signal's reason. @default none */
-  signal?: AbortSignal | undefined;
+}
+
+const orderReadOptionsSchema = /* @__PURE__ */ (() =>
+  z.strictObject({ signal: optionalSignal } satisfies OptionsShape<OrderReadOptions>))();
+
+/** Returns how far an order is, from the journal alone. */
+export async function readStatus(
+  { records }: OrdersContext,
+  id: string,
+  options: OrderReadOptions,
+): Promise<OrderStatus> {
+  const { signal } = parseOptions(orderReadOptionsSchema, options, { operation: 'verify' });
+  return decideStatus(await readSettledOrder(records, id, { end: signal }));
 }
 
 const orderWaitOptionsSchema = /* @__PURE__ */ (() =>
@@ -31,6 +51,9 @@ const orderWaitOptionsSchema = /* @__PURE__ */ (() =>
 
 /** What other processes record is looked for this often, in milliseconds. */
 const READ_INTERVAL = 2_000;
+
+/** A read or write that begins at the end of a wait gets so long all the same, in milliseconds. */
+const MIN_JOURNAL_TIMEOUT = 1_000;
 
 /** Until the service has named the transaction, the journal is read this often, in milliseconds. */
 const CLAIM_READ_INTERVAL = 250;
@@ -52,24 +75,22 @@ export async function waitForOrder(
     },
   );
   const startedAt = readClocks();
-  const getLeft = () => timeout - elapsedSince(startedAt);
+  const getLeft = () => Math.max(0, timeout - elapsedSince(startedAt));
   const { signal, release } = linkSignals(own, context.access.closing, () => new ClosedError('verify'));
+  const getLimits = () => ({ timeout: Math.max(MIN_JOURNAL_TIMEOUT, getLeft()), end: signal });
+  let status: OrderStatus | undefined;
   try {
     for (;;) {
-      signal.throwIfAborted();
-      const order = await readSettledOrder(context.records, id);
-      const status = decideStatus(order);
-      if (status.state !== 'processing' || getLeft() <= 0) return status;
-      const { reference } = status.payment;
-      if (reference === undefined) await sleep(Math.min(CLAIM_READ_INTERVAL, Math.max(0, getLeft())), signal);
-      else
-        await waitForNews(context, order, {
-          reference,
-          number: status.payment.number,
-          left: getLeft(),
-          signal,
-        });
+      const order = await readSettledOrder(context.records, id, getLimits());
+      status = decideStatus(order);
+      if (status.state !== 'processing' || getLeft() === 0) return status;
+      const { number, reference } = status.payment;
+      if (reference === undefined) await sleep(Math.min(CLAIM_READ_INTERVAL, getLeft()), signal);
+      else await waitForNews(context, order, { reference, number, getLeft, getLimits, signal });
     }
+  } catch (error) {
+    if (status && error instanceof JournalError && getLeft() === 0) return status;
+    throw error;
   } finally {
     release();
   }
@@ -78,7 +99,8 @@ export async function waitForOrder(
 interface AwaitedPayment {
   reference: string;
   number: number;
-  left: number;
+  getLeft: () => number;
+  getLimits: () => JournalWait;
   signal: AbortSignal;
 }
 
@@ -86,41 +108,61 @@ interface AwaitedPayment {
 async function waitForNews(
   context: OrdersContext,
   order: Order,
-  { reference, number, left, signal }: AwaitedPayment,
+  { reference, number, getLeft, getLimits, signal }: AwaitedPayment,
 ): Promise<void> {
   const payment = order.payments.find((item) => item.number === number);
   if (!payment) return;
   const { amount, currency, createdAt } = payment.record;
   const news = new AbortController();
-  const either = linkSignals(signal, news.signal, () => NEWS);
-  const reader = setInterval(async () => {
-    // A journal that fails is read again by the wait itself.
-    const current = await readSettledOrder(context.records, order.id).catch(() => undefined);
-    const status = current && decideStatus(current);
-    if (status && !(status.state === 'processing' && status.payment.number === number)) news.abort();
-  }, READ_INTERVAL);
+  const either = linkSignals(signal, news.signal, () => news.signal.reason);
+  readUntilChanged(context, order.id, number, either.signal).then(
+    () => news.abort(NEWS),
+    (error: unknown) => news.abort(error),
+  );
+  const record = (end: CheckEnd) =>
+    waitForJournal(() => recordCheck(context, order.id, payment, end), getLimits());
   try {
     const startedAt = Math.min(createdAt, Date.now());
     const transaction = await context.payments.waitForFinalStatus(reference, {
       expect: { amount, currency },
       startedAt,
-      timeout: Date.now() - startedAt + left,
+      timeout: Date.now() - startedAt + getLeft(),
       signal: either.signal,
     });
-    await recordCheck(context, order.id, payment, { checked: { transaction, retryAfter: undefined } });
+    await record({ checked: { transaction, retryAfter: undefined } });
   } catch (error) {
     signal.throwIfAborted();
     if (error === NEWS || error instanceof WaitTimeoutError) return;
-    if (CALLERS_OWN.some((kind) => error instanceof kind)) throw error;
+    const isOwn = CALLERS_OWN.some((kind) => error instanceof kind);
+    if (isOwn || getLateResult(error)) throw error;
     const isAboutPayment = error instanceof TransactionMismatchError || error instanceof NotFoundError;
-    if (isAboutPayment) await recordCheck(context, order.id, payment, { error });
-    await sleep(Math.min(ERROR_PAUSE, left), signal);
+    if (isAboutPayment) await record({ error });
+    await sleep(Math.min(ERROR_PAUSE, getLeft()), signal);
   } finally {
-    clearInterval(reader);
+    news.abort(NEWS);
     either.release();
   }
 }
 
 const CALLERS_OWN = [AuthenticationError, ClosedError, ConfigurationError];
+
+/** Resolves once another payment is under way, or none. It rejects if the journal hangs, or with the reason of `signal`. */
+async function readUntilChanged(
+  { records }: OrdersContext,
+  id: string,
+  number: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await sleep(READ_INTERVAL, signal);
+    const order = await readSettledOrder(records, id, { end: signal }).catch((error: unknown) => {
+      if (getLateResult(error)) throw error;
+      // A journal that fails is read again.
+      return undefined;
+    });
+    const status = order && decideStatus(order);
+    if (status && !(status.state === 'processing' && status.payment.number === number)) return;
+  }
+}
 
 const NEWS = new Error('The order has changed.');

@@ -112,6 +112,24 @@ test.each(posts)('stores of a result of %s the documented fields only', async (o
     expect(written).not.toContain(text);
 });
 
+test.each([
+  ['sent to Ama Serwaa, 4 Ring Road', 'unrecognised'],
+  ['Amá', 'unrecognised'],
+  ['on_hold\n', 'unrecognised'],
+  ['', 'unrecognised'],
+  ['x'.repeat(41), 'unrecognised'],
+  [PHONE.replaceAll(/\D/g, ''), 'unrecognised'],
+  ['x'.repeat(40), 'x'.repeat(40)],
+  ['ON-HOLD_2', 'ON-HOLD_2'],
+])('stores the status %j, which is not documented, as %j', async (status, stored) => {
+  const shared = sharedStore();
+  const service = await startService(200, successBodies.chargeMobileMoney({ status }));
+  const client = service.client({ journal: shared.journal() });
+  expect(await charged(client)).toMatchObject({ status: 'unrecognised', raw_status: status });
+  expect(await charged(client)).toMatchObject({ status: 'unrecognised', raw_status: stored, replayed: true });
+  if (stored !== status && status !== '') expect(JSON.stringify(shared.writes)).not.toContain(status);
+});
+
 test('returns the result if the runtime fails while it is stored', async () => {
   const shared = sharedStore();
   const service = await startService((response) => {

@@ -122,6 +122,14 @@ describe('fromD1', () => {
     expect(await catchError(claimKey(journal, 'order-1'))).toMatchObject({ name: 'JournalError' });
   });
 
+  test('takes no batch of another length for a key without a record', async () => {
+    const { binding } = openD1(() => 'none');
+    await claimKey(sqliteJournal(fromD1(binding)), 'order-1');
+    const batch: D1Binding['batch'] = async (statements) => (await binding.batch(statements)).slice(1);
+    const journal = sqliteJournal(fromD1({ ...binding, batch }));
+    expect(await catchError(journal.read('order-1'))).toMatchObject({ name: 'JournalError' });
+  });
+
   test('resolves a key once if the response of the write is lost', async () => {
     let isLost = false;
     const { binding } = openD1((statements) =>

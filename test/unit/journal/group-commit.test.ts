@@ -104,6 +104,17 @@ test('writes the next group after 100 ms, if one hangs', async () => {
   expect(await written).toBe(true);
 });
 
+test('writes what a group leaves over after 100 ms, if that group hangs', async () => {
+  fakeEveryTimer();
+  const { store, keys } = createHeldStore(() => []);
+  for (let index = 0; index <= 102; index++) void writeText(store, `order-${index}`, newChange());
+  const countWrites = () => keys().map(({ length }) => length);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(countWrites()).toEqual([1, 100]);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(countWrites()).toEqual([1, 100, 2]);
+});
+
 test('writes alone what a group did not try, and what a store groups wrongly', async () => {
   for (const results of [[undefined, true], [], ['yes', 1], null]) {
     const records = new Map();
