@@ -6,7 +6,7 @@ import type { FollowUpRecord } from '../journal/follow-up-records.ts';
 import { MAX_DUE_IN } from '../journal/store.ts';
 import { MAX_TIMEOUT_MS } from '../max-timeout.ts';
 import { type OptionsShape, optionalNumber, optionalSignal, parseOptions } from '../parse-options.ts';
-import { sleep } from '../timing.ts';
+import { withDeadline } from '../timing.ts';
 import { HeldRecord } from './held-record.ts';
 import { getSlowPause } from './plan.ts';
 import { concernsClient, report, summarizeError, takeStep } from './step.ts';
@@ -235,7 +235,8 @@ export class Sweep {
     const hadHandlers = this.#handlers.size > 0;
     while (this.#handlers.size > 0) await Promise.all(this.#handlers);
     // Their success is still to be recorded.
-    if (hadHandlers) await Promise.race([Promise.all(steps), sleep(LATE_JOURNAL_TIMEOUT, undefined)]);
+    const recorded = () => Promise.all(steps);
+    if (hadHandlers) await withDeadline(LATE_JOURNAL_TIMEOUT, undefined, recorded).catch(() => {});
     if (steps.size > 0) this.#failure ??= { error: signal.reason };
   }
 
