@@ -19,7 +19,7 @@ import {
   sendForOwner,
 } from './idempotency/send-idempotent.ts';
 import { getJournalCore } from './journal/core.ts';
-import type { JournalEntry } from './journal/journal.ts';
+import type { Journal, JournalEntry } from './journal/journal.ts';
 import type { Resolution } from './journal/resolution.ts';
 import { MAX_TIMEOUT_MS } from './max-timeout.ts';
 import {
@@ -33,15 +33,14 @@ import {
 } from './normalize-options.ts';
 import type {
   CloseOptions,
+  CreateArguments,
   CreateOptions,
-  KeyedOptions,
   NormalizedOptions,
   PaymentsClientOptions,
   ReconcileItem,
   ReconcileOptions,
   RequestOptions,
   ResolveOptions,
-  UnkeyedOptions,
   VerifyOptions,
   WaitOptions,
 } from './options.ts';
@@ -54,7 +53,9 @@ import { watch } from './polling/watch.ts';
 import { SharedAbortController } from './timing.ts';
 
 /**
- * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits.
+ * Calls the payment service for one merchant. Make one client and keep it: its waits share their polls and limits. A client
+ * that is made with a journal is a `PaymentsClient<Journal>`: each of its charges needs an `idempotencyKey`. A
+ * `PaymentsClient` is any client.
  *
  * @throws {ConfigurationError} if an option is unknown or cannot work. The message tells what to do.
  *
@@ -67,7 +68,7 @@ import { SharedAbortController } from './timing.ts';
  * });
  * ```
  */
-export class PaymentsClient {
+export class PaymentsClient<J extends Journal | undefined = Journal | undefined> {
   readonly #options: NormalizedOptions;
   readonly #send: Send;
   readonly #poller: Poller;
@@ -77,7 +78,7 @@ export class PaymentsClient {
   #closed: Promise<void> | undefined;
   #hasWarned = false;
 
-  constructor(options: PaymentsClientOptions = {}) {
+  constructor(options: PaymentsClientOptions | (PaymentsClientOptions & { journal: J }) = {}) {
     this.#options = normalizeOptions(options);
     this.#send = createSend(this.#options, this.#requestIds, this.#closing.signal, (retryAfter, reference) =>
       this.#poller.onRateLimited(retryAfter, reference),
@@ -100,23 +101,17 @@ export class PaymentsClient {
    * Starts a payment by checkout page. Send the customer to `checkout_url`, and keep `reference`. It is an assumption that a
    * payment cannot be paid without its `checkout_url` (docs/reference/service.md, "Start a checkout payment").
    *
+   * With an `idempotencyKey` it starts at most one payment for each key: see {@link KeyedOptions.idempotencyKey}.
+   *
    * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
    * @throws {APIError} if the service refused the request.
    * @throws {ConnectionError} if no connection was made. Nothing was sent.
-   * @throws {OutcomeUnknownError} if a payment might have been started.
+   * @throws {OutcomeUnknownError} if a payment might have been started, or an earlier call under the key is unresolved.
    * @throws {TransactionMismatchError} if the payment has another amount or currency.
-   */
-  initialize(input: InitializeInput, options?: UnkeyedOptions): Promise<InitializedPayment>;
-  /**
-   * Starts at most one payment for each `idempotencyKey`: see {@link KeyedOptions.idempotencyKey}. It throws what it throws
-   * without a key, and:
-   *
-   * @throws {JournalError} if the call could not be recorded. Nothing was sent.
+   * @throws {JournalError} if a call with a key could not be recorded. Nothing was sent.
    * @throws {IdempotencyConflictError} if the key was used with other input. This call sent nothing.
-   * @throws {OutcomeUnknownError} if an earlier call under the key is unresolved. This call sent nothing.
    */
-  initialize(input: InitializeInput, options: KeyedOptions): Promise<InitializedPayment>;
-  async initialize(input: InitializeInput, options: CreateOptions = {}): Promise<InitializedPayment> {
+  async initialize(input: InitializeInput, ...options: CreateArguments): Promise<InitializedPayment> {
     return await this.#create(operations.initialize, input, options);
   }
 
@@ -124,22 +119,18 @@ export class PaymentsClient {
    * Charges a customer's Mobile Money number: a PIN prompt appears on the phone. It works in live mode only. The result is
    * `processing`: wait for the final status by its `reference`.
    *
+   * With an `idempotencyKey` it charges at most once for each key, even after a crash. The same key again sends nothing and
+   * returns the recorded result, with `replayed: true`. A client with a `journal` needs a key for each charge, or `null` for
+   * none on purpose.
+   *
    * @throws {InvalidInputError} if the input is not valid. Nothing was sent.
    * @throws {APIError} if the service refused the charge. It is an assumption that no charge exists then.
    * @throws {ConnectionError} if no connection was made. Nothing was sent.
-   * @throws {OutcomeUnknownError} if a charge might exist. Do not charge again.
+   * @throws {OutcomeUnknownError} if a charge might exist, of this call or of an earlier one under the key. Do not charge again.
    * @throws {TransactionMismatchError} if another amount or currency was charged. Do not charge again.
-   * @throws {ConfigurationError} if the client has a `journal`: give an `idempotencyKey`, or `null` for none on purpose.
-   */
-  chargeMobileMoney(input: ChargeMobileMoneyInput, options?: UnkeyedOptions): Promise<MobileMoneyCharge>;
-  /**
-   * Charges at most once for each `idempotencyKey`, even after a crash: a PIN prompt appears on the phone. The same key
-   * again sends nothing and returns the recorded result, with `replayed: true`. The client needs a `journal`. It throws
-   * what it throws without a key, and:
-   *
-   * @throws {JournalError} if the call could not be recorded. Nothing was sent.
+   * @throws {ConfigurationError} if the client has a `journal` and there is no key, or a key and no `journal`.
+   * @throws {JournalError} if a call with a key could not be recorded. Nothing was sent.
    * @throws {IdempotencyConflictError} if the key was used with other input. This call sent nothing.
-   * @throws {OutcomeUnknownError} if an earlier call under the key is unresolved. This call sent nothing.
    *
    * @example
    * ```ts
@@ -147,10 +138,9 @@ export class PaymentsClient {
    * const charge = await payments.chargeMobileMoney(input, { idempotencyKey: `order-${order.id}/1` });
    * ```
    */
-  chargeMobileMoney(input: ChargeMobileMoneyInput, options: KeyedOptions): Promise<MobileMoneyCharge>;
   async chargeMobileMoney(
     input: ChargeMobileMoneyInput,
-    options: CreateOptions = {},
+    ...options: CreateArguments<J>
   ): Promise<MobileMoneyCharge> {
     return await this.#create(operations.chargeMobileMoney, input, options);
   }
@@ -386,7 +376,7 @@ export class PaymentsClient {
   async #create<Input, Request extends CreateRequest, Result extends AnyTransaction>(
     operation: CreateOperation<Input, Request, Result>,
     input: Input,
-    options: CreateOptions,
+    [options = {}]: readonly [options?: CreateOptions | undefined],
   ): Promise<Result> {
     if (this.#closing.signal.aborted) throw new ClosedError(operation.name);
     const { idempotencyKey: _, ...rest } = parseOptions(createOptionsSchema, options, {

@@ -86,6 +86,7 @@ export type { Journal, JournalEntry } from './journal/journal.ts';
 export type { Resolution, ResolutionNote } from './journal/resolution.ts';
 export type {
   CloseOptions,
+  CreateArguments,
   CreateOptions,
   Fetch,
   FetchInit,

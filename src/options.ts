@@ -262,6 +262,14 @@ export interface KeyedOptions extends UnkeyedOptions {
 export interface CreateOptions extends UnkeyedOptions, Partial<Pick<KeyedOptions, 'idempotencyKey'>> {}
 
 /**
+ * The options of a call that creates something, as arguments: they must have an `idempotencyKey` if `J` is a journal. Overloads
+ * would hide which field of an input is wrong.
+ */
+export type CreateArguments<J = undefined> = [J] extends [Journal]
+  ? [options: KeyedOptions]
+  : [options: KeyedOptions] | [options?: UnkeyedOptions | undefined];
+
+/**
  * The options of `waitForFinalStatus` and `watch`. Waits on one reference share their polls. The wait with the shortest
  * delay decides how often they poll. The first wait decides the `startedAt` and the `headers` of the polls.
  */
@@ -313,7 +321,7 @@ export interface Poll {
 }
 
 /** The options of `reconcile`. `timeout` bounds the check of each reference, counted from when that check is queued. */
-export type ReconcileOptions = Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'>;
+export interface ReconcileOptions extends Omit<WaitOptions, 'expect' | 'startedAt' | 'finalStatuses'> {}
 
 /** A reference for `reconcile`, with what is known of its charge. */
 export interface ReconcileItem {

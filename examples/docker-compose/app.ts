@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { Network } from 'payment-collection-client';
+import { networks } from 'payment-collection-client';
 import type { OrderStatus } from 'payment-collection-client/orders';
 import { explainError } from './explain-error.ts';
 import type { Order } from './orders.ts';
@@ -34,7 +34,7 @@ async function route(request: IncomingMessage): Promise<ShopResponse> {
     case 'POST /checkout':
       return pay(await readForm(request), startCheckout);
     case 'POST /charge':
-      return pay(await readForm(request), chargePhone);
+      return chargePhone(await readForm(request));
     case 'GET /checkout/return':
       return handleReturn(request);
     case 'GET /order':
@@ -71,15 +71,14 @@ async function startCheckout({ id, amount, currency }: Order, form: URLSearchPar
   return await orderPayments.checkout(id, { amount, currency, customer_email });
 }
 
-async function chargePhone({ id, amount, currency }: Order, form: URLSearchParams): Promise<OrderStatus> {
+async function chargePhone(form: URLSearchParams): Promise<ShopResponse> {
+  const network = networks.find((name) => name === form.get('network'));
+  if (!network) return { status: 400, body: messagePage(`Please choose a network: ${networks.join(', ')}.`) };
   const customer_email = form.get('customer_email') ?? '';
   const phone = form.get('phone') ?? '';
-  const network = readNetwork(form.get('network'));
-  return await orderPayments.charge(id, { amount, currency, customer_email, phone, network });
-}
-
-function readNetwork(value: string | null): Network {
-  return value === 'telecel' || value === 'airteltigo' ? value : 'mtn';
+  return pay(form, ({ id, amount, currency }) =>
+    orderPayments.charge(id, { amount, currency, customer_email, phone, network }),
+  );
 }
 
 /** Shows the order of the customer's own cookie. No request is sent to the service. */

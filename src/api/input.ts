@@ -24,25 +24,31 @@ const amountMessages = /* @__PURE__ */ ((): Record<AmountIssue, string> => ({
   too_large: `must be at most ${MAX_AMOUNT}: above that, not every amount can be sent exactly`,
 }))();
 
-const amountInput = /* @__PURE__ */ (() =>
-  z.pipe(
+/** The check decides. `meta` says as much of it as JSON Schema can. */
+const amountInput = /* @__PURE__ */ (() => {
+  const limits = { minimum: MIN_AMOUNT, maximum: MAX_AMOUNT };
+  return z.pipe(
     z
-      .union([z.number(), z.string()], { error: 'must be a number, or decimal text such as "25.50"' })
+      .union(
+        [
+          z.number().check(z.meta(limits)),
+          z.string().check(z.meta({ pattern: '^[1-9]\\d*(?:\\.\\d{1,2})?$' })),
+        ],
+        { error: 'must be a number, or decimal text such as "25.50"' },
+      )
       .check(({ value, issues }) => {
         const code = findAmountIssue(value);
         if (code)
           issues.push({ code: 'custom', input: value, message: amountMessages[code], params: { code } });
       }),
-    z.transform(Number),
-  ))();
+    z.pipe(z.transform(Number), z.number().check(z.meta(limits))),
+  );
+})();
 
 const currencyInput = /* @__PURE__ */ (() =>
-  z.pipe(
-    z
-      .string({ error: 'must be a string of three letters' })
-      .check(z.regex(/^[A-Za-z]{3}$/, { error: 'must be three letters, such as GHS' })),
-    z.transform((code: string) => code.toUpperCase()),
-  ))();
+  z
+    .string({ error: 'must be a string of three letters' })
+    .check(z.regex(/^[A-Za-z]{3}$/, { error: 'must be three letters, such as GHS' }), z.toUpperCase()))();
 
 const customerEmail = /* @__PURE__ */ (() =>
   z
@@ -71,16 +77,17 @@ const paymentFields = /* @__PURE__ */ (() => ({
   currency: z.optional(currencyInput),
 }))();
 
+/** A second base: without one, TypeScript writes the fields of an input where its name would do. */
+type Named = object;
+
 /** The input of `initialize`. You can also use it in your own forms and routes. */
 export const initializeInputSchema = /* @__PURE__ */ (() => strictShape(paymentFields))();
 
 /**
  * A payment by checkout page: `amount` (a number or decimal text in main units, at least 1, at most two decimals),
  * `customer_email`, and `currency` (three letters; the service's default is GHS).
- *
- * @interface
  */
-export type InitializeInput = z.input<typeof initializeInputSchema>;
+export interface InitializeInput extends z.input<typeof initializeInputSchema>, Named {}
 
 /** The input of `chargeMobileMoney`. You can also use it in your own forms and routes. */
 export const chargeMobileMoneyInputSchema = /* @__PURE__ */ (() =>
@@ -94,10 +101,8 @@ export const chargeMobileMoneyInputSchema = /* @__PURE__ */ (() =>
 /**
  * A Mobile Money charge: `amount` (a number or decimal text in main units, at least 1, at most two decimals),
  * `customer_email`, `phone` (sent as given), `network`, and `currency` (three letters; the service's default is GHS).
- *
- * @interface
  */
-export type ChargeMobileMoneyInput = z.input<typeof chargeMobileMoneyInputSchema>;
+export interface ChargeMobileMoneyInput extends z.input<typeof chargeMobileMoneyInputSchema>, Named {}
 
 /** What a paid transaction must show. Amounts are compared exactly, as decimals. */
 export const expectationSchema = /* @__PURE__ */ (() =>
@@ -111,10 +116,9 @@ export const expectationSchema = /* @__PURE__ */ (() =>
 /**
  * The amount that a transaction must have, and the currency if it is given.
  *
- * @interface
  * @example { amount: '25.50', currency: 'GHS' }
  */
-export type Expectation = z.input<typeof expectationSchema>;
+export interface Expectation extends z.input<typeof expectationSchema>, Named {}
 
 /** The input of `verify`, `check` and the waits. */
 export const verifyInputSchema = /* @__PURE__ */ (() =>

@@ -24,12 +24,15 @@ export type TransactionStatus = KnownStatus | 'unrecognised';
 const amountText = /* @__PURE__ */ (() =>
   z.pipe(
     z.union([z.string(), z.number().check(z.lte(MAX_AMOUNT))]),
-    z.transform((given: string | number, { issues }) => {
-      const text = String(given);
-      const amount = normalizeAmount(text);
-      if (amount === undefined) issues.push({ code: 'custom', input: given });
-      return amount ?? text;
-    }),
+    z.pipe(
+      z.transform((given: string | number, { issues }) => {
+        const text = String(given);
+        const amount = normalizeAmount(text);
+        if (amount === undefined) issues.push({ code: 'custom', input: given });
+        return amount ?? text;
+      }),
+      z.string().check(z.meta({ pattern: '^\\d{1,30}\\.\\d{2}$' })),
+    ),
   ))();
 const currencyCode = /* @__PURE__ */ (() => z.string().check(z.regex(/^[A-Za-z]{3}$/)))();
 
@@ -38,24 +41,26 @@ const ISO_TIME =
   /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
 
 /** A time of another form is `null`: it must not hide that a payment was made. */
-const timeOrNull = /* @__PURE__ */ (() =>
-  z.pipe(
-    z.optional(z.unknown()),
-    z.transform((value): string | null => (isTime(value) ? value : null)),
-  ))();
+const timeOrNull = /* @__PURE__ */ orNull(isTime);
 
-function isTime(value: unknown): value is string {
-  const [, year, month, day] = typeof value === 'string' ? (ISO_TIME.exec(value) ?? []) : [];
+function isTime(text: string): boolean {
+  const [, year, month, day] = ISO_TIME.exec(text) ?? [];
   if (day === undefined) return false;
   return Number(day) <= 28 || Number(day) <= new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
 }
 
 /** Absent, null and empty mean the same. A field that does not say whether it is paid must not lose a payment. */
-const textOrNull = /* @__PURE__ */ (() =>
-  z.pipe(
+const textOrNull = /* @__PURE__ */ orNull((text) => text !== '');
+
+function orNull(isKept: (text: string) => boolean) {
+  return z.pipe(
     z.optional(z.unknown()),
-    z.transform((value): string | null => (typeof value === 'string' && value !== '' ? value : null)),
-  ))();
+    z.pipe(
+      z.transform((value): string | null => (typeof value === 'string' && isKept(value) ? value : null)),
+      z.nullable(z.string()),
+    ),
+  );
+}
 
 const verifiedFields = {
   reference: referenceSchema,
@@ -74,7 +79,11 @@ const verifiedFields = {
 /** What `verify` returns about a transaction. */
 export const transactionSchema = /* @__PURE__ */ (() =>
   z.pipe(
-    z.transform(markUnrecognisedStatus),
+    // Any status: without it, the JSON Schema of the input would refuse those that are not documented.
+    z.pipe(
+      looseShape({ status: z.string(), ...verifiedFields }),
+      z.transform((data) => markUnrecognisedStatus(data)),
+    ),
     z.discriminatedUnion('status', [
       looseShape({ status: z.literal('pending'), ...verifiedFields }),
       looseShape({ status: z.literal('processing'), ...verifiedFields }),

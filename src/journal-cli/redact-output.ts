@@ -1,4 +1,4 @@
-import { createRedact, redactUnknownSecrets } from '../redact.ts';
+import { createRedact, redactButUuids } from '../redact.ts';
 
 /** Redacts what the command prints. */
 export interface OutputRedaction {
@@ -22,7 +22,7 @@ export function createOutputRedaction(env: NodeJS.ProcessEnv, folder: string): O
   return {
     recorded,
     own,
-    foreign: (text) => redactUnknownSecrets(own(shortenPaths(text, folder))),
+    foreign: (text) => redactButUuids(own(shortenPaths(text, folder))),
   };
 }
 
@@ -51,10 +51,11 @@ function decode(text: string): string {
 
 const REDACTED = '[REDACTED]';
 
-/** Redacts the login in an address, and what follows a word such as `password=`. */
+/** Redacts the login in an address, and what follows a word such as `password=` or `Bearer`. */
 function redactCredentials(text: string): string {
   return text
     .replace(/:\/\/[^\s"'`]*@/g, `://${REDACTED}@`)
+    .replace(/\b(bearer\s+)[^\s"'`]+/gi, `$1${REDACTED}`)
     .replace(
       /\b(pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key)(["']?\s{0,3}[:=]\s{0,3})("[^"]*"|'[^']*'|[^\s,;&)}]+)/gi,
       `$1$2${REDACTED}`,

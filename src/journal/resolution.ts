@@ -1,7 +1,7 @@
 import { referenceSchema } from '../api/input.ts';
 import { initializedPaymentSchema } from '../api/transaction.ts';
 import { ConfigurationError, JournalError } from '../errors.ts';
-import { redactApiKeys, redactReference, redactUnknownSecrets } from '../redact.ts';
+import { redactApiKeys, redactButUuids, redactReference } from '../redact.ts';
 import { isObject, stringField } from '../untrusted.ts';
 import { type JournalRecord, type RecordedResolution, referenceOf } from './record.ts';
 
@@ -45,7 +45,7 @@ export function validateResolution(resolution: Resolution, note: ResolutionNote)
     resolution: typeof resolution === 'string' ? validateWord(resolution) : validateFound(resolution),
     // A person is often named by an email address, which stays.
     by: redactApiKeys(validateText(note, 'by', 200)),
-    reason: redactUnknownSecrets(validateText(note, 'reason', 1_000)),
+    reason: redactButUuids(validateText(note, 'reason', 1_000)),
     resolutionsSeen: validateSeen(note.resolutionsSeen),
   };
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../errors.ts';
+import { version } from '../version.ts';
 import { SandboxError, type SandboxOptions, startSandbox } from './index.ts';
 
 const HELP = `payment-sandbox: the payment service on this machine, with pages that play the customer.
@@ -17,6 +18,17 @@ const HELP = `payment-sandbox: the payment service on this machine, with pages t
   --keep <number>         how many transactions to keep (100000)
   --expiry <seconds>      how long a prompt stays on the phone (300)
   --help                  show this text
+  --version               show the version
+
+Exit codes
+  0  stopped by Ctrl-C or SIGTERM, or showed this text or the version
+  1  could not start: stderr says what to change
+
+Examples
+  npx payment-sandbox --state sandbox.db
+  npx payment-sandbox --port 4020 \\
+      --return-url http://127.0.0.1:3000/checkout/return \\
+      --webhook-url http://127.0.0.1:3000/webhooks/payments
 `;
 
 try {
@@ -44,10 +56,11 @@ async function run(): Promise<void> {
       keep: { type: 'string' },
       expiry: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
     },
   });
-  if (values.help) {
-    process.stdout.write(HELP);
+  if (values.version || values.help) {
+    process.stdout.write(values.version ? `${version}\n` : HELP);
     return;
   }
   const expiry = parseWhole('expiry', values.expiry, 1, 86_400);

@@ -14,12 +14,9 @@ const showConnection = (state, text) => {
 events.addEventListener('open', () => showConnection('on', 'connected'));
 events.addEventListener('error', () => showConnection('lost', 'reconnecting'));
 events.addEventListener('some', ({ data }) => update(data));
-events.addEventListener('all', ({ data }) => {
-  const ids = update(data);
-  for (const item of [...list.children]) if (!ids.has(item.id)) item.remove();
-});
+events.addEventListener('all', ({ data }) => update(data, true));
 
-function update(markup) {
+function update(markup, isAll = false) {
   const template = document.createElement('template');
   template.innerHTML = markup;
   const ids = new Set();
@@ -30,8 +27,8 @@ function update(markup) {
     else if (old) replace(old, fresh);
     else add(fresh);
   }
+  if (isAll) for (const item of [...list.children]) if (!ids.has(item.id)) item.remove();
   while (list.children.length > Number(list.dataset.live)) list.lastElementChild.remove();
-  return ids;
 }
 
 function add(fresh) {

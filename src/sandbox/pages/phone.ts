@@ -49,14 +49,14 @@ export function phonePage(ledger: Ledger, filter: PhoneFilter, error?: PinError)
   const [phones, messages, count] = others;
   const body = html`<h1 class="hidden">The customer's phone</h1>
 ${phones}
+${count}
 <div class="handset">
 <div class="screen">
-<ol class="prompts" data-live="${MAX_PROMPTS}">${renderItems(items)}</ol>
+<ol class="prompts" data-live="${MAX_PROMPTS}">${renderItems(items).reverse()}</ol>
 <p class="empty">No open prompt. Charge a Mobile Money number, and its prompt appears here.</p>
 ${messages}
 </div>
 </div>
-${count}
 <p class="note">Any four digits are a valid PIN here. An unanswered prompt expires, and its charge fails.</p>`;
   return layout({ title: 'Phone', name: 'phone', events: formatPhonePath(filter, '/events/phone'), body });
 }
@@ -82,11 +82,14 @@ function viewPhone(
   };
 }
 
-/** Returns the open prompts and those that ended since a time, oldest first. Too many of them are without the oldest ends. */
+/** Returns the open prompts and those that ended since a time, newest first. If they are too many, the oldest ends go first. */
 function pickPrompts(charges: readonly ChargeEntry[], since: number): ChargeEntry[] {
   const shown = charges.filter(({ status, changedAt }) => !isFinal(status) || changedAt >= since);
   let surplus = shown.length - MAX_PROMPTS;
-  return shown.filter(({ status }) => !isFinal(status) || surplus-- <= 0).slice(0, MAX_PROMPTS);
+  return shown
+    .filter(({ status }) => !isFinal(status) || surplus-- <= 0)
+    .slice(-MAX_PROMPTS)
+    .reverse();
 }
 
 /** Returns what all spellings of a number share. */
@@ -159,13 +162,15 @@ function renderMessages(charges: readonly Entry[]): Html {
     .slice(0, MAX_MESSAGES);
   return html`<section id="messages">
 ${ended.length > 0 ? html`<h2>Earlier</h2>` : ''}
-<ul>${ended.map((entry) => html`<li>${renderBadge(entry)} <b>${formatMoney(entry)}</b> ${renderTime(entry.changedAt)}</li>`)}</ul>
+<ul>${ended.map((entry) => html`<li>${renderBadge(entry)} <b class="sum">${formatMoney(entry)}</b> ${renderTime(entry.changedAt)}</li>`)}</ul>
 </section>`;
 }
 
-/** Renders the count for screen readers, which announce it when it changes. */
+/** Renders the count for screen readers, which announce it when it changes. All see it if there are more than are shown. */
 function renderPromptCount(charges: readonly Entry[]): Html {
   const { length } = charges.filter(({ status }) => !isFinal(status));
   const count = length === 1 ? '1 open prompt' : `${length} open prompts`;
-  return html`<p id="prompt-count" class="hidden" role="status">${length > 0 ? count : ''}</p>`;
+  const isCut = length > MAX_PROMPTS;
+  const rest = isCut ? `: the newest ${MAX_PROMPTS} are here. Answer some of them to see the others.` : '';
+  return html`<p id="prompt-count" class="${isCut ? 'note' : 'hidden'}" role="status">${length > 0 ? count + rest : ''}</p>`;
 }

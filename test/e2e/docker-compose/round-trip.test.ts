@@ -43,8 +43,8 @@ async function openBasket() {
     customer,
     order,
     checkout: () => customer.post(`${SHOP}/checkout`, { order, customer_email: customer.email }),
-    charge: () =>
-      customer.post(`${SHOP}/charge`, { order, customer_email: customer.email, phone, network: 'mtn' }),
+    charge: (network = 'mtn') =>
+      customer.post(`${SHOP}/charge`, { order, customer_email: customer.email, phone, network }),
   };
 }
 
@@ -139,6 +139,15 @@ test('charges Mobile Money once, and ships after the approval', async () => {
   await waitForTitle(customer, 'Paid');
   expect(await countParcels(order)).toBe(1);
   await expectNoDoubleCharge();
+});
+
+test('charges nothing if the network is not known, and lists the networks', async () => {
+  const { customer, charge } = await openBasket();
+  for (const network of ['vodafone', 'MTN', '']) {
+    const { status, text } = await charge(network);
+    expect([status, text]).toEqual([400, expect.stringContaining('network: mtn, telecel, airteltigo.')]);
+  }
+  expect(await findTransactions(customer)).toEqual([]);
 });
 
 test('charges an order again that was declined on the phone', async () => {

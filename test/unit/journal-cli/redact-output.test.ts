@@ -85,6 +85,42 @@ test('leaves what tells what happened', async () => {
     expect(err).toContain('connect ECONNREFUSED 127.0.0.1:5432');
 });
 
+describe('a UUID', () => {
+  const id = '1f0c2b77-5a3e-4d61-9a0c-8d2b7e4f1c55';
+
+  test.each([`no reply to request ${id}`, `Key (key)=(order-${id}/1) exists`, `requestId=${id}, ${id}`])(
+    'is shown in an error of others: %s',
+    async (message) => {
+      for (const { err } of await runWithFailure(() => new Error(message))) expect(err).toContain(message);
+    },
+  );
+
+  test.each([
+    `Authorization: Bearer ${id}`,
+    `redis://:${id}@cache`,
+    `token=${id}`,
+    `Zx9-9a0c-8d2b7e4f1c55-${id}`,
+  ])('is redacted where it is a secret: %s', async (message) => {
+    for (const { err } of await runWithFailure(() => new Error(message))) expect(err).not.toContain(id);
+  });
+
+  test('is redacted where a variable has it as a secret', async () => {
+    const { payments, journal } = await startShop();
+    const exports = { payments, journal: holdEntries(journal, [{ ...fullEntry, requestIds: [id] }]) };
+    const shown = await runCommand(['show', fullEntry.key], { exports, env: { PAYMENTS_API_KEY: id } });
+    expect(shown.out).not.toContain(id);
+  });
+
+  test('is shown in the reason that a person gave', async () => {
+    const shop = await startShop();
+    await shop.leaveUnresolved('order-17/1');
+    const reason = `no charge has the request id ${id}, ticket 4711`;
+    await shop.payments.resolve('order-17/1', 'not_charged', { by: 'ama', reason });
+    const { out } = await runCommand(['show', 'order-17/1', '--json'], { exports: shop, env });
+    expect(JSON.parse(out)).toMatchObject({ resolutions: [{ reason }] });
+  });
+});
+
 describe('an entry', () => {
   const secretive = 'order sk_live_4vK9qLm2Xw7RtZ 17';
   const entry: JournalEntry = {

@@ -49,6 +49,15 @@ test.each([
   expect(nextDelay({ elapsed, initialDelay, minDelay: 3_000, retryAfter: 5_000 })).toBe(5_000);
 });
 
+test.each([
+  [8_000, 9_000],
+  [9_000, 9_000],
+  [9_001, 18_000],
+  [16_000, 18_000],
+])('with 18 s left, a Retry-After of %d ms returns %d ms', (retryAfter, delay) => {
+  expect(nextDelay({ elapsed: 582_000, minDelay: 5_000, retryAfter })).toBe(delay);
+});
+
 test('checks a whole wait at these seconds, from the charge to the deadline', () => {
   const times = momentsOf(() => ({}));
   expect(times.map((time) => Math.round(time / 1000))).toEqual([

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
+import packageJson from '../../../package.json' with { type: 'json' };
 import { PaymentsClient, PermissionError } from '../../../src/index.ts';
 import { charge, payment, startTestSandbox } from './start-sandbox.ts';
 
@@ -161,5 +162,18 @@ test('shows every option with --help', async () => {
     'keep',
     'expiry',
     'help',
+    'version',
   ]);
+});
+
+test('starts with the last example of --help, which also names each exit code', async () => {
+  const { out } = await runCommand('--help').ended;
+  expect([...out.matchAll(/^ {2}(\d) {2}\S/gm)].map(([, code]) => code)).toEqual(['0', '1']);
+  const [, example = ''] = /\n {2}npx payment-sandbox (--port .*)$/s.exec(out.replaceAll('\\\n', '')) ?? [];
+  const { shown } = await startCommand(...example.trim().split(/\s+/), '--port', '0');
+  expect(shown('webhooks')).toBe('http://127.0.0.1:3000/webhooks/payments');
+});
+
+test('shows the version with --version', async () => {
+  expect(await runCommand('--version').ended).toEqual({ code: 0, out: `${packageJson.version}\n`, err: '' });
 });

@@ -82,6 +82,24 @@ test('a prompt that was answered stays in its place until Done', async () => {
   expect(readPrompts(await page('/phone'))).toEqual([[third, false]]);
 });
 
+test('the phone shows the newest prompts, and says that there are more', async () => {
+  const { payments, page, press } = await startTestSandbox();
+  const references: string[] = [];
+  for (let count = 1; count <= 22; count++)
+    references.push((await payments.chargeMobileMoney({ ...charge, amount: count })).reference);
+  const readPrompts = async () =>
+    [...(await page('/phone')).matchAll(/<li id="(TXN-\w+)" class="prompt/g)].map(([, id]) => id);
+  expect(await readPrompts()).toEqual(references.slice(2));
+  expect(await page('/phone')).toContain(
+    '<p id="prompt-count" class="note" role="status">22 open prompts: the newest 20 are here.',
+  );
+  for (const reference of references.slice(-2)) await press('/phone', { reference, decision: 'decline' });
+  expect(await readPrompts()).toEqual(references.slice(0, 20));
+  expect(await page('/phone')).toContain(
+    '<p id="prompt-count" class="hidden" role="status">20 open prompts</p>',
+  );
+});
+
 test('an open page of the phone keeps the place of a prompt that ends', async () => {
   const { sandbox, payments } = await startTestSandbox();
   const { reference } = await payments.chargeMobileMoney(charge);

@@ -67,6 +67,19 @@ test('accepts a second charge after the first has failed', async () => {
   mock.expectNoDoubleCharge();
 });
 
+test('throws for a double charge after pairs that do not count', async () => {
+  useFakeClock();
+  const { mock, payments } = startMock();
+  mock.decline((await payments.chargeMobileMoney(charge)).reference);
+  await payments.chargeMobileMoney(charge);
+  vi.setSystemTime(Date.now() + 60_000);
+  await payments.chargeMobileMoney(charge);
+  await payments.chargeMobileMoney(charge);
+  expect(() => mock.expectNoDoubleCharge({ within: 59_999 })).toThrow(
+    'on the same phone: TXN-000003 and TXN-000004 (25.50 GHS, 0 ms apart).',
+  );
+});
+
 test('throws if the first charge failed later, or was abandoned', async () => {
   useFakeClock();
   const { mock, payments } = startMock();

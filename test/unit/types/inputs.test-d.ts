@@ -1,12 +1,16 @@
 import { describe, expectTypeOf, test } from 'vitest';
 import type * as z from 'zod/mini';
+import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import {
   type ChargeMobileMoneyInput,
+  type CreateArguments,
   type CreateOptions,
   type chargeMobileMoneyInputSchema,
   type Expectation,
   type InitializeInput,
   initializeInputSchema,
+  type Journal,
+  type KeyedOptions,
   type Network,
   PaymentsClient,
   type PaymentsClientOptions,
@@ -17,8 +21,11 @@ import {
   type VerifyOptions,
   type WaitOptions,
 } from '../../../src/index.ts';
+import { createOrderPayments } from '../../../src/orders/index.ts';
 
 declare const payments: PaymentsClient;
+declare const journal: Journal;
+declare const wrapped: CreateOptions;
 declare const anyText: string;
 const payment = { amount: 1, customer_email: 'ama@example.com' };
 const charge = { ...payment, phone: '0244123456', network: 'mtn' } as const;
@@ -168,5 +175,77 @@ describe('options', () => {
     payments.verify('TXN-1', { extraBody: {} });
     // @ts-expect-error There is nothing yet to expect.
     payments.initialize(payment, { expect: { amount: 1 } });
+  });
+});
+
+describe('a client with a journal', () => {
+  const keyed = new PaymentsClient({ journal });
+  const { chargeMobileMoney } = keyed;
+
+  test('requires an idempotencyKey of each charge', () => {
+    expectTypeOf(keyed).toEqualTypeOf<PaymentsClient<Journal>>();
+    expectTypeOf(chargeMobileMoney).parameters.toEqualTypeOf<[ChargeMobileMoneyInput, KeyedOptions]>();
+    expectTypeOf(chargeMobileMoney).toBeCallableWith(charge, { idempotencyKey: 'order-17/1' });
+    expectTypeOf(chargeMobileMoney).toBeCallableWith(charge, { idempotencyKey: null });
+    expectTypeOf(keyed.initialize).toBeCallableWith(payment);
+    expectTypeOf(keyed.initialize).toBeCallableWith(payment, { timeout: 5 });
+    // @ts-expect-error There is no key.
+    keyed.chargeMobileMoney(charge);
+    // @ts-expect-error There is no key.
+    keyed.chargeMobileMoney(charge, { timeout: 5 });
+    // @ts-expect-error The key is undefined.
+    keyed.chargeMobileMoney(charge, { idempotencyKey: undefined });
+    // @ts-expect-error The key can be missing.
+    keyed.chargeMobileMoney(charge, wrapped);
+    // @ts-expect-error The key can be undefined.
+    keyed.initialize(payment, { idempotencyKey: undefined });
+  });
+
+  test('is one only if it surely has a journal', () => {
+    const options: PaymentsClientOptions = {};
+    const maybe: { journal: Journal | undefined } = { journal };
+    expectTypeOf(new PaymentsClient({ ...options, journal })).toEqualTypeOf<PaymentsClient<Journal>>();
+    expectTypeOf(new PaymentsClient()).toEqualTypeOf<PaymentsClient>();
+    expectTypeOf(new PaymentsClient({ apiKey: anyText })).toEqualTypeOf<PaymentsClient>();
+    expectTypeOf(new PaymentsClient(options)).toEqualTypeOf<PaymentsClient>();
+    expectTypeOf(new PaymentsClient({ ...options })).toEqualTypeOf<PaymentsClient>();
+    expectTypeOf(new PaymentsClient(maybe)).toEqualTypeOf<PaymentsClient>();
+    // @ts-expect-error This is no journal.
+    new PaymentsClient({ journal: {} });
+  });
+
+  test('is a PaymentsClient wherever one is taken', () => {
+    class Shop {
+      payments: PaymentsClient = new PaymentsClient({ journal });
+      orders = createOrderPayments({ payments: keyed, journal, onPaid: () => {}, onAttention: () => {} });
+      followUps = createFollowUps({ payments: keyed, journal, onFinal: () => {}, onAttention: () => {} });
+    }
+    expectTypeOf(new Shop().payments.chargeMobileMoney).toBeCallableWith(charge);
+  });
+
+  test('can be extended', () => {
+    class Any extends PaymentsClient {
+      override async chargeMobileMoney(input: ChargeMobileMoneyInput, options?: CreateOptions) {
+        return await super.chargeMobileMoney(input, options);
+      }
+    }
+    class Keyed extends PaymentsClient<Journal> {
+      constructor() {
+        super({ journal });
+      }
+    }
+    class Generic<J extends Journal | undefined> extends PaymentsClient<J> {
+      override async chargeMobileMoney(input: ChargeMobileMoneyInput, ...options: CreateArguments<J>) {
+        return await super.chargeMobileMoney(input, ...options);
+      }
+    }
+    expectTypeOf(new Any({ journal }).chargeMobileMoney).toBeCallableWith(charge);
+    expectTypeOf<Any>().toExtend<PaymentsClient>();
+    // @ts-expect-error There is no key.
+    new Keyed().chargeMobileMoney(charge);
+    expectTypeOf<Keyed>().toExtend<PaymentsClient>();
+    // @ts-expect-error There is no key.
+    new Generic({ journal }).chargeMobileMoney(charge);
+    expectTypeOf(new Generic().chargeMobileMoney).toBeCallableWith(charge);
   });
 });

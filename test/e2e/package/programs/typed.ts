@@ -52,6 +52,14 @@ export const payments = new PaymentsClient({
   journal: sqliteJournal(new DatabaseSync(':memory:')),
 });
 
+export function charge(input: ChargeMobileMoneyInput, anyClient: PaymentsClient): unknown[] {
+  // @ts-expect-error: this client has a journal, so each charge needs a key
+  const missing = payments.chargeMobileMoney(input);
+  const onPurpose = payments.chargeMobileMoney(input, { idempotencyKey: null });
+  return [missing, onPurpose, payments.initialize(input), anyClient.chargeMobileMoney(input)];
+}
+export const anyClients: PaymentsClient[] = [payments, new PaymentsClient(options)];
+
 // The runtime's fetch, undici's, and one that wraps either.
 export const ownFetches: PaymentsClientOptions[] = [
   { fetch },
