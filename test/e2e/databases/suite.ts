@@ -147,7 +147,7 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
     const charging = shop.charge(key);
     // An early failure is reported by the expectation below.
     charging.catch(() => {});
-    await expect.poll(() => service.chargesFor(key), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => service.chargesFor(key)).toHaveLength(1);
     await running.takeAway();
     let isAway = true;
     try {

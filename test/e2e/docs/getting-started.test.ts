@@ -65,5 +65,4 @@ test.runIf(isExhaustive).each(['ts', 'js'] as const)(
     expect(await sandbox.hasPrompt()).toBe(true);
     expect(await runToEnd(chargeOther)).toEqual(inReview);
   },
-  180_000,
 );

@@ -1,4 +1,5 @@
 import { PaymentsClient, type PaymentsClientOptions } from '../../../../src/index.ts';
+import { PATIENCE } from '../../../helpers/patience.ts';
 import { API_KEY } from '../../../helpers/service.ts';
 import { flushEventLoop, startTcpService, type TcpService } from '../../../helpers/tcp-service.ts';
 import { transportFor } from '../../../helpers/transport-under-test.ts';
@@ -7,8 +8,7 @@ import type { ObservedCall } from './truth.ts';
 
 /** The timeout of each attempt, in milliseconds. */
 export const TIMEOUT = 10_000;
-/** After so long a call counts as one that hangs, in milliseconds. The slowest machine needs less. */
-const HANG = 120_000;
+
 /** Taken before a sweep makes the clock stand still. */
 const { setTimeout: setRealTimeout, clearTimeout: clearRealTimeout } = globalThis;
 
@@ -40,7 +40,7 @@ export async function observeCall(
 
 function endOf(call: Promise<unknown>): Promise<ObservedCall['end']> {
   return new Promise((resolve, reject) => {
-    const timer = setRealTimeout(() => reject(new Error('The call does not end.')), HANG);
+    const timer = setRealTimeout(() => reject(new Error('The call does not end.')), PATIENCE);
     call
       .then(
         (value) => resolve({ value }),
