@@ -138,14 +138,16 @@ export async function expectSingleWinner(handles: Handle[], key: string, situati
   );
 }
 
-/** Claims a key until its lease has expired for `journal`. Expects the key to be unknown then. */
+/** Claims a key until its `lease` has expired for `journal`. Expects the key to be unknown then. */
 export async function expectUnknownAfterLease(
   journal: Handle,
   key: string,
   situation: string,
+  lease = SHORT_LEASE,
 ): Promise<void> {
+  const attempts = LEASE_EXPIRY_ATTEMPTS + lease / 50;
   let result = await journal.claim(key, charge);
-  for (let attempt = 0; result.state === 'in_progress' && attempt < LEASE_EXPIRY_ATTEMPTS; attempt++) {
+  for (let attempt = 0; result.state === 'in_progress' && attempt < attempts; attempt++) {
     await sleep(50);
     result = await journal.claim(key, charge);
   }
@@ -163,12 +165,12 @@ export async function expectUnknownAfterLease(
 }
 
 /** Claims a key, and waits until the lease of that claim has expired for another handle. */
-export async function expireClaim(context: ConformanceContext) {
+export async function expireClaim(context: ConformanceContext, lease = SHORT_LEASE) {
   const owner = await context.openHandle();
-  const other = await context.openHandle({ lease: SHORT_LEASE });
+  const other = await context.openHandle({ lease });
   const key = context.newKey();
   const claim = await expectClaim(owner, key);
-  await expectUnknownAfterLease(other, key, 'there was no heartbeat');
+  await expectUnknownAfterLease(other, key, 'there was no heartbeat', lease);
   return { owner, other, key, claim };
 }
 
