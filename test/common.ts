@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { PATIENCE } from './helpers/patience.ts';
 
 /**
  * What the property tests draw their values from. It is the same in each run, because a gate must not fail by chance.
@@ -68,6 +69,7 @@ export const common = {
   // A test that hangs fails by this. No promise is held by it, since other processes can keep the machine busy.
   testTimeout: 300_000,
   hookTimeout: 300_000,
+  expect: { poll: { timeout: PATIENCE } },
   restoreMocks: true,
   setupFiles: ['test/helpers/setup.ts'],
   globalSetup: ['test/helpers/shared-installations.ts', 'test/helpers/shared-postgres.ts'],

@@ -53,8 +53,11 @@ export const kinds: [string, (options?: JournalOptions) => Handles][] = [
 
 type Write = Parameters<JournalStore['write']>;
 
-/** Records in a map that a test can read and break. `fault` throws before the step or after it. */
-export function sharedStore() {
+/** Under it no heartbeat writes, and no claim expires, however slow the machine is. */
+export const LONG_LEASE = 600_000;
+
+/** Records in a map that a test can read and break, for journals with this lease. */
+export function sharedStore(lease = LONG_LEASE) {
   const records = new Map<string, { version: string; text: string; writtenAt: number }>();
   const writes: { key: string; state: string; text: string }[] = [];
   let clock: () => number = Date.now;
@@ -76,7 +79,7 @@ export function sharedStore() {
     /** Every write that was done, in order. */
     writes,
     states: (key: string) => writes.filter((write) => write.key === key).map(({ state }) => state),
-    journal: (options?: JournalOptions) => createJournal(store, options),
+    journal: (options?: JournalOptions) => createJournal(store, { lease, ...options }),
     /** The store's own clock from now on. */
     setClock(now: () => number) {
       clock = now;

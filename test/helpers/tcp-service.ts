@@ -84,6 +84,8 @@ export interface TcpService {
   renew(): Promise<void>;
   /** Accepts no more connections. Open ones stay. The port stays in use, so that no other process can listen on it. */
   close(): Promise<void>;
+  /** Is called when a request gets nothing more, and its connection stays open. */
+  onSilence: () => void;
   stop(): Promise<void>;
 }
 
@@ -94,6 +96,9 @@ interface Plan {
 
 /** Whether the connection ends before a request of that length is whole. */
 const isInside = ({ side, bytes }: Cut, length: number) => side === 'request' && bytes < length;
+
+const isWhole = ({ side, bytes }: Cut, response: RawResponse) =>
+  side === 'response' && bytes === response.bytes.length && !response.endsByClosing;
 
 /**
  * Starts a service that can end a connection at any byte of a request or a response. `usual` gives the response of requests
@@ -123,26 +128,33 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
     let read = Buffer.alloc(0);
     let arrival: Arrival | undefined;
     let plan: Plan | undefined;
-    let gone = false;
+    let gone: CloseKind | undefined;
 
     const leave = (manner: CloseKind) => {
-      gone = true;
+      gone = manner;
       if (manner === 'FIN') socket.end();
       if (manner === 'RST') socket.resetAndDestroy();
+    };
+    const leaveRequest = (manner: CloseKind) => {
+      leave(manner);
+      if (manner === 'silence') service.onSilence();
     };
     const begin = () => {
       plan = gone ? undefined : takePlan();
       arrival = { connection, length: undefined };
       arrivals.push(arrival);
+      if (gone === 'silence') service.onSilence();
       return arrival;
     };
-    const respond = ({ bytes, creates }: RawResponse, cut: Cut | undefined) => {
+    const respond = (response: RawResponse, cut: Cut | undefined) => {
+      const { bytes, creates } = response;
       if (creates) created++;
       read = Buffer.alloc(0);
       arrival = undefined;
       if (!cut) return socket.write(bytes);
-      if (cut.side === 'request') return leave(cut.manner);
-      return socket.write(bytes.subarray(0, cut.bytes), () => setImmediate(leave, cut.manner));
+      if (cut.side === 'request') return leaveRequest(cut.manner);
+      const end = isWhole(cut, response) ? leave : leaveRequest;
+      return socket.write(bytes.subarray(0, cut.bytes), () => setImmediate(end, cut.manner));
     };
 
     open.set(socket, leave);
@@ -157,7 +169,7 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
       current.length = measureRequest(read);
       const { length = Number.POSITIVE_INFINITY } = current;
       const cut = plan?.cut;
-      if (cut && isInside(cut, length) && read.length >= cut.bytes) leave(cut.manner);
+      if (cut && isInside(cut, length) && read.length >= cut.bytes) leaveRequest(cut.manner);
       else if (read.length >= length) respond(plan?.response ?? usual(read.toString('latin1')), cut);
     });
     if (planned && isInside(planned.cut, 1)) leave(takePlan()?.cut.manner ?? 'silence');
@@ -168,8 +180,9 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
   };
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
   const { port } = await startListening(server);
-  return {
+  const service: TcpService = {
     baseUrl: `http://127.0.0.1:${port}/api/v1`,
+    onSilence: () => {},
     get created() {
       return created;
     },
@@ -198,9 +211,10 @@ export async function startTcpService(usual: (head: string) => RawResponse): Pro
       return new Promise((resolve) => server.close(() => resolve()));
     },
   };
+  return service;
 }
 
 /** Lets the event loop notice what happened to the connections, on this side and on fetch's. */
-export async function flushEventLoop(): Promise<void> {
-  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+export async function flushEventLoop(turns = 4): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -65,20 +65,16 @@ describe.skipIf(isChromiumMissing)('the dashboard in Chromium', () => {
     expect((box?.y ?? 0) + Math.min(box?.height ?? 0, 100)).toBeLessThanOrEqual(height);
   }
 
-  test.each([0, 5, 5_000])(
-    'fits every view, with %i transactions',
-    async (count) => {
-      const { sandbox } = await startWith(count);
-      for (const view of views) {
-        const { page, problems } = await open(`${sandbox.url}/`, view);
-        expect(await page.locator('.rows > li').count()).toBe(Math.min(count, 100));
-        expect(await page.locator('#count').textContent()).toBe(count > 100 ? '100 of 5,000' : `${count}`);
-        await checkView(page, view.viewport.width);
-        expect(problems).toEqual([]);
-      }
-    },
-    120_000,
-  );
+  test.each([0, 5, 5_000])('fits every view, with %i transactions', async (count) => {
+    const { sandbox } = await startWith(count);
+    for (const view of views) {
+      const { page, problems } = await open(`${sandbox.url}/`, view);
+      expect(await page.locator('.rows > li').count()).toBe(Math.min(count, 100));
+      expect(await page.locator('#count').textContent()).toBe(count > 100 ? '100 of 5,000' : `${count}`);
+      await checkView(page, view.viewport.width);
+      expect(problems).toEqual([]);
+    }
+  });
 
   test('opens each panel by one tap on a phone', async () => {
     const { sandbox, payments } = await startWith(5);

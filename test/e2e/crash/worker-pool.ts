@@ -65,6 +65,11 @@ export class WorkerPool<Settings extends AnySettings> {
     return this.#killed;
   }
 
+  /** The generations of the workers that are running. */
+  get running(): readonly number[] {
+    return [...this.#workers.keys()];
+  }
+
   /** Runs one process until it ends. */
   async runWorker(
     settings: Omit<Settings, 'generation' | 'killPlan'> & Pick<AnySettings, 'lease'>,

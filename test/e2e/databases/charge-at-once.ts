@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { PaymentsError } from '../../../src/index.ts';
+import { JournalError, PaymentsError } from '../../../src/index.ts';
+import { PATIENCE } from '../../helpers/patience.ts';
 import { loadDatabase } from './load-database.ts';
 import { chargeOrder, createClient } from './shop.ts';
 
@@ -30,13 +31,17 @@ export async function chargeAtOnce(
   const database = await loadDatabase(kind);
   // On a busy machine a heartbeat, or the response, can be read late among so many callers. No process dies here.
   const { journal, close } = await database.open(place, { lease: 120_000 });
-  const payments = createClient({ baseUrl, journal, timeout: 60_000 });
+  const payments = createClient({ baseUrl, journal });
+  const calledAt = performance.now();
   const call = async (): Promise<CallResult> => {
     try {
       return { reference: await chargeOrder(payments, key) };
     } catch (error) {
       if (!(error instanceof PaymentsError)) throw error;
-      return { error: error.name, outcome: error.outcome, message: error.message };
+      const { name, outcome, message } = error;
+      const isRefused = error instanceof JournalError && outcome === 'not_sent';
+      if (isRefused && performance.now() - calledAt < PATIENCE) return call();
+      return { error: name, outcome, message };
     }
   };
   try {

@@ -125,7 +125,7 @@ describe('the store on DynamoDB', () => {
     if (!owner || !other) throw new Error('There are two clients.');
     const release = service.hold('order-17');
     const charging = chargeOrder(owner, 'order-17');
-    await expect.poll(() => service.chargesFor('order-17'), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => service.chargesFor('order-17')).toHaveLength(1);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60 * 1000 });
     onTestFinished(() => void vi.useRealTimers());
     expect(await catchError(chargeOrder(other, 'order-17'))).toBeInstanceOf(OutcomeUnknownError);

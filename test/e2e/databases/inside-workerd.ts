@@ -46,7 +46,7 @@ export function describeInsideWorkerd(place: 'd1' | 'object'): void {
     const { reference = '' } = await shop.charge(place, { key: 'order-followed' });
     sandbox.approve(reference);
     await expect
-      .poll(() => shop.run(place, 'sweep'), { timeout: 20_000, interval: 200 })
+      .poll(() => shop.run(place, 'sweep'), { interval: 200 })
       .toMatchObject({ finals: ['order-followed success'] });
   });
 

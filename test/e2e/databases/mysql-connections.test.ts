@@ -219,13 +219,11 @@ describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
     const closed = once(Object(connection).stream, 'close');
     await server.run(`KILL ${connection.threadId}`);
     await closed;
-    await vi.waitFor(
-      async () =>
-        expect(await catchError(journal.read('order-1'))).toMatchObject({
-          name: 'JournalError',
-          retryable: true,
-        }),
-      { timeout: 10_000 },
+    await vi.waitFor(async () =>
+      expect(await catchError(journal.read('order-1'))).toMatchObject({
+        name: 'JournalError',
+        retryable: true,
+      }),
     );
   });
 });

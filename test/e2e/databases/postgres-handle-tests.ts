@@ -170,7 +170,7 @@ export function describeDriver(
       await other.query('UPDATE payments_journal SET written_at = written_at WHERE key = $1', [key]);
       const claiming = tryClaim(journal, key);
       const isBlocked = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-      await expect.poll(async () => (await pool.query(isBlocked)).rows.length, { timeout: 20_000 }).toBe(1);
+      await expect.poll(async () => (await pool.query(isBlocked)).rows.length).toBe(1);
       await other.query('COMMIT');
       other.release();
       expect(await claiming).toMatchObject({ state: 'claimed' });

@@ -37,7 +37,9 @@ function createStatement(sql: string, values: readonly unknown[]): D1Statement {
 
 async function send(url: string, statements: unknown): Promise<unknown> {
   const body = JSON.stringify(statements);
-  const response = await fetch(url, { method: 'POST', body }).catch((cause: unknown) => {
+  // workerd closes an idle connection after seconds, which a busy process notices only when it sends over it.
+  const headers = { connection: 'close' };
+  const response = await fetch(url, { method: 'POST', headers, body }).catch((cause: unknown) => {
     throw new Error('D1_ERROR: Network connection lost.', { cause });
   });
   const { result, error } = responseSchema.parse(await response.json());

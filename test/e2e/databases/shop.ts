@@ -22,6 +22,9 @@ const input: ChargeMobileMoneyInput = {
 /** A follow-up that a database took with it is due again after this, and 10 seconds more, in milliseconds. */
 const TIMEOUT = 3_000;
 
+/** A charge can wait for a database that is started again, and for a busy machine. In milliseconds. */
+const CHARGE_TIMEOUT = 120_000;
+
 /** Creates the client of one process. It makes no retries, so that each POST is one call. */
 export function createClient(options: PaymentsClientOptions): PaymentsClient {
   return new PaymentsClient({ apiKey: API_KEY, maxRetries: 0, timeout: TIMEOUT, ...options });
@@ -29,7 +32,11 @@ export function createClient(options: PaymentsClientOptions): PaymentsClient {
 
 /** Charges an order under its key, and returns the reference. */
 export async function chargeOrder(payments: PaymentsClient, key: string): Promise<string> {
-  const options: CreateOptions = { idempotencyKey: key, extraBody: { order: key } };
+  const options: CreateOptions = {
+    idempotencyKey: key,
+    extraBody: { order: key },
+    timeout: CHARGE_TIMEOUT,
+  };
   const { reference } = await payments.chargeMobileMoney(input, options);
   return reference;
 }

@@ -11,6 +11,7 @@ import { createFollowUps } from '../../../src/follow-ups/index.ts';
 import { JournalError, OutcomeUnknownError, type PaymentsClient } from '../../../src/index.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { type JournalConformanceOptions, journalConformance } from '../../../src/testing/index.ts';
+import { PATIENCE } from '../../helpers/patience.ts';
 import { expectNoSecrets } from '../../helpers/secrets.ts';
 import { catchError } from '../../helpers/service.ts';
 import { expectChargesKept, expectFollowUpsKept } from '../crash/expect-kept.ts';
@@ -81,11 +82,10 @@ function describeConformance(database: TestDatabase, { without }: SuiteOptions):
 const CALLERS = 100;
 const PROCESSES = 4;
 
-/** Short, so that a test can wait until it has expired, in milliseconds. */
-const LEASE = 3_000;
-
-/** How long a handle can take until it works again, in milliseconds. */
-const RECOVERY_TIME = 60_000;
+/** The lease of a shop that charges: no machine is so busy that it expires. In milliseconds. */
+const LEASE = 120_000;
+/** A handle with this one reads what was never completed as expired, in milliseconds. */
+const SHORT_LEASE = 3_000;
 
 function describeCharges(kind: string, database: TestDatabase, { without = [] }: SuiteOptions): void {
   const readRunning = useDatabase(database);
@@ -108,15 +108,8 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
     expect(results).toHaveLength(CALLERS);
     const [reference, ...others] = service.chargesFor(key);
     expect(others).toEqual([]);
-    const charged = results.filter((result) => result.error === undefined);
-    expect(new Set(charged.map((result) => result.reference))).toEqual(new Set([reference]));
-    // A caller waits for the one that charges. A busy database can refuse a few.
-    expect(charged.length).toBeGreaterThan(CALLERS / 2);
-    const isTruthful = ({ error, outcome }: CallResult) =>
-      error === undefined ||
-      (error === 'JournalError' && outcome === 'not_sent') ||
-      (error === 'OutcomeUnknownError' && outcome === 'unknown');
-    expect(results.filter((result) => !isTruthful(result))).toEqual([]);
+    // A caller waits for the one that charges, and calls again if a busy database refused it.
+    expect(results.filter((result) => result.reference !== reference)).toEqual([]);
   });
 
   test('sends nothing while the database is away', async () => {
@@ -147,7 +140,7 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
     const charging = shop.charge(key);
     // An early failure is reported by the expectation below.
     charging.catch(() => {});
-    await expect.poll(() => service.chargesFor(key), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => service.chargesFor(key)).toHaveLength(1);
     await running.takeAway();
     let isAway = true;
     try {
@@ -164,7 +157,7 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
     // The handle works again.
     await chargeWhenBack(shop, `${key}-next`);
     // The result was recorded, or it is unknown to all others. The key is never charged again.
-    for (const journal of [shop.journal, await openJournal(database, running)]) {
+    for (const journal of [await openJournal(database, running, SHORT_LEASE), shop.journal]) {
       const again = await settle(chargeOrder(createClient({ baseUrl: service.baseUrl, journal }), key));
       if ('error' in again) expect(again.error).toBeInstanceOf(OutcomeUnknownError);
       else expect(again.value).toBe(service.chargesFor(key)[0]);
@@ -186,7 +179,7 @@ function describeCharges(kind: string, database: TestDatabase, { without = [] }:
     } finally {
       await running.bringBack();
     }
-    const deadline = performance.now() + RECOVERY_TIME;
+    const deadline = performance.now() + PATIENCE;
     while (!keys.every((key) => delivered.includes(key)) && performance.now() < deadline) {
       const swept = await settle(followUps.sweep());
       if ('error' in swept) expect(swept.error).toBeInstanceOf(JournalError);
@@ -222,15 +215,19 @@ async function openShop(database: TestDatabase, { running, service }: Shop): Pro
   return { running, service, journal, payments, charge: (key) => chargeOrder(payments, key) };
 }
 
-async function openJournal(database: TestDatabase, { place }: RunningDatabase): Promise<Journal> {
-  const { journal, close } = await database.open(place, { lease: LEASE });
+async function openJournal(
+  database: TestDatabase,
+  { place }: RunningDatabase,
+  lease = LEASE,
+): Promise<Journal> {
+  const { journal, close } = await database.open(place, { lease });
   onTestFinished(() => close());
   return journal;
 }
 
 /** Charges once the database is back. Until then nothing may be sent. */
 async function chargeWhenBack({ charge }: Pick<OpenShop, 'charge'>, key: string): Promise<string> {
-  const deadline = performance.now() + RECOVERY_TIME;
+  const deadline = performance.now() + PATIENCE;
   for (;;) {
     const charged = await settle(charge(key));
     if ('value' in charged) return charged.value;

@@ -71,7 +71,7 @@ test('sells once by phone and by page, and after a lost response', async () => {
   expect(shop.readOutput().match(/deliver order/g)).toHaveLength(3);
   const paid = await shop.query('SELECT id FROM orders WHERE paid_at IS NOT NULL');
   expect(paid).toHaveLength(3);
-}, 300_000);
+});
 
 const BY_PHONE = { phone: '0244123456', network: 'mtn' };
 

@@ -43,6 +43,8 @@ export async function startWorkerShop(bindings: MiniflareSettings['bindings']): 
   const run: RunningShop['run'] = async (place, action, input = {}) => {
     const response = await fetch(`${worker.url}/${place}/${encodeURIComponent(action)}`, {
       method: 'POST',
+      // A busy process notices late that workerd has closed an idle one.
+      headers: { connection: 'close' },
       body: JSON.stringify(input),
     });
     const { result, error } = responseSchema.parse(await response.json());

@@ -59,15 +59,11 @@ describe.each(sampled.map((block) => [titleOf(block), block] as const))('%s', (_
   if (block.notRun !== null || isForPlaywright(block) || isTestHelper(block)) return;
 
   if (isTestFile(block)) {
-    test.each(['msw', 'msw-2'] as const)(
-      'passes as a test file, with %s',
-      async (msw) => {
-        const ends = await runTestFile(withFiles(block, blocks), msw);
-        expect(ends.length).toBeGreaterThan(0);
-        expect(ends.filter((end) => !end.startsWith('passed: '))).toEqual([]);
-      },
-      60_000,
-    );
+    test.each(['msw', 'msw-2'] as const)('passes as a test file, with %s', async (msw) => {
+      const ends = await runTestFile(withFiles(block, blocks), msw);
+      expect(ends.length).toBeGreaterThan(0);
+      expect(ends.filter((end) => !end.startsWith('passed: '))).toEqual([]);
+    });
     return;
   }
 
@@ -82,7 +78,6 @@ describe.each(sampled.map((block) => [titleOf(block), block] as const))('%s', (_
       if (story.charges !== undefined) expect(scene.mock.charges).toHaveLength(story.charges);
       scene.mock.expectNoDoubleCharge();
     },
-    60_000,
   );
 });
 

@@ -34,7 +34,7 @@ test('follows payments up with the files and the line of the guide, from cron', 
       const outputs = (await Promise.all([cron(), cron()])).map(({ out }) => out).join('');
       expect(outputs.match(/deliver order 17/g)).toHaveLength(1);
     },
-    { timeout: 60_000, interval: 500 },
+    { interval: 500 },
   );
   expect(countGets()).toBe(1);
 
@@ -50,7 +50,7 @@ test('follows payments up with the files and the line of the guide, from cron', 
   await vi.waitFor(
     async () =>
       expect(await cron()).toMatchObject({ code: 1, err: expect.stringContaining('AuthenticationError') }),
-    { timeout: 60_000, interval: 500 },
+    { interval: 500 },
   );
 });
 

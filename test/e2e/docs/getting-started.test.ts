@@ -67,5 +67,4 @@ test.runIf(isExhaustive).each(['ts', 'js'] as const)(
     expect(await sandbox.hasPrompt()).toBe(true);
     expect(await runToEnd(chargeOther)).toEqual({ code: 0, text: inReview });
   },
-  180_000,
 );

@@ -38,7 +38,7 @@ export function start(
 
 /** Waits until a text contains a pattern, and returns its first group. */
 export async function find(readText: () => string | Promise<string>, pattern: RegExp): Promise<string> {
-  const found = await vi.waitUntil(async () => pattern.exec(await readText()), { timeout: 30_000 });
+  const found = await vi.waitUntil(async () => pattern.exec(await readText()));
   return found[1] ?? '';
 }
 

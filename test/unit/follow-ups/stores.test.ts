@@ -24,15 +24,24 @@ afterAll(async () => {
 /** Opens what makes journals over one set of records, each as another process would have it. */
 type OpenStore = () => Promise<(options?: JournalOptions) => Journal>;
 
+/** Long enough for a charge on a busy machine, in milliseconds. */
+const LEASE = 60_000;
+
 const stores: [string, OpenStore][] = [
   [
     'memory',
     async () => {
       const store = memoryStore();
-      return (options) => memoryJournal({ ...options, store });
+      return (options) => memoryJournal({ lease: LEASE, ...options, store });
     },
   ],
-  ['SQLite', async () => sqliteFile().journal],
+  [
+    'SQLite',
+    async () => {
+      const { journal } = sqliteFile();
+      return (options) => journal({ lease: LEASE, ...options });
+    },
+  ],
   [
     'PostgreSQL',
     async () => {
@@ -40,7 +49,7 @@ const stores: [string, OpenStore][] = [
       const open = (options: JournalOptions = {}) => {
         const pool = new Pool({ connectionString: postgres.url, max: 4 });
         onTestFinished(() => pool.end());
-        return postgresJournal(pool, { ...options, table });
+        return postgresJournal(pool, { lease: LEASE, ...options, table });
       };
       await open().migrate();
       return open;
@@ -53,7 +62,7 @@ const stores: [string, OpenStore][] = [
       return (options) => {
         const client = new Redis(redis.port, '127.0.0.1');
         onTestFinished(() => client.disconnect());
-        return redisJournal(client, { ...options, prefix });
+        return redisJournal(client, { lease: LEASE, ...options, prefix });
       };
     },
   ],
@@ -151,7 +160,7 @@ describe.each(stores)('follow-ups in %s', (name, openStore) => {
 
   testable('report a claim whose lease has expired, which is no heartbeat', async () => {
     const openJournal = await openStore();
-    const journal = openJournal({ lease: 60_000 });
+    const journal = openJournal();
     const expired = openJournal({ lease: 100 });
     const shop = openShop({ openJournal: () => expired });
     await getJournalCore(journal).claim('order-2', await createIntent());

@@ -22,9 +22,7 @@ const SPREAD = 15;
 const [closesAfter, idleFor] = chooseSize([1, [1]], [5, [1, 5, 30, 65]]);
 
 // How many stay unknown depends on the time, so it is printed. socket-closes.test.ts holds that none does needlessly.
-test('charges at most once over an idle connection, also while it is being closed', {
-  timeout: 100_000,
-}, async () => {
+test('charges at most once over an idle connection, also while it is being closed', async () => {
   const pauses = idleFor.flatMap((idle) =>
     [true, false].map((hint): Pause => ({ keepAlive: closesAfter * 1_000, hint, idle: idle * 1_000 })),
   );

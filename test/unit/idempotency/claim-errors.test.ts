@@ -8,6 +8,9 @@ import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, startService } from '../../helpers/service.ts';
 
+/** On a fake clock. */
+const LEASE = 10_000;
+
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 
 /** Returns a journal that resolves `claimed` at a claim, and writes it only after `wake`. */
@@ -61,7 +64,7 @@ describe('if the claim cannot be recorded', () => {
   test('sends nothing until it is resolved if it might be recorded', async () => {
     fakeClocks();
     const service = await startService();
-    const shared = sharedStore();
+    const shared = sharedStore(LEASE);
     const broken = createJournal({
       // The journal knows its service: what is lost is the claim.
       read: (key) => (key === KEY ? down() : shared.store.read(key)),
@@ -87,7 +90,7 @@ describe('a journal that does not respond', () => {
   test('times out, sends nothing, and releases a late claim', async () => {
     fakeClocks();
     const service = await startService();
-    const shared = sharedStore();
+    const shared = sharedStore(LEASE);
     const { hung, claimed, wake } = hungJournal(shared.journal());
     const call = catchError(charged(service.client({ journal: hung })));
     await claimed;
@@ -103,7 +106,7 @@ describe('a journal that does not respond', () => {
   test.each(['abort', 'close'])('ends at %s, and releases a late claim', async (by) => {
     fakeClocks();
     const service = await startService();
-    const shared = sharedStore();
+    const shared = sharedStore(LEASE);
     const { hung, claimed, wake } = hungJournal(shared.journal());
     const abort = new AbortController();
     const client = service.client({ journal: hung });

@@ -8,6 +8,9 @@ import { charged, KEY } from '../../helpers/keyed-calls.ts';
 import { catchError, startService } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
+/** On a fake clock. */
+const LEASE = 10_000;
+
 const down = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
 const never = () => new Promise<never>(() => {});
 
@@ -36,7 +39,7 @@ describe.each(ends)('if recording the outcome %s', (_what, end) => {
   test('returns the result, reports not_recorded, and never charges again', async () => {
     fakeClocks();
     const service = await startService();
-    const shared = sharedStore();
+    const shared = sharedStore(LEASE);
     const { journalled, errors, ...options } = listening();
     const journal = changed(shared.journal(), { complete: end });
     const call = charged(service.client({ journal, ...options }));
@@ -60,7 +63,7 @@ test('rethrows the error of the call if its outcome cannot be recorded', async (
   fakeClocks();
   const service = await startService(422);
   const { journalled, errors, ...options } = listening();
-  const journal = changed(sharedStore().journal(), { complete: down });
+  const journal = changed(sharedStore(LEASE).journal(), { complete: down });
   const call = catchError(charged(service.client({ journal, ...options })));
   await until(() => service.requests.length === 1);
   await turns();
@@ -73,7 +76,7 @@ test('rethrows the error of the call if its outcome cannot be recorded', async (
 test.each([1, 3, 5])('records an outcome after %i failed writes, without an event', async (times) => {
   fakeClocks();
   const service = await startService();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const journal = shared.journal();
   const { journalled, errors, ...options } = listening();
   let attempts = 0;
@@ -91,7 +94,7 @@ test.each([1, 3, 5])('records an outcome after %i failed writes, without an even
 test('recognises its own completion after its response was lost', async () => {
   fakeClocks();
   const service = await startService();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const journal = shared.journal();
   let attempts = 0;
   const losing = changed(journal, {
@@ -109,7 +112,7 @@ test('recognises its own completion after its response was lost', async () => {
 
 test('records the result after failed renewals', async () => {
   fakeClocks();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const { service, arrived, respond } = await heldService();
   let out = false;
   const store: JournalStore = {

@@ -4,12 +4,13 @@ import { getJournalCore } from '../../../src/journal/core.ts';
 import type { Resolution } from '../../../src/journal/index.ts';
 import { jumpClock } from '../../helpers/fake-clock.ts';
 import { fakeClocks, pass, turns, until } from '../../helpers/fake-timers.ts';
-import { changed, sharedStore } from '../../helpers/journals.ts';
+import { changed, LONG_LEASE, sharedStore } from '../../helpers/journals.ts';
 import { betweenClaimAndRequest, charged, KEY } from '../../helpers/keyed-calls.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { heldService } from './held-service.ts';
 
+/** On a fake clock. Real time cannot pass a {@link LONG_LEASE}. */
 const LEASE = 10_000;
 
 const jumps: [string, (by: number) => void][] = [
@@ -46,7 +47,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
     const frozen = changed(journal, {
       claim: async (...step) => {
         const result = await getJournalCore(journal).claim(...step);
-        jump(LEASE);
+        jump(LONG_LEASE);
         return result;
       },
     });
@@ -62,7 +63,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('sends nothing if it was frozen while it got its API key', async () => {
     const shared = sharedStore();
     const service = await startService();
-    const options = betweenClaimAndRequest(() => jump(LEASE));
+    const options = betweenClaimAndRequest(() => jump(LONG_LEASE));
     const failure = await catchError(charged(service.client({ journal: shared.journal(), ...options })));
     expect(failure).toMatchObject({ code: 'journal_error', outcome: 'not_sent', retryable: true });
     expect(service.requests).toEqual([]);
@@ -71,7 +72,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('sends no retry if it was frozen between two attempts', async () => {
     const shared = sharedStore();
     const service = await startService((response) => {
-      jump(LEASE);
+      jump(LONG_LEASE);
       sendJson(response, 429, {});
     });
     const failure = await catchError(charged(service.client({ journal: shared.journal(), maxRetries: 5 })));
@@ -82,7 +83,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
   test('sends if it was frozen for less than a lease', async () => {
     const shared = sharedStore();
     const service = await startService();
-    const options = betweenClaimAndRequest(() => jump(LEASE - 5_000));
+    const options = betweenClaimAndRequest(() => jump(LONG_LEASE / 2));
     await charged(service.client({ journal: shared.journal(), ...options }));
     expect(service.requests).toHaveLength(1);
   });
@@ -90,7 +91,7 @@ describe.each(jumps)('a process that was frozen for a lease by %s', (_clock, jum
 
 test('sends nothing after a person resolved its key', async () => {
   fakeClocks();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const service = await startService();
   const { options, reach, release } = holdBeforeRequest();
   const call = catchError(charged(service.client({ journal: shared.journal(), ...options })));
@@ -108,7 +109,7 @@ test('sends nothing after a person resolved its key', async () => {
 
 test('counts the lease from the request of a renewal, not its response', async () => {
   fakeClocks();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const journal = shared.journal();
   const service = await startService();
   const written = Promise.withResolvers<void>();
@@ -147,7 +148,7 @@ describe('a key that is resolved while its request is in flight', () => {
   async function resolvedMeanwhile(resolution: Resolution, status = 200) {
     const shared = sharedStore();
     const service = await startService(async (response) => {
-      shared.setClock(() => Date.now() + LEASE);
+      shared.setClock(() => Date.now() + LONG_LEASE);
       await shared.journal().resolve(KEY, resolution, note);
       sendJson(
         response,
@@ -186,7 +187,7 @@ describe('a key that is resolved while its request is in flight', () => {
 
 test('records the result after a renewal in flight', async () => {
   fakeClocks();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const journal = shared.journal();
   const renewing = Promise.withResolvers<void>();
   const renewed = Promise.withResolvers<void>();

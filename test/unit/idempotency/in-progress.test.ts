@@ -7,6 +7,9 @@ import { changed, kinds, sharedStore } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
 import { catchError, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
+/** On a fake clock. */
+const LEASE = 10_000;
+
 /** Starts a service that holds each request until it is released. */
 async function startHeldService() {
   const held: ((status?: number) => void)[] = [];
@@ -89,7 +92,7 @@ const clocks: [string, (now: number, startedAt: number) => number][] = [
 test.each(clocks)('waits a lease for a dead process by %s, then fails with unknown', async (_what, clock) => {
   fakeClocks();
   const startedAt = Date.now();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const { service } = await startHeldService();
   await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
   shared.setClock(() => clock(Date.now(), startedAt));
@@ -109,7 +112,7 @@ test.each(clocks)('waits a lease for a dead process by %s, then fails with unkno
 
 test("takes a claim as expired if the journal's clock went back beyond a lease", async () => {
   fakeClocks();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const { service } = await startHeldService();
   await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
   shared.setClock(() => Date.now() - 24 * 3_600_000);
@@ -121,7 +124,7 @@ test("takes a claim as expired if the journal's clock went back beyond a lease",
 
 test('renews a charge that takes longer than its lease', async () => {
   fakeClocks();
-  const shared = sharedStore();
+  const shared = sharedStore(LEASE);
   const { service, held, respond } = await startHeldService();
   const first = charged(service.client({ journal: shared.journal(), timeout: 600_000 }));
   await until(() => held.length === 1);
@@ -140,7 +143,7 @@ describe('a wait for a charge in progress', () => {
   /** A call that waits, with stopped clocks. */
   async function waiting(signal?: AbortSignal) {
     fakeClocks();
-    const shared = sharedStore();
+    const shared = sharedStore(LEASE);
     const { service } = await startHeldService();
     await catchError(charged(service.client({ journal: killedAfterBegin(shared.journal()) })));
     let waits = false;

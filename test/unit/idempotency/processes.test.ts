@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { sqliteFile } from '../../helpers/journals.ts';
 import { charged, KEY, replayOf } from '../../helpers/keyed-calls.ts';
+import { PATIENCE } from '../../helpers/patience.ts';
 import { startService, successBodies } from '../../helpers/service.ts';
 
 const charge = fileURLToPath(new URL('programs/charge.ts', import.meta.url));
@@ -69,7 +70,7 @@ test.each([
   const service = await startService(status, body, { connection: 'close' });
   // A heartbeat left behind would keep the process alive.
   const { stdout, stderr } = await run(process.execPath, [charge, service.baseUrl, file.path, KEY], {
-    timeout: 50_000,
+    timeout: PATIENCE,
   });
   expect(JSON.parse(stdout)).toMatchObject(end);
   expect(stderr).toBe('');

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { JournalError } from '../../../src/index.ts';
@@ -28,15 +27,17 @@ test.each([[['list']], [['list', '--state', 'all']], [['count']]])(
 );
 
 test('lists the unresolved keys, oldest first, and exits with 3', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
   const shop = await startShop();
-  await shop.leaveUnresolved('order-17/1');
-  await sleep(5);
-  await shop.leaveUnresolved('order-18/1', '1200.00');
+  await shop.leaveUnresolved('order-18/1');
+  vi.setSystemTime(Date.now() + 5);
+  await shop.leaveUnresolved('order-17/1', '1200.00');
   const { code, lines } = await runCommand(['list'], shop);
   expect(lines).toEqual([
     'STARTED             AMOUNT  REFERENCE         KEY',
-    '0 s ago          25.50 GHS  -                 order-17/1',
-    '0 s ago        1200.00 GHS  -                 order-18/1',
+    '0 s ago          25.50 GHS  -                 order-18/1',
+    '0 s ago        1200.00 GHS  -                 order-17/1',
     '',
     '2 unresolved keys. What to do: npx payment-journal show KEY',
   ]);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { JournalEntry } from '../../../src/journal/index.ts';
 import { createConfigFolder, fullEntry, holdEntries, runCommand, startShop } from './run-command.ts';
 
@@ -66,6 +66,8 @@ test.each([
   [49 * 60 * 60_000, '2 d ago'],
   [-5_000, '0 s ago'],
 ])('shows an age of %i ms as %s', async (age, shown) => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { out } = await show({ ...fullEntry, createdAt: Date.now() - age });
   expect(out).toContain(`(${shown})`);
 });

@@ -126,9 +126,7 @@ test('writes each record alone after the connection of a group was ended', async
   const other = await openClient();
   const claiming = await startWaitingGroup(table, other);
   const admin = await openClient();
-  await vi.waitFor(async () => expect((await admin.query(findWaiting)).rows).toHaveLength(1), {
-    timeout: 20_000,
-  });
+  await vi.waitFor(async () => expect((await admin.query(findWaiting)).rows).toHaveLength(1));
   await admin.query(`SELECT pg_terminate_backend(pid) FROM (${findWaiting}) AS waiting`);
   const others = await Promise.all(claiming.filter((_, index) => index !== 2));
   expect(others.map(({ state }) => state)).toEqual(Array(4).fill('claimed'));

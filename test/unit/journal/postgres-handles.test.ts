@@ -257,7 +257,7 @@ describe('with a strict isolation level', () => {
       );
       expect(rows).toHaveLength(1);
     };
-    await vi.waitFor(isBlocked, { timeout: 20_000 });
+    await vi.waitFor(isBlocked);
     await other.query('COMMIT');
     return await acting;
   };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
 import { postgresJournal } from '../../../src/journal/postgres.ts';
 import { chargeIntent, claimKey, completeKey, tryClaim } from '../../helpers/claims.ts';
-import { changed } from '../../helpers/journals.ts';
+import { changed, LONG_LEASE } from '../../helpers/journals.ts';
 import { note } from '../../helpers/resolution-note.ts';
 import { catchError, charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
@@ -57,7 +57,7 @@ const counting = () => startService((response) => sendJson(response, 200, succes
 describe('through the Pool', () => {
   test('records a charge that survives the rollback of an open transaction', async () => {
     const service = await counting();
-    const payments = service.client({ journal: postgresJournal(pool) });
+    const payments = service.client({ journal: postgresJournal(pool, { lease: LONG_LEASE }) });
     const own = await pool.connect();
     const key = newKey();
     await own.query('BEGIN');
@@ -123,7 +123,7 @@ describe('through the Pool', () => {
   test('detects an unawaited BEGIN on a released connection', async () => {
     const own = poolOf1();
     const service = await counting();
-    const payments = service.client({ journal: postgresJournal(own) });
+    const payments = service.client({ journal: postgresJournal(own, { lease: LONG_LEASE }) });
     const key = newKey();
     const forgotten = await own.connect();
     const begun = forgotten.query('BEGIN');

@@ -90,7 +90,7 @@ test.each([
     );
     expect(rows).toHaveLength(1);
   };
-  await vi.waitFor(isBlocked, { timeout: 20_000 });
+  await vi.waitFor(isBlocked);
   await other.query('COMMIT');
   expect(await claiming).toMatchObject({ state: 'claimed' });
 });

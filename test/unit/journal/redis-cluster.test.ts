@@ -20,7 +20,7 @@ beforeAll(async () => {
   const admin = new Redis(server.port, '127.0.0.1');
   await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
   const isReady = async () => expect(await admin.call('CLUSTER', 'INFO')).toContain('cluster_state:ok');
-  await vi.waitFor(isReady, { timeout: 30_000, interval: 50 });
+  await vi.waitFor(isReady, { interval: 50 });
   admin.disconnect();
 });
 afterAll(() => server?.stop());

@@ -9,8 +9,6 @@ import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databas
 import { changed } from '../../helpers/journals.ts';
 import { charge, sendJson, startService, successBodies } from '../../helpers/service.ts';
 
-const longWait = { timeout: 10_000 };
-
 /** Creates a client of the package over a journal, with the warnings that it reported and logged. */
 async function listenForWarnings(journal: Journal) {
   const service = await startService((response, _, count) =>
@@ -72,7 +70,7 @@ describe.skipIf(!hasRedis)('a journal in Redis', () => {
     const journal = redisJournal(ioredis());
     const { events, warned, pay, service } = await listenForWarnings(journal);
     await Promise.all([pay(), pay()]);
-    await vi.waitFor(() => expect(events).toHaveLength(1), longWait);
+    await vi.waitFor(() => expect(events).toHaveLength(1));
     expect(events).toEqual([{ type: 'journal_warning', setting, value, message: expect.any(String) }]);
     expect(events[0]?.message).toContain(loss);
     expect(events[0]?.message).toContain(instead);

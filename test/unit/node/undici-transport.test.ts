@@ -23,6 +23,8 @@ import {
 import { flushEventLoop } from '../../helpers/tcp-service.ts';
 
 const MiB = 1024 * 1024;
+/** On a fake clock, in milliseconds. */
+const TIMEOUT = 30_000;
 
 function clientOver(
   service: Pick<Service, 'client'>,
@@ -130,6 +132,9 @@ test.each([
 });
 
 test('reads an endless encoded body no faster than it is decoded', async () => {
+  const { setTimeout: setRealTimeout } = globalThis;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
   const stopped = Promise.withResolvers<void>();
   const nothing = Buffer.concat(Array.from({ length: 4_096 }, () => gzipSync('')));
   const before = process.memoryUsage().arrayBuffers;
@@ -143,8 +148,9 @@ test('reads an endless encoded body no faster than it is decoded', async () => {
       }
     }
     pipeline(Readable.from(pieces()), response).then(stopped.resolve, stopped.resolve);
+    setRealTimeout(() => vi.advanceTimersByTime(TIMEOUT), 2_500);
   });
-  const failure = await catchError(clientOver(service).chargeMobileMoney(charge, { timeout: 2_500 }));
+  const failure = await catchError(clientOver(service).chargeMobileMoney(charge, { timeout: TIMEOUT }));
   expect(failure).toMatchObject({ name: 'OutcomeUnknownError', cause: { name: 'RequestTimeoutError' } });
   await stopped.promise;
   expect(poured).toBeLessThan(4_096 * MiB);

@@ -6,11 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { REFERENCE } from '../../helpers/calls.ts';
+import { PATIENCE } from '../../helpers/patience.ts';
 import { sendJson, startService, successBodies } from '../../helpers/service.ts';
 
 const programs = fileURLToPath(new URL('programs', import.meta.url));
 /** Runs a program until it ends by itself. One that does not is killed, and fails the test. */
-const run = (...args: string[]) => promisify(execFile)(process.execPath, args, { timeout: 50_000 });
+const run = (...args: string[]) => promisify(execFile)(process.execPath, args, { timeout: PATIENCE });
 
 /** Starts a process that waits, given only the reference, the time of the charge and the deadline. */
 function startWaiting(baseUrl: string, startedAt: number, timeout: number) {
@@ -43,7 +44,8 @@ test('continues in a new process after a kill and detects the payment', async ()
  * the first check with `first`, or not at all, and to the checks after the stop with `then`.
  */
 async function frozen(first: string | undefined, then: string) {
-  const timeout = 4_000;
+  // Long enough for this process, which must stop the other one before its deadline.
+  const timeout = 10_000;
   let stopped = false;
   const sent = { before: 0, after: 0 };
   const start = Promise.withResolvers<void>();

@@ -43,7 +43,7 @@ const parts: [part: RegExp, imports: RegExp][] = [
     /^test\/e2e\//,
     /^(?:src|bench|test\/(?:helpers|e2e|unit)|examples\/(?:demo|workflows\/shop|journals))\/|^package\.json$/,
   ],
-  [/^test\/[^/]+\.ts$/, /^test\/[^/]+\.ts$/],
+  [/^test\/[^/]+\.ts$/, /^test\/(?:helpers\/)?[^/]+\.ts$/],
 ];
 
 /** These run the tests of another folder again, over `undiciTransport`. */

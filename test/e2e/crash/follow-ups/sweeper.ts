@@ -35,6 +35,8 @@ const payments = new PaymentsClient({
   onEvent: (event) => {
     if (event.type === 'request') killSwitch.reach('before request');
     if (event.type === 'response') killSwitch.reach('response read');
+    // What it leaves when it is told to stop, another one does.
+    if (stop.signal.aborted) return;
     if (event.type === 'follow_up' && ['paused', 'failed', 'unreadable'].includes(event.result))
       log({ event: 'failed', message: `${event.result}: ${event.error}` });
   },

@@ -83,22 +83,27 @@ export async function runOrderProof(options: OrderRunOptions): Promise<OrderRunR
       other: true,
       aroundCommit: (commit) => commit(),
     });
+    let isSettling = false;
     let isStopping = false;
     const settings = { seed, kind, place, baseUrl, folder, orders, lease: LEASE, isControl };
     const shop = Array.from({ length: workers }, async (_, slot) => {
-      while (!isStopping && !signal?.aborted) await pool.runWorker({ ...settings, slot });
+      while (!isStopping && !signal?.aborted) await pool.runWorker({ ...settings, slot, isSettling });
     });
     const reviewed = new AbortController();
     const reviewing = reviewKeys(journal, service, reviewed.signal);
     try {
       const isBusy = () => pool.counts.kills < kills || service.made.length <= orders;
       while (!signal?.aborted && isBusy()) await Promise.race([sleep(100), Promise.all(shop)]);
+      isSettling = true;
       // What was begun last becomes final, and is swept, and a person looks at what is left. The control has no orders.
       const settledBy = performance.now() + (isControl ? 0 : MAX_SETTLING);
       while (!signal?.aborted && performance.now() < settledBy) {
         pool.send('settle');
         await Promise.race([sleep(500), Promise.all(shop)]);
         const events = readEvents(folder);
+        const settled = events.filter(({ event }) => event === 'settled').map(({ generation }) => generation);
+        // A press that is still under way can begin a payment.
+        if (pool.running.some((generation) => !settled.includes(generation))) continue;
         const entries = await listEntries(journal);
         const isSettled = entries.every(({ state }) => state !== 'begun' && state !== 'unknown');
         if (isSettled && checkTold({ made: service.made, entries, events }).length === 0) break;

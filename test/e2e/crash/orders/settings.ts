@@ -24,6 +24,8 @@ export const shopSettingsSchema = z.object({
   orders: z.number(),
   /** Whether each press charges under a key of its own, made of the time. The run must then find double charges. */
   isControl: z.boolean(),
+  /** Whether it presses no more, and only sweeps. */
+  isSettling: z.boolean(),
   killPlan: killPlanSchema,
 });
 

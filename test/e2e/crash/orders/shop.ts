@@ -16,6 +16,7 @@ const { seed, kind, slot, generation, folder, lease, killPlan, isControl } = set
 process.on('disconnect', () => process.exit(1));
 
 const settle = new AbortController();
+if (settings.isSettling) settle.abort();
 const stop = new AbortController();
 const killSwitch = new KillSwitch<(typeof killPoints)[number]>(killPlan);
 const log = (event: object) =>
@@ -63,7 +64,8 @@ process.on('message', (message) => {
 if (killPlan.kind === 'at') setTimeout(() => void killOverdue(), killPlan.latest).unref();
 process.send?.('ready');
 
-await Promise.all([pressUntilStopped(0), pressUntilStopped(1), sweepUntilStopped()]);
+const pressing = Promise.all([pressUntilStopped(0), pressUntilStopped(1)]);
+await Promise.all([pressing.then(() => log({ event: 'settled' })), sweepUntilStopped()]);
 payments.close();
 await opened.close();
 process.exit(0);

@@ -4,6 +4,7 @@ import { connectD1, dumpTables } from '../remote-statements.ts';
 
 /** D1 of workerd. Other processes reach it through a Worker, which has the database. */
 export const database: TestDatabase = {
+  conformsInTurn: 'workerd closes a connection on which a busy process is late to send its request',
   // Workers only connect.
   start: async () => (await import('../handles.ts')).startHandles(),
   prepare: async () => {},

@@ -4,6 +4,7 @@ import { connectObject, dumpTables } from '../remote-statements.ts';
 
 /** The storage of a Durable Object in workerd. Other processes reach it through the object, which has the handle. */
 export const database: TestDatabase = {
+  conformsInTurn: 'workerd closes a connection on which a busy process is late to send its request',
   // Workers only connect.
   start: async () => (await import('../handles.ts')).startHandles(),
   prepare: async () => {},

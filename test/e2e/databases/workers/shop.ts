@@ -46,8 +46,9 @@ const chargeSchema = z.object({
   key: z.string().nullable(),
   amount: z.string().default('25.50'),
   customer_email: z.string().default('ama.serwaa@example.com'),
-  lease: z.number().default(10_000),
-  timeout: z.number().default(10_000),
+  /** Both are longer than a charge takes on the busiest machine. */
+  lease: z.number().default(120_000),
+  timeout: z.number().default(120_000),
   /** Sent to the service, so that each charge names its order, its call and its process. */
   order: z.string().default(''),
   call: z.string().default(''),

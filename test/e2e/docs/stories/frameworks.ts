@@ -16,7 +16,7 @@ function presses(where: string, bodies: object[], actions: string[], more: Parti
     async afterwards(scene) {
       for (const [index, body] of bodies.entries()) {
         scene.post('/pay', { order: '17', ...customer, ...body });
-        await vi.waitFor(() => expect(scene.actions).toHaveLength(index + 1), 5_000);
+        await vi.waitFor(() => expect(scene.actions).toHaveLength(index + 1));
       }
     },
     actions,

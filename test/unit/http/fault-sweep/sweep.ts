@@ -1,73 +1,86 @@
-import type { TcpService } from '../../../helpers/tcp-service.ts';
-import { AMPLE, type CallOptions, observeCall, SHORT, startServiceFor, warmUp } from './observe-call.ts';
+import { vi } from 'vitest';
+import type { PaymentsEvent } from '../../../../src/index.ts';
+import { flushEventLoop, type TcpService } from '../../../helpers/tcp-service.ts';
+import { type CallOptions, observeCall, startServiceFor, TIMEOUT, warmUp } from './observe-call.ts';
 import type { Point, Subject } from './points.ts';
 import { type Finding, isDelivered, isFound, untruths, wrongFault } from './truth.ts';
 
-const AT_ONCE = 128;
-const LONGEST = 16 * SHORT;
+/** How many turns of the event loop a client gets to read what came before a silence, and at most. */
+const TURNS = 8;
+const MAX_TURNS = TURNS * 8 ** 5;
 
 export interface SweepOptions extends CallOptions {
   /** Every call must resolve in the end, because it is retried. */
   resolves?: boolean;
 }
 
-/** Runs every point, many at once. Returns each false report, and its point. */
+/**
+ * Runs every point. Returns each false report, and its point. The clock stands still until nothing more comes, because a
+ * busy machine can take longer than any timeout to get there.
+ */
 export async function sweep(
   subject: Subject,
   points: Point[],
   options: SweepOptions = {},
 ): Promise<string[]> {
   const lies: string[] = [];
-  const queue = points.values();
-  const work = async () => {
-    const service = await startServiceFor(subject);
-    for (const point of queue) {
+  const service = await startServiceFor(subject);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    for (const point of points) {
       const { cut, connection, kind } = point;
-      const found = await runPoint(subject, service, point, options);
       const where = `${kind}, ${connection}, ${cut.manner} after byte ${cut.bytes} of the ${cut.side}`;
+      const found = await runPoint(subject, service, point, options).catch((cause: unknown) => {
+        throw new Error(where, { cause });
+      });
       lies.push(...found.map((lie) => `${where}: ${lie}`));
     }
+  } finally {
+    vi.useRealTimers();
     await service.stop();
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  }
   return lies;
 }
 
 /**
- * On a busy machine a short timeout might end before the point is reached. The point is then run again with a longer
- * one. A false report is never run again.
+ * A busy machine can pass bytes on late, so that a client does not read them before its timeout. The point is then run again
+ * with more turns. A false report is never run again.
  */
 async function runPoint(
   subject: Subject,
   service: TcpService,
   point: Point,
   { resolves = false, ...options }: SweepOptions,
-  short = SHORT,
+  turns = TURNS,
 ): Promise<string[]> {
   const { cut, connection, response } = point;
   await service.renew();
   if (connection === 'reused') await warmUp(service);
   if (connection === 'reused' && isBeforeRequest(point)) service.leave(cut.manner);
   else service.plan(cut, response);
-  const timeout = cut.manner === 'silence' && !isWhole(point) ? short : AMPLE;
-  const observed = await observeCall(subject, service, { ...options, timeout });
+  let isOver = false;
+  service.onSilence = async () => {
+    await flushEventLoop(turns);
+    if (!isOver) vi.advanceTimersByTime(TIMEOUT);
+  };
+  const onEvent = (event: PaymentsEvent) => {
+    if (event.type === 'retry') setImmediate(() => vi.advanceTimersByTime(event.delay));
+  };
+  const observed = await observeCall(subject, service, { ...options, onEvent });
+  isOver = true;
 
   const { end } = observed;
   const lies = [...untruths(subject, observed), sentAgain(subject, point, service)].filter(isFound);
   const fault = 'error' in end && wrongFault(end.error, cut, response);
   const failed = resolves && 'error' in end && 'it did not resolve';
   const misses = [fault, failed, wrongConnection(point, service)].filter(isFound);
-  if (lies.length === 0 && misses.length > 0 && short < LONGEST) {
-    return runPoint(subject, service, point, { resolves, ...options }, 4 * short);
+  if (lies.length === 0 && misses.length > 0 && turns < MAX_TURNS) {
+    return runPoint(subject, service, point, { resolves, ...options }, 8 * turns);
   }
   return [...lies, ...misses];
 }
 
 const isBeforeRequest = ({ cut: { side, bytes } }: Point) => side === 'request' && bytes === 0;
-
-/** Nothing is left to wait for. */
-const isWhole = ({ cut, response }: Point) =>
-  response.status !== 429 && isDelivered(cut, response) && cut.bytes === response.bytes.length;
 
 const sentBefore = ({ connection }: Point) => (connection === 'reused' ? 1 : 0);
 

@@ -14,9 +14,6 @@ import type { Subject } from './points.ts';
 export interface ObservedCall {
   end: { value: unknown } | { error: unknown };
   created: number;
-  elapsed: number;
-  /** The longest duration of a call that keeps its timeout, in milliseconds. */
-  allowed: number;
 }
 
 export type Finding = string | false;
@@ -24,10 +21,9 @@ export type Finding = string | false;
 export const isFound = (finding: Finding) => finding !== false;
 
 /** Returns each false report about the end of a call, at any cut. */
-export function untruths(subject: Subject, { end, created, elapsed, allowed }: ObservedCall): string[] {
+export function untruths(subject: Subject, { end, created }: ObservedCall): string[] {
   const findings = [
     created > (subject.creates ? 1 : 0) && `the service made ${created}`,
-    elapsed > allowed && `it took ${Math.round(elapsed)} ms, more than the allowed ${Math.round(allowed)}`,
     ...('value' in end
       ? untrueResult(subject, end.value, created)
       : untrueError(subject, end.error, created)),

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startHungListener } from '../../../helpers/hung-listener.ts';
 import { type CloseKind, closeKinds } from '../../../helpers/tcp-service.ts';
-import { type CallOptions, observeCall, SHORT, startServiceFor, warmUp } from './observe-call.ts';
+import { type CallOptions, observeCall, startServiceFor, warmUp } from './observe-call.ts';
 import type { Subject } from './points.ts';
 import { type ObservedCall, untruths } from './truth.ts';
 
 const TIMES = 12;
+/** The timeout of calls that nothing else ends, in milliseconds. */
+const SHORT = 200;
 
 type Place = (subject: Subject) => Promise<ObservedCall[]>;
 
