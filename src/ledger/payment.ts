@@ -3,11 +3,11 @@
 import { notAfter, type Payment, type Price, type Seen } from './record.ts';
 
 /** How long a 404 must last until the transaction counts as gone, in milliseconds: a replica of the service can lag behind. */
-export const NOT_FOUND_GRACE = 10_000;
+const NOT_FOUND_GRACE = 10_000;
 /** How long a payment is followed after it began, and after an end that might not be one, in milliseconds. */
 export const FOLLOWED_FOR = 7 * 24 * 60 * 60 * 1000;
 /** How long checks must fail for good until a person is needed, in milliseconds. */
-export const UNREADABLE_AFTER = 24 * 60 * 60 * 1000;
+const UNREADABLE_AFTER = 24 * 60 * 60 * 1000;
 
 /** A process sends the request, and its lease is not over. */
 export const isSending = ({ charge }: Payment, now: number) => charge.is === 'sending' && now < charge.until;

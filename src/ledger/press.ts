@@ -5,7 +5,7 @@ import { isEnded, isNone, isOpen, isSamePrice, isSending, seenOf } from './payme
 import { FORMAT, type LedgerRecord, notAfter, type Payment, type Price, putPayment } from './record.ts';
 
 /** The most payments that presses give an order. What a response or a person adds is never stopped. */
-export const MAX_PAYMENTS = 50;
+const MAX_PAYMENTS = 50;
 /** How many earlier payments that might be paid are checked before the next one begins. */
 const MAX_CHECKED = 10;
 /** A payment that was checked, or that began, this long before a press is not checked by it, in milliseconds. */

@@ -126,7 +126,7 @@ function prune(next: World, config: Config, { order, record, index }: Begun): st
 }
 
 /** A handler hears of something. */
-export function hear(next: World, order: number, { handler, number, attempt, what }: OwedCall): string {
+function hear(next: World, order: number, { handler, number, attempt, what }: OwedCall): string {
   const heard = next.heard[order] ?? {};
   if (handler === 'onPaid') {
     next.heard[order] = { ...heard, paid: attempt };

@@ -5,7 +5,7 @@ import { listLooks, listPersonSteps } from './persons.ts';
 import { listProcessSteps, listStarts } from './processes.ts';
 import * as rules from './rules.ts';
 import { listServiceSteps } from './service.ts';
-import { type Budget, type Config, copy, passTime, type Step, TICK, type World } from './world.ts';
+import { type Budget, type Config, copy, LEASE, passTime, type Step, type World } from './world.ts';
 
 /** Returns all that can happen next. */
 export function listSteps(world: World, config: Config): Step[] {
@@ -35,7 +35,7 @@ export function listSteps(world: World, config: Config): Step[] {
   if (ticks > 0)
     go('time passes: leases are over', (next) => {
       spend(next, 'ticks');
-      passTime(next, TICK);
+      passTime(next, LEASE);
       return undefined;
     });
   if (weeks > 0)
@@ -48,7 +48,7 @@ export function listSteps(world: World, config: Config): Step[] {
     go("the store's clock is set back", (next) => {
       spend(next, 'jumps');
       const { processes } = next;
-      passTime(next, -TICK);
+      passTime(next, -LEASE);
       // A process measures its own lease by a clock that nobody sets.
       next.processes = next.processes.map((process, index) => {
         const before = processes[index];

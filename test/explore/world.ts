@@ -10,7 +10,7 @@ import * as rules from './rules.ts';
 export const NOW = 2_000_000_000;
 /** How long a claim holds. A tick of the clock ends it, makes a 404 lasting, and a check old. */
 export const LEASE = 10_000;
-export const TICK = LEASE;
+
 export const SERVICE = 'own';
 
 /** What a press asks for, in short. */
@@ -91,7 +91,7 @@ export interface ServiceCharge {
 }
 
 /** A request on its way. */
-export interface Flight {
+interface Flight {
   readonly order: number;
   readonly attempt: string;
   readonly ask: AskKind;
@@ -136,7 +136,7 @@ export interface Answer {
   readonly other?: boolean;
 }
 
-export type Decision = rules.PlainDecision | 'reference' | 'take_back' | 'add';
+type Decision = rules.PlainDecision | 'reference' | 'take_back' | 'add';
 
 /** A person who looked at a payment and is about to decide. */
 export interface Person {
@@ -154,7 +154,7 @@ export interface Person {
 }
 
 /** What the handlers of an order heard, by attempt. */
-export interface Heard {
+interface Heard {
   readonly paid?: string;
   readonly [attempt: string]: string | undefined;
 }
@@ -222,7 +222,7 @@ export function createAsk(ask: AskKind, attempt: string, config: Config): rules.
   return {
     ...createShort(ask),
     fingerprint: `${phone} ${price} ${page}`,
-    schedule: { initialDelay: 0, minDelay: 1, maxDelay: 1, timeout: 100 * TICK },
+    schedule: { initialDelay: 0, minDelay: 1, maxDelay: 1, timeout: 100 * LEASE },
     finalStatuses: [...config.finalStatuses],
     attempt,
   };
