@@ -69,14 +69,14 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
   });
 });
 
-test('stores an undocumented status without the secrets in it', async () => {
+test('stores nothing of an undocumented status with secrets in it', async () => {
   const shared = sharedStore();
   const body = successBodies.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
   const service = await startService(200, body);
   const client = service.client({ journal: shared.journal() });
   await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
   const again = await client.chargeMobileMoney(charge, { idempotencyKey: KEY });
-  expect(again).toMatchObject({ status: 'unrecognised', raw_status: expect.stringContaining('[REDACTED]') });
+  expect(again).toMatchObject({ status: 'unrecognised', raw_status: 'unrecognised' });
   expectNoSecrets([...shared.writes, again], secrets);
 });
 
