@@ -81,10 +81,6 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
   const resolveService = createServiceGuard(store);
   // A follow-up then looks at the key, and finds that its lease has not expired.
   const unresolvedIn = Math.min(lease, MAX_DUE_IN);
-  const complete: JournalCore['complete'] = async (claim, completion) => {
-    const { record, dueIn } = completedRecord(claim, completion);
-    return (await updateOwned(records, claim, record, dueIn)) !== null;
-  };
 
   return {
     version: 1,
@@ -104,13 +100,10 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
         const claimed = { state: 'claimed', claim: { key, version, intent, history } } as const;
         const write = { expected, version, mustCommit: true, dueIn: unresolvedIn };
         const isWritten = await records.write(key, begunRecord(claimed.claim), write).catch((error) => {
-          // One that is written after its call has failed is released: nothing is sent under it.
-          getLateResult(error)
-            ?.then((isLate) => isLate === true && complete(claimed.claim, { state: 'not_sent' }))
-            .catch(() => {});
-          throw error;
+          // The call does not wait for one that hangs, and releases it if it is written after all.
+          return getLateResult(error) ?? Promise.reject(error);
         });
-        if (isWritten) return claimed;
+        if (isWritten === true) return claimed;
         const found = await records.read(key);
         // A driver that reconnected might have written twice, and returned the result of the second write only.
         if (found?.version === version) return claimed;
@@ -127,7 +120,10 @@ function createCore(records: Records, lease: number, warnings: JournalCore['warn
       return version === null ? null : { ...renewed, version };
     },
 
-    complete,
+    async complete(claim, completion) {
+      const { record, dueIn } = completedRecord(claim, completion);
+      return (await updateOwned(records, claim, record, dueIn)) !== null;
+    },
 
     async read(key) {
       const found = await records.read(key);

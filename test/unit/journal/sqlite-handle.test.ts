@@ -47,7 +47,6 @@ test('waits for no other call, which might hang', async () => {
     // In a Worker, the request of the first call can be cancelled. Nothing of it ever resolves then.
     batch: (statements) => (batches++ === 0 ? new Promise(() => {}) : handle.batch(statements)),
   });
-  // Its time limit ends it long after this test.
   journal.read('order-1').catch(() => {});
   expect(await journal.read('order-2')).toBeNull();
 });

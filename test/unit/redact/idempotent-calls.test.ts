@@ -69,7 +69,7 @@ describe.each(echoes)('a service that echoes customer and key %s', (_how, extra)
   });
 });
 
-test('stores a status that is a text of the service as unrecognised', async () => {
+test('stores nothing of an undocumented status with secrets in it', async () => {
   const shared = sharedStore();
   const body = successBodies.chargeMobileMoney({ status: `sent to ${PHONE}, ${EMAIL}, ${API_KEY}` });
   const service = await startService(200, body);
