@@ -40,7 +40,7 @@ export interface Press {
 export type PressDecision =
   /** Nothing: the order is paid, or a person decides. */
   | { readonly do: 'paid' | 'in_review' }
-  /** Check these references, record what was found, and decide again. */
+  /** Check these references, and decide again. Each check is recorded together with the price: {@link askPrice}, then `check`. */
   | { readonly do: 'check'; readonly references: readonly string[] }
   /** Nothing: this payment under way is what was asked for, or differs from it. */
   | { readonly do: 'join' | 'differ'; readonly number: number }
