@@ -162,15 +162,6 @@ export const configs = {
     statuses: ['pending', 'success'],
     budget: { decisions: 3, ticks: 0 },
   }),
-  /** A person gives a transaction, takes it back, and gives another one. */
-  seenAnother: world({
-    takeBack: true,
-    orders: ['A', 'B'],
-    asks: [PHONE, DEARER],
-    processes: 1,
-    statuses: ['success'],
-    budget: { presses: 3, decisions: 3 },
-  }),
   /** A response that comes after its lease. */
   late: world({ sweep: false, statuses: ['pending'] }),
   lateShared: world({

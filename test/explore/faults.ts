@@ -309,17 +309,6 @@ export const faults: readonly Fault[] = [
     'key',
   ),
   inRules(
-    'unresolved_protects',
-    'order',
-    [
-      [
-        "record.payments.some(({ charge }) => charge.is === 'sending')",
-        "record.payments.some(({ charge }) => charge.is === 'sending' || charge.is === 'unknown')",
-      ],
-    ],
-    'settle',
-  ),
-  inRules(
     'sending_does_not_protect',
     'order',
     [
@@ -415,12 +404,6 @@ export const faults: readonly Fault[] = [
     'payment',
     [['askedAt - notFoundSince >= NOT_FOUND_GRACE', 'askedAt - notFoundSince < 0']],
     'gone',
-  ),
-  inRules(
-    'seen_of_another_reference',
-    'payment',
-    [['return seen && ownsReference(payment, seen.reference) ? seen : undefined;', 'return seen;']],
-    'seenAnother',
   ),
   inRules(
     'other_amount_is_paid',

@@ -4,7 +4,7 @@ import type { LedgerRecord, Payment } from '../../../src/ledger/record.ts';
 export const BEGAN_AT = 1_000_000_000;
 
 /** A payment that the service made. */
-const madePayment: Payment = {
+export const madePayment: Payment = {
   operation: 'chargeMobileMoney',
   amount: '25.50',
   currency: 'GHS',
