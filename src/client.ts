@@ -140,9 +140,10 @@ export class PaymentsClient<J extends Journal | undefined = Journal | undefined>
    */
   async chargeMobileMoney(
     input: ChargeMobileMoneyInput,
-    ...options: CreateArguments<J>
+    // A compiler names this parameter if it is left out.
+    ...idempotencyKeyAndOptions: CreateArguments<J>
   ): Promise<MobileMoneyCharge> {
-    return await this.#create(operations.chargeMobileMoney, input, options);
+    return await this.#create(operations.chargeMobileMoney, input, idempotencyKeyAndOptions);
   }
 
   /**

@@ -82,7 +82,7 @@ new PaymentsClient({ journal, timeOut: 5 });`;
     'export declare const plain: PaymentsClient<Journal | undefined>;',
     'export declare const wrapper: {',
     `keyed: (${charging}options: ${key}) => Promise<${charge}>;`,
-    `plain: (${charging}...options: [options: ${key}] | [options?: import("payment-collection-client").UnkeyedOptions | undefined]) => Promise<${charge}>;`,
+    `plain: (${charging}...idempotencyKeyAndOptions: [options: ${key}] | [options?: import("payment-collection-client").UnkeyedOptions | undefined]) => Promise<${charge}>;`,
     '};',
     '',
   ]);
