@@ -60,10 +60,12 @@ export function check(
   if (!before || !payment) return before;
   const seen = seenOf(payment) ?? { reference };
   const isNews = finding.is === 'answered' && finding.status === 'success';
-  const isOld = seen.askedAt !== undefined && times.askedAt < seen.askedAt;
+  // A time later than now is that of a clock that was set back: no check is older than that.
+  const { askedAt: last = 0 } = seen;
+  const isOld = last <= times.now && times.askedAt < last;
   if (isPaid(payment) || ((isSuccess(payment) || isOld) && !isNews)) return before;
   const { pace: _, ...checked } = { ...payment, seen: see(seen, finding, times) };
-  const pace = { ...planNext(payment, checked, finding, times), ...getPending(payment, times) };
+  const pace = { ...planNext(payment, checked, finding, times), ...getPending(payment, finding, times) };
   const planned = { ...checked, pace };
   const next = isFollowed(planned, times.now) ? planned : checked;
   return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, next));
@@ -89,17 +91,22 @@ function see(seen: Seen, finding: Finding, times: CheckTimes): Seen {
         status,
         paid_at,
         ...(other && { other }),
-        askedAt: Math.max(askedAt, seen.askedAt ?? askedAt),
+        askedAt: Math.max(askedAt, notAfter(times.now, seen.askedAt ?? askedAt)),
         ...(isEnd && { endedAt: seen.endedAt ?? askedAt }),
       };
     }
   }
 }
 
-/** A notification that came after the check was asked might be about what happened since. */
-function getPending({ pace }: Payment, { askedAt }: CheckTimes): { notifiedAt: number } | undefined {
+/** A notification is heeded by an answer. One that came after the check was asked might be about what happened since. */
+function getPending(
+  { pace }: Payment,
+  finding: Finding,
+  { askedAt }: CheckTimes,
+): { notifiedAt: number } | undefined {
   const { notifiedAt } = pace ?? {};
-  return notifiedAt !== undefined && notifiedAt > askedAt ? { notifiedAt } : undefined;
+  const isPending = notifiedAt !== undefined && (finding.is === 'temporary' || notifiedAt > askedAt);
+  return isPending ? { notifiedAt } : undefined;
 }
 
 /** Anyone can send a notification, so it makes the pauses no longer, and the follow-up no shorter. */

@@ -18,6 +18,7 @@ import {
   isSuccess,
   isUnreadable,
   isUnresolved,
+  referenceOf,
   seenOf,
 } from './payment.ts';
 import { type LedgerRecord, notAfter, type Payment } from './record.ts';
@@ -193,9 +194,9 @@ export function getDueAt(record: LedgerRecord, now: number): number | null {
 
 /** Returns the references that are to be checked at this time. */
 export function listDueChecks(record: LedgerRecord, now: number): string[] {
-  return record.payments.flatMap(({ ...payment }) => {
-    if (payment.charge.is !== 'made' || !isFollowed(payment, now)) return [];
-    return (payment.pace?.nextAt ?? now) <= now ? [payment.charge.result.reference] : [];
+  return record.payments.flatMap((payment) => {
+    const isDue = isFollowed(payment, now) && (payment.pace?.nextAt ?? now) <= now;
+    return (isDue && referenceOf(payment)) || [];
   });
 }
 

@@ -55,12 +55,30 @@ export function renew(
   const requests = isNew
     ? { attempts: payment.attempts + 1, requestIds: addRequestId(payment.requestIds, requestId) }
     : {};
-  const renewed: Payment = { ...payment, ...requests, charge: { is: 'sending', until: now + lease } };
+  const charge = { ...payment.charge, until: now + lease };
+  const renewed: Payment = { ...payment, ...requests, charge };
   return putPayment(before, before.payments.indexOf(payment) + 1, renewed);
 }
 
+/** A payment whose request is on its way. */
+type Sending = Payment & { readonly charge: Extract<Payment['charge'], { is: 'sending' }> };
+
 const findSending = (record: LedgerRecord | null, id: string) =>
-  record?.payments.find(({ attempt, charge }) => attempt === id && charge.is === 'sending');
+  record?.payments.find(
+    (payment): payment is Sending => payment.attempt === id && payment.charge.is === 'sending',
+  );
+
+const isOwnedElsewhere = (record: LedgerRecord, payment: Payment, reference: string | undefined) =>
+  reference !== undefined &&
+  record.payments.some((item) => item !== payment && ownsReference(item, reference));
+
+/** A transaction that was named is never dropped: if no payment has it any more, it is one of its own. */
+function keepNamed(record: LedgerRecord, reference: string | undefined, now: number): LedgerRecord {
+  if (reference === undefined || namesReference(record, reference)) return record;
+  const charge = { is: 'unknown', why: 'notified', reference } as const;
+  const added = createNamedPayment(record, { attempt: `named ${reference}`, charge, now });
+  return added ? putPayment(record, record.payments.length + 1, added) : record;
+}
 
 /** Records what came of an attempt. */
 export function complete(
@@ -74,10 +92,11 @@ export function complete(
   if (!before || !payment) return learnLate(before, owner, ask, outcome, now);
   // The claim holds after its lease, too: nobody wrote anything about this attempt.
   const completed = completeOwn(before, payment, outcome);
-  return { record: recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, completed)) };
+  const record = putPayment(before, before.payments.indexOf(payment) + 1, completed);
+  return { record: recordWinner(keepNamed(record, payment.charge.named, now)) };
 }
 
-function completeOwn(record: LedgerRecord, payment: Payment, outcome: Outcome): Payment {
+function completeOwn(record: LedgerRecord, payment: Sending, outcome: Outcome): Payment {
   const { claiming: _, ...rest } = payment;
   switch (outcome.is) {
     case 'none': {
@@ -85,8 +104,9 @@ function completeOwn(record: LedgerRecord, payment: Payment, outcome: Outcome): 
       return { ...rest, charge: { is: 'none', why, ...(error && { error }) } };
     }
     case 'unknown': {
-      const { error, reference, isClaimed = true } = outcome;
-      const why = isClaimed ? 'no_result' : 'shared_reference';
+      const { error, reference = payment.charge.named, isClaimed = true } = outcome;
+      const isShared = !isClaimed || isOwnedElsewhere(record, payment, reference);
+      const why = isShared ? 'shared_reference' : 'no_result';
       const named = reference === undefined ? {} : { reference };
       return { ...payment, charge: { is: 'unknown', why, ...named, ...(error && { error }) } };
     }
@@ -103,14 +123,15 @@ function recordMade(
 ): Payment {
   const { reference } = result;
   const { claiming: _, ...rest } = payment;
-  const isElsewhere = record.payments.some((item) => item !== payment && ownsReference(item, reference));
+  const isElsewhere = isOwnedElsewhere(record, payment, reference);
   if (!isClaimed || isElsewhere)
     return { ...rest, charge: { is: 'unknown', why: 'shared_reference', reference } };
-  const { initialDelay, timeout = initialDelay } = payment.schedule;
+  const { seen, schedule } = payment;
+  const { initialDelay, timeout = initialDelay } = schedule;
   return {
     ...rest,
     charge: { is: 'made', result },
-    ...(other && { seen: { reference, other } }),
+    ...(other && { seen: { ...(isSameReference(seen?.reference, reference) && seen), reference, other } }),
     pace: { nextAt: payment.createdAt + Math.min(initialDelay, timeout), slow: 0 },
   };
 }
@@ -137,9 +158,11 @@ function learnLate(
   const own = record.payments.find(({ attempt }) => attempt === ask.attempt);
   const claiming = { reference, by: ask.attempt };
   if (own?.claiming?.by === ask.attempt) return { record, claims: reference };
-  if (own && isMade && canTake(own, reference)) {
-    const named = putPayment(record, record.payments.indexOf(own) + 1, { ...own, claiming });
-    return { record: named, claims: reference };
+  if (own && canTake(own, reference)) {
+    // A person might be about to give it another reference: this one stands beside that.
+    const charge = { ...own.charge, why: 'late', reference } as const;
+    const named = { ...own, charge, ...(isMade && own.claiming === undefined && { claiming }) };
+    return { record: putPayment(record, record.payments.indexOf(own) + 1, named), claims: reference };
   }
   if (namesReference(record, reference)) return { record, claims: reference };
   // If a person closed the attempt, or all was deleted, it pays nothing until a person decides.
@@ -150,11 +173,12 @@ function learnLate(
   return { record: putPayment(record, record.payments.length + 1, payment), claims: reference };
 }
 
+type Unknown = Payment & { readonly charge: Extract<Payment['charge'], { is: 'unknown' }> };
+
 /** Whether the charge of an attempt is unknown, and this transaction can be it. */
-const canTake = ({ charge, claiming }: Payment, reference: string) =>
-  charge.is === 'unknown' &&
-  claiming === undefined &&
-  (charge.reference === undefined || isSameReference(charge.reference, reference));
+const canTake = (payment: Payment, reference: string): payment is Unknown =>
+  payment.charge.is === 'unknown' &&
+  (payment.charge.reference === undefined || isSameReference(payment.charge.reference, reference));
 
 /**
  * Ends what was named `by` an attempt or a person, once its reference was claimed or refused. Only a payment that is still
@@ -178,7 +202,7 @@ export function confirm(
   const payment = before?.payments.find(isNamed) ?? (isClaimed ? undefined : before?.payments.find(isLate));
   if (!before || !payment) return before;
   const { claiming: _, ...rest } = payment;
-  const isElsewhere = before.payments.some((item) => item !== payment && ownsReference(item, reference));
+  const isElsewhere = isOwnedElsewhere(before, payment, reference);
   // A person might have closed the attempt meanwhile: then its transaction pays nothing until a person decides.
   const isClosed = before.payments.some(({ attempt, charge }) => attempt === by && charge.is === 'closed');
   const confirmed =
@@ -187,7 +211,8 @@ export function confirm(
       : isElsewhere || !isClaimed
         ? refuse(rest, reference, isElsewhere)
         : recordMade(before, payment, made);
-  return recordWinner(putPayment(before, before.payments.indexOf(payment) + 1, confirmed));
+  const record = putPayment(before, before.payments.indexOf(payment) + 1, confirmed);
+  return recordWinner(keepNamed(record, referenceOf(payment), now));
 }
 
 /** The reference is another payment's. A person's reference goes again, and what a response named stays named. */
@@ -208,22 +233,23 @@ function refuse(payment: Payment, reference: string, isElsewhere: boolean): Paym
 export function notify(before: LedgerRecord, reference: string, now: number): LedgerRecord {
   const held = before.payments.find((payment) => holdsReference(payment, reference));
   if (held) {
-    if (held.charge.is !== 'made') return before;
+    if (held.charge.is !== 'made' && held.charge.is !== 'closed') return before;
     const { slow = 0 } = held.pace ?? {};
     const pace = { nextAt: now, slow, notifiedAt: now };
     return putPayment(before, before.payments.indexOf(held) + 1, { ...held, pace });
   }
-  // A process that is still sending is about to record what it claimed.
-  if (before.payments.some(({ charge }) => charge.is === 'sending' && now < charge.until)) return before;
-  const charge = { is: 'unknown', why: 'notified', reference } as const;
-  const unresolved = before.payments.find(
-    (payment) =>
-      isUnresolved(payment, now) && referenceOf(payment) === undefined && payment.claiming === undefined,
-  );
-  if (unresolved)
-    return putPayment(before, before.payments.indexOf(unresolved) + 1, { ...unresolved, charge });
-  const added = createNamedPayment(before, { attempt: `notified ${reference}`, charge, now });
-  return added ? putPayment(before, before.payments.length + 1, added) : before;
+  const isUnnamed = (payment: Payment) =>
+    referenceOf(payment) === undefined && payment.claiming === undefined;
+  const unnamed =
+    before.payments.find((payment) => isUnresolved(payment, now) && isUnnamed(payment)) ??
+    before.payments.find((payment) => payment.charge.is === 'sending' && isUnnamed(payment));
+  if (!unnamed) return keepNamed(before, reference, now);
+  // The process that sends, if it still lives, records more.
+  const charge: Payment['charge'] =
+    unnamed.charge.is === 'sending'
+      ? { ...unnamed.charge, named: reference }
+      : { is: 'unknown', why: 'notified', reference };
+  return putPayment(before, before.payments.indexOf(unnamed) + 1, { ...unnamed, charge });
 }
 
 /** Creates a payment that no press asked for, of the kind of the latest one and at the price last asked for. */

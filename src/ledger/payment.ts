@@ -1,6 +1,6 @@
 /** What follows from the facts of one payment. Each conclusion is written here once. */
 
-import { notAfter, type Payment, type Price, type Seen } from './record.ts';
+import { notAfter, type Payment, type Price, type RecordedResolution, type Seen } from './record.ts';
 
 /** How long a 404 must last until the transaction counts as gone, in milliseconds: a replica of the service can lag behind. */
 const NOT_FOUND_GRACE = 10_000;
@@ -79,8 +79,10 @@ export function isLate(payment: Payment, now: number): boolean {
  * that jumps ends it, because the time at which a check was asked counts.
  */
 export function isFollowed(payment: Payment, now: number): boolean {
-  if (payment.charge.is !== 'made' || payment.accepted || isSuccess(payment)) return false;
-  if (payment.pace?.notifiedAt !== undefined) return true;
+  if (payment.accepted || isSuccess(payment)) return false;
+  const { is } = payment.charge;
+  if ((is === 'made' || is === 'closed') && payment.pace?.notifiedAt !== undefined) return true;
+  if (is !== 'made') return false;
   const { askedAt, endedAt } = seenOf(payment) ?? {};
   if (askedAt === undefined) return true;
   const since = isEnded(payment) && endedAt !== undefined ? endedAt : payment.createdAt;
@@ -89,13 +91,25 @@ export function isFollowed(payment: Payment, now: number): boolean {
 
 /** A person closed it without having seen that it was paid. */
 export const isPaidAfterClosing = (payment: Payment) =>
-  payment.charge.is === 'closed' && isSuccess(payment) && payment.resolutions.at(-1)?.sawSuccess !== true;
+  payment.charge.is === 'closed' && isSuccess(payment) && findDecision(payment)?.sawSuccess !== true;
+
+/** Returns the decision that holds of an attempt, and can be taken back. */
+export function findDecision({ resolutions, attempt }: Payment): RecordedResolution | undefined {
+  const holding: RecordedResolution[] = [];
+  for (const entry of resolutions)
+    if (entry.resolution === 'taken_back') holding.pop();
+    else holding.push(entry);
+  const last = holding.at(-1);
+  return last?.attempt === attempt ? last : undefined;
+}
 
 /** Returns the transaction that is that of the payment, or might be. */
 export function referenceOf({ charge }: Payment): string | undefined {
   switch (charge.is) {
     case 'made':
       return charge.result.reference;
+    case 'sending':
+      return charge.named;
     case 'unknown':
     case 'closed':
       return charge.reference;

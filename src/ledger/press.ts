@@ -2,7 +2,7 @@
 
 import { findShown, getState, recordWinner } from './order.ts';
 import { isEnded, isNone, isOpen, isSamePrice, isSending, seenOf } from './payment.ts';
-import { FORMAT, type LedgerRecord, notAfter, type Payment, type Price, putPayment } from './record.ts';
+import { FORMAT, type LedgerRecord, type Payment, type Price, putPayment } from './record.ts';
 
 /** The most payments that presses give an order. What a response or a person adds is never stopped. */
 const MAX_PAYMENTS = 50;
@@ -40,7 +40,10 @@ export interface Press {
 export type PressDecision =
   /** Nothing: the order is paid, or a person decides. */
   | { readonly do: 'paid' | 'in_review' }
-  /** Check these references, and decide again. Each check is recorded together with the price: {@link askPrice}, then `check`. */
+  /**
+   * Check these references, and decide again. The price is recorded with each check, also with one that got no answer: {@link askPrice},
+   * then `check`, in one write.
+   */
   | { readonly do: 'check'; readonly references: readonly string[] }
   /** Nothing: this payment under way is what was asked for, or differs from it. */
   | { readonly do: 'join' | 'differ'; readonly number: number }
@@ -104,8 +107,14 @@ function goOn(record: LedgerRecord, own: Payment, { now, startAnother }: Press):
   const state = getState(others, now);
   const isAllowed = state === 'unpaid' || (state === 'processing' && startAnother);
   if (isAllowed && isSending(own, now)) return { record, decision: { do: 'send', number } };
-  const unsent: Payment = { ...own, charge: { is: 'none', why: 'not_sent' } };
-  return { record: putPayment(record, number, unsent), decision: { do: 'again' } };
+  const { claiming: _, ...rest } = own;
+  const { named } = own.charge;
+  // A webhook named a transaction for it: a person has to look.
+  const charge: Payment['charge'] =
+    named === undefined
+      ? { is: 'none', why: 'not_sent' }
+      : { is: 'unknown', why: 'notified', reference: named };
+  return { record: putPayment(record, number, { ...rest, charge }), decision: { do: 'again' } };
 }
 
 /** A key sends only if no payment of it has a charge, or might have one. What a person closed is never charged again. */
@@ -154,7 +163,8 @@ function beginNext(record: LedgerRecord, pressing: Press): Pressed {
 
 /** Returns the references of payments that might be paid, and that were not checked shortly before this press. */
 function listStale(payments: readonly Payment[], { since, now }: Press): string[] {
-  const isFresh = (at: number | undefined) => at !== undefined && notAfter(now, at) > since - FRESH_FOR;
+  // A time later than now is that of a clock that was set back: it shows nothing.
+  const isFresh = (at: number | undefined) => at !== undefined && at <= now && at > since - FRESH_FOR;
   return payments
     .filter((payment) => payment.charge.is === 'made' && (isOpen(payment, now) || isEnded(payment)))
     .slice(-MAX_CHECKED)

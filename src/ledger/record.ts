@@ -26,7 +26,12 @@ const resultSchema = z.looseObject({ reference: z.string() });
 /** What is known of the charge of a payment. */
 const chargeSchema = z.discriminatedUnion('is', [
   /** A process is about to send the request, or has sent it. It holds the payment until then, unless it renews its lease. */
-  z.object({ is: z.literal('sending'), until: time }),
+  z.object({
+    is: z.literal('sending'),
+    until: time,
+    /** The transaction, if a webhook named one meanwhile. */
+    named: z.optional(z.string()),
+  }),
   /** No charge exists. */
   z.object({
     is: z.literal('none'),

@@ -3,6 +3,7 @@
 import { type AttentionReason, listAttention, namesReference, recordWinner } from './order.ts';
 import { confirm, createNamedPayment, type MadeCharge } from './outcome.ts';
 import {
+  findDecision,
   isPaidAfterClosing,
   isSuccess,
   isUnresolved,
@@ -192,16 +193,6 @@ export function confirmReference(
   const payment = record.payments[number - 1];
   if (payment?.charge.is !== 'made') return record;
   return putPayment(record, number, addEntry(named, payment, { reference }, reviewer));
-}
-
-/** Returns the decision that holds of an attempt, and can be taken back. */
-export function findDecision({ resolutions, attempt }: Payment): RecordedResolution | undefined {
-  const holding: RecordedResolution[] = [];
-  for (const entry of resolutions)
-    if (entry.resolution === 'taken_back') holding.pop();
-    else holding.push(entry);
-  const last = holding.at(-1);
-  return last?.attempt === attempt ? last : undefined;
 }
 
 /**

@@ -153,7 +153,7 @@ export const faults: readonly Fault[] = [
   inRules(
     'token_not_compared',
     'outcome',
-    [['attempt === id && charge.is', "(id !== '' || attempt) && charge.is"]],
+    [['payment.attempt === id && payment.charge.is', "(id !== '' || payment.attempt) && payment.charge.is"]],
     'freeze',
     'reuse',
   ),
@@ -238,7 +238,7 @@ export const faults: readonly Fault[] = [
   inRules(
     'notification_is_forgotten',
     'check',
-    [['notifiedAt > askedAt ? { notifiedAt }', 'notifiedAt > askedAt + 1e15 ? { notifiedAt }']],
+    [["finding.is === 'temporary' || notifiedAt > askedAt", 'notifiedAt > askedAt + 1e15']],
     'webhooksLate',
   ),
 

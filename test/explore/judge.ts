@@ -56,6 +56,7 @@ function findBrokenRecord(record: LedgerRecord): string {
 }
 
 function judgeConclusions(record: LedgerRecord): string {
+  if (rules.recordWinner(record) !== record) return 'a payment pays it, and is not recorded as the winner';
   const isUndecided = record.payments.some(
     (payment) => rules.isOpen(payment, NOW) || rules.isUnresolved(payment, NOW) || rules.isPaid(payment),
   );
@@ -193,8 +194,8 @@ function getPause(round: number): number {
 function checkAll(world: World, order: number): void {
   const record = world.records[order];
   for (const payment of record?.payments ?? []) {
-    if (payment.charge.is !== 'made' || !rules.isFollowed(payment, NOW)) continue;
-    const { reference } = payment.charge.result;
+    const reference = rules.referenceOf(payment);
+    if (reference === undefined || !rules.isFollowed(payment, NOW)) continue;
     const index = world.charges.findIndex(({ ref }) => ref === reference);
     const charge = world.charges[index];
     if (!charge) continue;

@@ -102,7 +102,9 @@ function listWebhooks({ world, go }: StepContext, { order, index }: Begun): void
 const listChecked = (record: LedgerRecord) =>
   new Set(
     record.payments.flatMap((payment) =>
-      payment.charge.is === 'made' && !rules.isSuccess(payment) ? [payment.charge.result.reference] : [],
+      (payment.charge.is === 'made' && !rules.isSuccess(payment)) || rules.isFollowed(payment, NOW)
+        ? (rules.referenceOf(payment) ?? [])
+        : [],
     ),
   );
 function prune(next: World, config: Config, { order, record, index }: Begun): string {
@@ -134,6 +136,9 @@ function hear(next: World, order: number, { handler, number, attempt, what }: Ow
     return next.records[order]?.winner === number ? '' : 'onPaid for no winner';
   }
   const words = new Set((heard[attempt] ?? '').split(' ').filter(Boolean));
+  const record = next.records[order];
+  if (handler === 'onUnpaid' && record && rules.getState(record, NOW) !== 'unpaid')
+    return 'onUnpaid is called, and the order is not unpaid';
   words.add(handler === 'onUnpaid' ? 'unpaid' : (what ?? ''));
   next.heard[order] = { ...heard, [attempt]: [...words].sort().join(' ') };
   return '';
@@ -194,14 +199,18 @@ function listPressChecks(
   ref: string,
   index: number,
 ): void {
+  const { order, ask } = process;
   for (const status of listAnswers(world, config, ref))
     go(`the press asks for ${ref}: ${status}`, (next) => {
       next.processes[index] = { ...process, found: answerCheck(next, config, ref, status) };
       return undefined;
     });
   go(`the press gets no answer about ${ref}, and begins nothing`, (next) => {
+    const record = next.records[order] ?? null;
     next.processes[index] = null;
-    return undefined;
+    if (record?.winner === undefined) next.asked[order] = ask.price;
+    const asked = record && rules.askPrice(record, toPrice(ask.price));
+    return write(next, config, order, rules.check(asked, ref, { is: 'temporary' }, times(NOW)));
   });
 }
 
@@ -359,7 +368,7 @@ function findDroppedCheck(
   const { askedAt: last = 0, status, notFoundSince } = rules.seenOf(was) ?? {};
   const seen = rules.seenOf(is);
   const isChanged = seen?.status !== status || seen?.notFoundSince !== notFoundSince;
-  return !isSuccess && askedAt < last && isChanged ? `an older check of ${ref} counts` : '';
+  return !isSuccess && last <= NOW && askedAt < last && isChanged ? `an older check of ${ref} counts` : '';
 }
 
 function listSendSteps(context: StepContext, process: At<'claimed' | 'sent'>, index: number): void {

@@ -33,26 +33,34 @@ export function write(next: World, config: Config, order: number, record: Ledger
     : `the winner has ${winner.amount}, and ${asked} was last asked for`;
 }
 
-/** What was seen, closed or accepted stays so. */
+/** What was closed, accepted or decided stays so. */
 function findLostFact(payment: Payment, record: LedgerRecord, index: number): string {
-  const reference = rules.referenceOf(payment);
+  const number = index + 1;
   const after = record.payments[index];
-  const isTakenBack = after?.resolutions.at(-1)?.resolution === 'taken_back';
-  if (payment.charge.is === 'closed' && after?.charge.is !== 'closed' && !isTakenBack)
-    return `${index + 1} was closed, and is no more`;
-  if (after?.accepted && !payment.accepted && record.winner !== index + 1)
-    return `${index + 1} was accepted, and does not pay the order`;
-  if (payment.charge.is !== 'made') return '';
+  if (!after) return `${number} is no more`;
+  const isTakenBack = after.resolutions.at(-1)?.resolution === 'taken_back';
+  if (payment.charge.is === 'closed' && after.charge.is !== 'closed' && !isTakenBack)
+    return `${number} was closed, and is no more`;
+  if (after.resolutions.length < payment.resolutions.length) return `a decision about ${number} is no more`;
+  if (after.accepted && !payment.accepted && record.winner !== number)
+    return `${number} was accepted, and does not pay the order`;
+  const reference = rules.referenceOf(payment);
   const same = record.payments.find((item) => rules.isSameReference(rules.referenceOf(item), reference));
-  if (same?.charge.is !== 'made') return '';
-  const isPaid = rules.isSuccess(payment) && !rules.seenOf(payment)?.other;
-  if (isPaid && !rules.isSuccess(same)) return `${reference} was seen success, and is no more`;
+  const isFollowable = payment.charge.is === 'made' && same?.charge.is === 'made';
+  return isFollowable ? findForgotten(payment, same) : '';
+}
+
+/** What was seen of a transaction stays so, and a notification about it is heeded. */
+function findForgotten(payment: Payment, same: Payment): string {
+  const [before, after] = [rules.seenOf(payment), rules.seenOf(same)];
+  const isPaid = rules.isSuccess(payment) && !before?.other;
+  if (isPaid && !rules.isSuccess(same)) return `${before?.reference} was seen success, and is no more`;
+  if (before?.status !== undefined && after?.status === undefined)
+    return `what was seen of ${before.reference} is forgotten`;
   const notifiedAt = payment.pace?.notifiedAt;
-  const isAsked =
-    same.pace?.notifiedAt !== undefined || (rules.seenOf(same)?.askedAt ?? 0) >= (notifiedAt ?? 0);
-  return notifiedAt === undefined || isAsked || rules.isSuccess(same)
-    ? ''
-    : `a notification about ${reference} is forgotten`;
+  const isAsked = same.pace?.notifiedAt !== undefined || (after?.askedAt ?? 0) >= (notifiedAt ?? 0);
+  const isHeeded = notifiedAt === undefined || isAsked || rules.isSuccess(same);
+  return isHeeded ? '' : `a notification about ${rules.referenceOf(payment)} is forgotten`;
 }
 
 /** A write whose commit the process does not hear of: the record is written, and the process stands where it stood. */
