@@ -41,10 +41,15 @@ export interface CheckTimes {
 }
 
 const MIN_PAUSE = 30_000;
-/** The longest pause of a payment that is under way, in milliseconds. */
+/** The longest pause of a payment that is under way, and of a handler that fails, in milliseconds. */
 const MAX_PAUSE = 60 * 60 * 1000;
 /** The longest pause after an end, in milliseconds. */
 const MAX_PAUSE_AFTER_END = 24 * 60 * 60 * 1000;
+
+/** Returns a pause that doubles from 30 s, with 10 % of jitter. `count` is 1 for the first. */
+export function getPause(count: number, random: number, longest = MAX_PAUSE): number {
+  return Math.round(Math.min(longest, MIN_PAUSE * 2 ** (count - 1)) * (0.9 + 0.2 * random));
+}
 
 /**
  * Records a check: for the reference that it asked for, at the payment that still has it, and for the time at which it was
@@ -128,6 +133,5 @@ function planNext(
   const longest = isEnded(checked) ? MAX_PAUSE_AFTER_END : MAX_PAUSE;
   const earlier = isEnded(before) === isEnded(checked) ? slowBefore : 0;
   const slow = notifiedAt === undefined ? earlier + 1 : Math.max(1, earlier);
-  const pause = Math.min(longest, MIN_PAUSE * 2 ** (slow - 1)) * (0.9 + 0.2 * random);
-  return { nextAt: now + Math.max(Math.round(pause), wait), slow };
+  return { nextAt: now + Math.max(getPause(slow, random, longest), wait), slow };
 }

@@ -1,10 +1,8 @@
 /** What the handlers were told: a fact of the record, so that it survives the process that told it. */
 
+import { getPause } from './check.ts';
 import type { OwedCall } from './order.ts';
 import { type LedgerRecord, type Payment, putPayment } from './record.ts';
-
-const MIN_PAUSE = 30_000;
-const MAX_PAUSE = 60 * 60 * 1000;
 
 /** Notes that a handler was told. What it was told belongs to the attempt: a new one under the same number is told anew. */
 export function tell(before: LedgerRecord | null, call: OwedCall): LedgerRecord | null {
@@ -36,6 +34,5 @@ export function tellLater(
 ): LedgerRecord | null {
   if (!before) return before;
   const failures = (before.telling?.failures ?? 0) + 1;
-  const pause = Math.min(MAX_PAUSE, MIN_PAUSE * 2 ** (failures - 1)) * (0.9 + 0.2 * random);
-  return { ...before, telling: { failures, retryAt: now + Math.round(pause) } };
+  return { ...before, telling: { failures, retryAt: now + getPause(failures, random) } };
 }
