@@ -1,6 +1,12 @@
 import { assertOptions, createJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
-import { type JournalStore, type ListedRecord, MAX_DUE_IN, type RecordIndex } from './store.ts';
+import {
+  type JournalStore,
+  type ListedRecord,
+  MAX_DUE_IN,
+  type RecordChange,
+  type RecordIndex,
+} from './store.ts';
 
 /** What {@link memoryJournal} takes. */
 export interface MemoryJournalOptions extends JournalOptions {
@@ -24,16 +30,6 @@ export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
   return createJournal(store, rest);
 }
 
-interface KeptRecord {
-  version: string;
-  text: string;
-  /** By the wall clock, which the lease goes by. */
-  writtenAt: number;
-  index: RecordIndex | null;
-  /** By the wall clock; `null`: never. */
-  dueAt: number | null;
-}
-
 /**
  * Makes a store in memory, for several journals of one test: each is like a process of its own over one database.
  *
@@ -45,71 +41,53 @@ interface KeptRecord {
  */
 export function memoryStore(): JournalStore {
   const records = new Map<string, KeptRecord>();
-
-  /** The keys that have ever had each reference: each charge looks its own up. */
-  const keysByReference = new Map<string, Set<string>>();
-
-  const list = (
-    matches: (entry: KeptRecord, index: RecordIndex) => boolean,
-    keys: Iterable<string> = records.keys(),
-  ): ListedRecord[] => {
-    const found: ListedRecord[] = [];
-    for (const key of keys) {
-      const entry = records.get(key);
-      if (!entry?.index || !matches(entry, entry.index)) continue;
-      const { version, text, writtenAt, index } = entry;
-      found.push({ key, version, text, age: Date.now() - writtenAt, createdAt: index.createdAt });
-    }
-    return found;
-  };
-  const isDue = ({ dueAt }: KeptRecord, now: number) =>
-    dueAt !== null && (dueAt <= now || dueAt > now + MAX_DUE_IN);
+  const select = (find: (index: RecordIndex) => number | null): ListedRecord[] =>
+    [...records].flatMap(([key, { version, text, index }]) => {
+      const at = index && find(index);
+      return at === null ? [] : [{ key, version, text, at }];
+    });
 
   return {
     async read(key) {
-      const entry = records.get(key);
-      return entry ? { version: entry.version, text: entry.text, age: Date.now() - entry.writtenAt } : null;
+      const kept = records.get(key);
+      return { record: kept ? { version: kept.version, text: kept.text } : null, now: Date.now() };
     },
-    async write(key, { expected, version, text, index, dueIn }) {
+    async write(key, { expected, version, text, index }) {
       if ((records.get(key)?.version ?? null) !== expected) return false;
-      const now = Date.now();
-      const dueAt = dueIn === null ? null : now + dueIn;
-      records.set(key, { version, text, writtenAt: now, index, dueAt });
-      if (index?.reference != null) {
-        const keys = keysByReference.get(index.reference) ?? new Set();
-        keysByReference.set(index.reference, keys.add(key));
-      }
+      records.set(key, { version, text, index });
       return true;
     },
-    async list({ by, value, after, limit }) {
-      const keys = by === 'reference' ? (keysByReference.get(value) ?? []) : records.keys();
-      return list((_, index) => index[by] === value, keys)
-        .filter((record) => after === null || compareAge(record, after) > 0)
-        .sort(compareAge)
+    async list({ by, after, limit }) {
+      const now = Date.now();
+      const isListed = ({ at }: ListedRecord) => by === 'createdAt' || at <= now;
+      return select((index) => index[by])
+        .filter((record) => isListed(record) && (after === null || compareTime(record, after) > 0))
+        .sort(compareTime)
         .slice(0, limit);
+    },
+    async count() {
+      const now = Date.now();
+      return {
+        records: select(({ createdAt }) => createdAt).length,
+        attention: select(({ attentionAt }) => attentionAt).filter(({ at }) => at <= now).length,
+      };
     },
     async claimDue({ kind, limit, lease }) {
       const now = Date.now();
-      const dueAt = ({ key }: ListedRecord) => records.get(key)?.dueAt ?? 0;
-      const due = list((entry, index) => index.kind === kind && isDue(entry, now)).sort(
-        (one, other) => dueAt(one) - dueAt(other),
-      );
-      const claimed = due.slice(0, limit);
+      const due = select((index) => (index.kind === kind ? index.dueAt : null)).filter(isDue(now));
+      const claimed = due.sort(compareTime).slice(0, limit);
       for (const { key } of claimed) {
-        const entry = records.get(key);
-        if (entry) entry.dueAt = now + lease;
+        const kept = records.get(key);
+        if (kept?.index) records.set(key, { ...kept, index: { ...kept.index, dueAt: now + lease } });
       }
-      return claimed;
+      return { records: claimed, now };
     },
     async countDue({ kind }) {
       const now = Date.now();
-      const live = [...records.values()].filter(({ index }) => index?.kind === kind);
-      const due = live.filter((entry) => isDue(entry, now));
-      const later = live.flatMap((entry) => (entry.dueAt === null || isDue(entry, now) ? [] : [entry.dueAt]));
-      return {
-        due: due.length,
-        nextIn: later.length === 0 ? null : later.reduce((next, at) => Math.min(next, at)) - now,
-      };
+      const planned = select((index) => (index.kind === kind ? index.dueAt : null));
+      const due = planned.filter(isDue(now)).length;
+      const next = planned.reduce((at, item) => (isDue(now)(item) ? at : Math.min(at, item.at)), Infinity);
+      return { due, nextIn: next === Infinity ? null : next - now };
     },
     async delete(unneeded) {
       const found = unneeded.filter(({ key, version }) => records.get(key)?.version === version);
@@ -119,8 +97,15 @@ export function memoryStore(): JournalStore {
   };
 }
 
-type Position = Pick<ListedRecord, 'createdAt' | 'key'>;
+type KeptRecord = Pick<RecordChange, 'version' | 'text' | 'index'>;
 
-function compareAge(one: Position, other: Position): number {
-  return one.createdAt - other.createdAt || Number(one.key > other.key) - Number(one.key < other.key);
+const isDue =
+  (now: number) =>
+  ({ at }: ListedRecord) =>
+    at <= now || at > now + MAX_DUE_IN;
+
+type Position = Pick<ListedRecord, 'at' | 'key'>;
+
+function compareTime(one: Position, other: Position): number {
+  return one.at - other.at || Number(one.key > other.key) - Number(one.key < other.key);
 }

@@ -3,7 +3,7 @@
 import { ConfigurationError, JournalError } from '../errors.ts';
 import { redactUnknownSecrets } from '../redact.ts';
 import { sanitizeError } from '../sanitize-error.ts';
-import { type ListedRecord, NoJournalError, type StoredRecord } from './store.ts';
+import { type ListedRecord, NoJournalError, type StoredRecord, type StoreRead } from './store.ts';
 
 /** @throws {ConfigurationError} if `table` is not a plain name in lower case, with a schema or database or without. */
 export function assertTableName(table: unknown): void {
@@ -61,22 +61,26 @@ export function createRowReader(unreadable = createUnreadableError) {
     throw unreadable();
   };
   const toStoredRecord = (row: unknown): StoredRecord => {
-    const { version, record, age } = Object(row);
-    return { version: toText(version), text: toText(record), age: toNumber(age) };
+    const { version, record } = Object(row);
+    return { version: toText(version), text: toText(record) };
   };
   return {
+    toNumber,
     toStoredRecord,
-    toListedRecord(row: unknown): ListedRecord {
-      const { key, created } = Object(row);
-      return { ...toStoredRecord(row), key: toText(key), createdAt: toNumber(created) };
+    /** Of a statement that returns the time in each case, and the columns of the record as `NULL` if there is none. */
+    toRead(row: unknown): StoreRead {
+      const { now, version } = Object(row);
+      const record = version === null ? null : toStoredRecord(row);
+      return { record, now: toNumber(now) };
     },
-    toCounts: (rows: readonly unknown[]): Record<string, number> =>
-      Object.fromEntries(
-        rows.map((row) => {
-          const { state, records } = Object(row);
-          return [toText(state), toNumber(records)];
-        }),
-      ),
+    toListedRecord(row: unknown): ListedRecord {
+      const { key, at } = Object(row);
+      return { ...toStoredRecord(row), key: toText(key), at: toNumber(at) };
+    },
+    toCount(row: unknown) {
+      const { records, attention } = Object(row);
+      return { records: toNumber(records), attention: toNumber(attention) };
+    },
     toDue(row: unknown) {
       const { due, later } = Object(row);
       return { due: toNumber(due), nextIn: later === null ? null : Math.max(0, toNumber(later)) };

@@ -5,8 +5,15 @@ export interface StoredRecord {
   /** Of the write that left it so. */
   readonly version: string;
   readonly text: string;
-  /** Milliseconds since that write, by the store's own clock. It decides how long others wait, never what is sent. */
-  readonly age: number;
+}
+
+/** What {@link JournalStore.read} returns. */
+export interface StoreRead {
+  readonly record: StoredRecord | null;
+  /** The time by the store's own clock, in milliseconds since 1970. All processes go by it. */
+  readonly now: number;
+  /** Whether the store's tables are not there yet, and the first write makes them. A store that never makes any rejects instead. */
+  readonly isNew?: true;
 }
 
 /** One write. */
@@ -21,13 +28,8 @@ export interface RecordChange {
    * could still be rolled back. `false` for `resolve` and for follow-ups only.
    */
   readonly mustCommit: boolean;
-  /** What `list` and `count` find the record by; `null` if they must not find it: it is the journal's own. */
+  /** What the record is found by; `null` if nothing must find it but `read`: it is the journal's own. */
   readonly index: RecordIndex | null;
-  /**
-   * After how many milliseconds, by the store's own clock, `claimDue` returns the record; `null`: never. At most
-   * {@link MAX_DUE_IN}.
-   */
-  readonly dueIn: number | null;
 }
 
 /** One of the writes that {@link JournalStore.writeAll} gets. */
@@ -37,28 +39,24 @@ export interface RecordWrite {
 }
 
 /**
- * Who follows a payment up: `createFollowUps` those that were charged under a key of the caller, `createOrderPayments` those
- * of its orders.
+ * Who follows a record up: `createOrderPayments` its orders, `createFollowUps` the idempotency keys of the caller's own.
  */
 export type RecordKind = 'key' | 'order';
 
-/**
- * What a record is found by: keep it beside the record. It is a part of the record's `text`, too: there the reference is as the
- * service returned it.
- */
+/** What a record is found by: keep it beside the record. Times are in whole milliseconds since 1970, by the store's own clock. */
 export interface RecordIndex {
   /** `claimDue` and `countDue` ask for one kind, so that neither delays the other. `list` and `count` take both. */
   readonly kind: RecordKind;
-  /** As in the record: `begun`, `completed`, `not_sent`, `rejected`, `unknown`, `not_charged` or `closed`. */
-  readonly state: string;
-  /** Milliseconds since 1970. */
+  /** When the latest payment of the record began. */
   readonly createdAt: number;
-  /** The transaction in lower case, if the record names one. Two that differ in case only are never told apart. */
-  readonly reference: string | null;
+  /** From when on a person is needed; `null`: never. */
+  readonly attentionAt: number | null;
+  /** When `claimDue` returns the record; `null`: never. At most {@link MAX_DUE_IN} from the time of the write. */
+  readonly dueAt: number | null;
 }
 
-/** The longest `dueIn`, in milliseconds: an hour, and 10 % of jitter. */
-export const MAX_DUE_IN = 66 * 60 * 1000;
+/** How long after a write a record is due at the latest, in milliseconds: a day, and 10 % of jitter. */
+export const MAX_DUE_IN = 1.1 * 24 * 60 * 60 * 1000;
 
 /** The latest time of JavaScript's dates, in milliseconds since 1970. */
 const MAX_TIME = 8.64e15;
@@ -70,7 +68,7 @@ export const toStoredTime = (milliseconds: number) =>
 /** How the message of a {@link NoJournalError} begins. */
 export const NO_JOURNAL = 'There is no journal in this database.';
 
-/** What a store reads before anything was written to it: its tables are not there. To read makes none. */
+/** What a store that makes no tables reads before they are there, and what any store lists and counts then. */
 export class NoJournalError extends JournalError {
   /** Tells it from other errors of a journal, also if an application loads this package twice. */
   readonly reason = 'no_journal';
@@ -80,50 +78,47 @@ export class NoJournalError extends JournalError {
   }
 }
 
-/** Whether an error says that there is no journal in the database. */
-export const isNoJournalError = (error: unknown) => Object(error).reason === 'no_journal';
-
-/** A page of {@link JournalStore.list}: records with one value of a field, oldest first. */
+/** A page of {@link JournalStore.list}. */
 export interface ListQuery {
-  /** The field of {@link RecordIndex} that must have this `value`. */
-  readonly by: 'state' | 'reference';
-  readonly value: string;
+  /**
+   * The time of {@link RecordIndex} that the records are ordered by, the earliest first. By `attentionAt`, those whose time is not
+   * later than now, by the store's own clock; by `createdAt`, all.
+   */
+  readonly by: 'createdAt' | 'attentionAt';
   /** The last record of the page before, or `null` for the first page. Records at the same time are in order of their key. */
-  readonly after: { readonly createdAt: number; readonly key: string } | null;
+  readonly after: { readonly at: number; readonly key: string } | null;
   readonly limit: number;
 }
-
-/** How many records of one transaction are looked at: more than one is wrong already. */
-export const MAX_KEYS_OF_REFERENCE = 10;
 
 /** A record that was found without its key. */
 export interface ListedRecord extends StoredRecord {
   readonly key: string;
-  /** As in {@link RecordIndex}. */
-  readonly createdAt: number;
+  /** The time that it was found by. */
+  readonly at: number;
 }
 
 /**
  * All that a database has to do for a journal: return a record, and replace it by compare-and-swap. Give it to
- * {@link createJournal}, and run `journalConformance` of `payment-collection-client/testing` against that.
+ * {@link createJournal}, and run `journalConformance` of `payment-collection-client/testing` against it.
  *
- * The other methods are optional, and charges are protected without them. Without `list`, a journal cannot list its keys or
- * find a key by its reference. Without `claimDue` and `countDue` it has no follow-ups, and without `delete` it
- * cannot prune. Each then rejects, and its message names the method that is missing.
+ * The other methods are optional, and charges are protected without them. Without `list` and `count`, a journal cannot list
+ * what needs a person. Without `claimDue` and `countDue` it has no follow-ups, and without `delete` it cannot prune. Each
+ * then rejects, and its message names the method that is missing.
  *
- * A step that has not settled after 11 s counts as failed. It can still be done later.
+ * A key is text of at most 600 characters without control characters. A step that has not settled after 11 s counts as
+ * failed. It can still be done later.
  *
  * @example
  * ```ts
  * const journal = createJournal({
- *   read: async (key) => records.find(key),
+ *   read: async (key) => ({ record: records.find(key), now: Date.now() }),
  *   write: async (key, change) => records.replaceWhereVersionIs(change.expected, key, change),
  * });
  * ```
  */
 export interface JournalStore {
-  /** Returns the record of a key, or `null`. It must see every write that has resolved, also another process's. */
-  read(key: string): Promise<StoredRecord | null>;
+  /** Returns the record of a key, and the time. It must see every write that has resolved, also another process's. */
+  read(key: string): Promise<StoreRead>;
   /**
    * Writes in one atomic step, and only if `change.expected` holds: `true` if it did. It resolves once the record would
    * survive a crash of the process and of the machine.
@@ -138,27 +133,23 @@ export interface JournalStore {
    */
   writeAll?(writes: readonly RecordWrite[]): Promise<readonly (boolean | undefined)[]>;
   /**
-   * Returns a page of records, oldest first, through an index: it must not read all records. It sees every write that has
-   * resolved. Between two pages records can come and go.
+   * Returns a page of records through an index: it must not read all records. It sees every write that has resolved.
+   * Between two pages records can come and go.
    */
   list?(query: ListQuery): Promise<readonly ListedRecord[]>;
-  /**
-   * Returns the records that name any of these transactions, through an index, in any order: at most ten of each. The references
-   * are in lower case, as in {@link RecordIndex}, and no two are alike. Without it, each is looked up by `list`.
-   */
-  listByReferences?(references: readonly string[]): Promise<readonly ListedRecord[]>;
-  /** Returns how many records are in each state. Without it they are counted page by page. */
-  count?(): Promise<Readonly<Record<string, number>>>;
+  /** Returns how many records have an index, and for how many of them a person is needed now. */
+  count?(): Promise<{ readonly records: number; readonly attention: number }>;
   /**
    * Returns records of one kind that are due by the store's own clock, the earliest first, and makes each due again after `lease`
-   * milliseconds. Two callers never get one record within its lease. Nothing else of the record changes, neither its
-   * `version` nor its `age`. A record that is due later than {@link MAX_DUE_IN} from now is due too: a clock went back.
+   * milliseconds. Two callers never get one record within its lease. Nothing else of the record changes, not its
+   * `version` either. A record that is due later than {@link MAX_DUE_IN} from now is due too: a clock went back. `now` is the
+   * time by the store's own clock, and `at` of each record when it was due.
    */
   claimDue?(claim: {
     readonly kind: RecordKind;
     readonly limit: number;
     readonly lease: number;
-  }): Promise<readonly ListedRecord[]>;
+  }): Promise<{ readonly records: readonly ListedRecord[]; readonly now: number }>;
   /**
    * Returns how many records of one kind are due now, and in how many milliseconds the next of the others is (`null` if there is none).
    * It changes nothing.
@@ -166,6 +157,6 @@ export interface JournalStore {
   countDue?(query: {
     readonly kind: RecordKind;
   }): Promise<{ readonly due: number; readonly nextIn: number | null }>;
-  /** Deletes each record that still has this `version`, and returns how many those were. For `journal.prune` alone. */
+  /** Deletes each record that still has this `version`, and returns how many those were. */
   delete?(records: readonly { readonly key: string; readonly version: string }[]): Promise<number>;
 }
