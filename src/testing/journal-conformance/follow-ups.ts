@@ -63,8 +63,7 @@ export const followUpCases: ConformanceCases = {
     }
     await write(store, 'again', { dueAt: now });
     const { claimedAt } = await expectDueAt(store, 'again', now, SOON, 'a record');
-    const what = 'a claimed record when its lease had ended,';
-    const { at } = await expectDueAt(store, 'again', claimedAt + SOON, LATER, what);
+    const { at } = await expectDueAt(store, 'again', claimedAt + SOON, LATER, 'a claimed record');
     expectNear(at, claimedAt + SOON, claimedAt + SOON, 'at of a record whose lease has ended');
   },
   async 'changes nothing but the time when a record is due by a claim'(context) {
