@@ -1,22 +1,16 @@
 import { memoryStore } from '../../../src/journal/memory.ts';
-import type {
-  JournalStore,
-  ListedRecord,
-  RecordChange,
-  RecordIndex,
-  StoredRecord,
-} from '../../../src/journal/store.ts';
+import type { JournalStore, RecordChange, RecordIndex, StoredRecord } from '../../../src/journal/store.ts';
 import {
   type JournalConformanceOptions,
   journalConformance,
   type OpenStore,
 } from '../../../src/testing/index.ts';
 
-/** A correct store, with all methods that a journal cannot do without and what a broken one needs. */
+/** A correct store, with what a broken one needs of it. */
 export interface WholeStore extends Required<Omit<JournalStore, 'writeAll'>> {
   /** Changes a record and what it is found by, whatever its version is. */
-  put(key: string, record: Partial<StoredRecord>, index: Partial<RecordIndex>): Promise<void>;
-  /** What the latest write of a record says. */
+  put(key: string, changed: Partial<StoredRecord & RecordIndex>): Promise<unknown>;
+  /** What the latest write of each record says. */
   readonly written: ReadonlyMap<string, RecordChange>;
 }
 
@@ -26,24 +20,23 @@ export function createWholeStore(): WholeStore {
     throw new Error('memoryStore has not all methods');
   const written = new Map<string, RecordChange>();
   return {
-    read,
+    ...{ read, list, count, claimDue, countDue, delete: remove, written },
     async write(key, change) {
       const isWritten = await write(key, change);
       if (isWritten) written.set(key, change);
       return isWritten;
     },
-    list,
-    count,
-    claimDue,
-    countDue,
-    delete: remove,
-    async put(key, record, index) {
+    async put(key, { version, text, ...index }) {
       const change = written.get(key);
-      const { version = null } = (await read(key)).record ?? {};
-      if (change?.index)
-        await write(key, { ...change, ...record, expected: version, index: { ...change.index, ...index } });
+      if (!change?.index) return;
+      const next = { version: version ?? change.version, text: text ?? change.text };
+      await write(key, {
+        ...change,
+        ...next,
+        expected: change.version,
+        index: { ...change.index, ...index },
+      });
     },
-    written,
   };
 }
 
@@ -53,8 +46,7 @@ export function shareStores(change: (store: WholeStore) => Partial<JournalStore>
   return (storage) => {
     const store = stores.get(storage) ?? createWholeStore();
     stores.set(storage, store);
-    const { put: _put, written: _written, ...methods } = store;
-    return { ...methods, ...change(store) };
+    return { ...store, ...change(store) };
   };
 }
 
@@ -67,20 +59,14 @@ export const changeWrites = (
   }));
 
 /** A store that is correct but for what its records are found by. */
-export const changeIndexes = (change: (index: RecordIndex) => Partial<RecordIndex>): OpenStore =>
-  changeWrites(({ index }) => ({ index: index && { ...index, ...change(index) } }));
-
-/** A store that is correct but for its keys. */
-export const changeKeys = (change: (key: string) => string): OpenStore =>
-  shareStores(({ read, write }) => ({
-    read: (key) => read(change(key)),
-    write: (key, given) => write(change(key), given),
-  }));
-
-/** A store that is correct but for the records that it lists. */
-export const changeListed = (change: (record: ListedRecord) => Partial<ListedRecord>): OpenStore =>
-  shareStores(({ list }) => ({
-    list: async (query) => (await list(query)).map((record) => ({ ...record, ...change(record) })),
+export const changeIndexes = (
+  change: (index: RecordIndex, before: RecordIndex | null | undefined) => Partial<RecordIndex>,
+): OpenStore =>
+  shareStores(({ write, written }) => ({
+    write(key, { index, ...given }) {
+      const changed = index && { ...index, ...change(index, written.get(key)?.index) };
+      return write(key, { ...given, index: changed });
+    },
   }));
 
 export const pause = (milliseconds: number) =>
