@@ -27,7 +27,7 @@ const toColumns = ({ kind, createdAt, attentionAt, dueAt }: RecordIndex) => [
   ...[createdAt, attentionAt, dueAt].map((time) => (time === null ? null : toStoredTime(time))),
 ];
 
-export function createSqliteStore(runner: SqliteRunner, table: string): JournalStore {
+export function createSqliteStore(runner: SqliteRunner, table: string) {
   const sql = buildStatements(table, runner.now);
 
   const toStatement = ({ key, change }: RecordWrite): SqliteStatement => {
@@ -106,5 +106,5 @@ export function createSqliteStore(runner: SqliteRunner, table: string): JournalS
       ]);
       return deleted.length;
     },
-  };
+  } satisfies JournalStore;
 }
