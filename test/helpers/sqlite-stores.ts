@@ -35,7 +35,7 @@ export function useSqliteFile() {
 }
 
 /** A store on a clock that the test sets. */
-export interface ClockedStore {
+interface ClockedStore {
   readonly store: ReturnType<typeof openStore>;
   /** Sets the clock of the store, in milliseconds since 1970. */
   setNow(milliseconds: number): void;
