@@ -45,6 +45,11 @@ async function writeTogether(store: JournalStore): Promise<number> {
 
 const CLAIM = { kind: 'key', limit: 100, lease: 60_000 } as const;
 
+const unneeded = Array.from({ length: 100 }, (_, i) => ({
+  key: `order ${80_000 + i}`,
+  version: `v-${80_000 + i}`,
+}));
+
 /** What is asked for, how many records are found, and how many are read at most. */
 const questions: [
   name: string,
@@ -80,7 +85,7 @@ const questions: [
   // Each record that is there is locked, and then changed.
   ['written together', 20, 30, writeTogether],
   ['read', 1, 1, async (store) => ((await store.read('order 70000')).record ? 1 : 0)],
-  ['deleted', 1, 1, (store) => requireMethod(store, 'delete')([{ key: 'due 7', version: 'v-7' }])],
+  ['deleted', 100, 100, (store) => requireMethod(store, 'delete')(unneeded)],
 ];
 
 test.each(['without', 'with'])('reads only what is asked for, %s statistics', async (has) => {
