@@ -10,6 +10,7 @@ import {
 } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import type { JournalStore } from '../../../src/journal/store.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
 import { closePool } from '../../helpers/close-pool.ts';
 import { startPostgres } from '../../helpers/databases.ts';
 import { catchError } from '../../helpers/service.ts';
@@ -61,6 +62,15 @@ const readCommitted = (key: string) => readVersion(createPostgresStore(pool, TAB
 const CLAIM = { kind: 'key', limit: 10, lease: 10_000 } as const;
 
 const claimDue = async (store: JournalStore) => (await requireMethod(store, 'claimDue')(CLAIM)).records;
+
+describe('fromQuery conforms', () => {
+  const cases = journalConformance(async (table) => {
+    const handle = fromQuery(async (text, values) => (await pool.query(text, values)).rows);
+    await handle.runSchema(postgresSchema(table));
+    return createPostgresStore(handle, table);
+  });
+  test.each(cases)('$name', ({ run }) => run());
+});
 
 describe('inside a transaction', () => {
   test('refuses to write, and writes nothing into it', async () => {

@@ -1,8 +1,10 @@
-import { type Client, Pool } from 'pg';
+import { Client, Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postgresJournal, postgresSchema } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
 import { catchError } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
 import { useDatabase } from '../../helpers/use-database.ts';
 import {
   CREATED_AT,
@@ -33,6 +35,38 @@ beforeAll(async () => {
 afterAll(() => pool?.end());
 
 const newKey = () => `order ${crypto.randomUUID()}`;
+
+describe('a Pool conforms', () => {
+  const cases = journalConformance(async (table) => {
+    await pool.query(postgresSchema(table));
+    return createPostgresStore(pool, table);
+  });
+  test.each(cases)('$name', ({ run }) => run());
+});
+
+if (isExhaustive) {
+  describe('Clients conform', () => {
+    const cases = journalConformance(async (table) => {
+      const client = new Client({ connectionString: server.url });
+      await client.connect();
+      await client.query(postgresSchema(table));
+      return { store: createPostgresStore(client, table), close: () => client.end() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  describe.each(['repeatable\\ read', 'serializable'])('a Pool conforms under %s', (level) => {
+    const cases = journalConformance(async (table) => {
+      const own = new Pool({
+        connectionString: server.url,
+        options: `-c default_transaction_isolation=${level}`,
+      });
+      await own.query(postgresSchema(table));
+      return { store: createPostgresStore(own, table), close: () => own.end() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+}
 
 test('returns the time with a record and without one', async () => {
   const store = createPostgresStore(pool, TABLE);
