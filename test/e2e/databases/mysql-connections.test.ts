@@ -8,6 +8,7 @@ import { createPoolCluster as createPromisedPoolCluster, type PoolOptions } from
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { MysqlClient } from '../../../src/journal/mysql-connection.ts';
 import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
 import { catchError } from '../../helpers/service.ts';
 import { database } from './kinds/mysql.ts';
 import { hasMariaDb, startMariaDb } from './mariadb.ts';
@@ -109,6 +110,34 @@ const mariaDbSessions: typeof sessions = [
       ),
   ],
 ];
+
+describe.skipIf(database.missing)('a store in MySQL conforms', () => {
+  test.each([...sessions, ...(hasMariaDb && !process.env.MYSQL_URL ? mariaDbSessions : [])])(
+    'with %s',
+    async (_name, open) => {
+      const handle = await open(server);
+      // Another process of the shop, with the sessions that are usual.
+      const other = server.openPool();
+      // Each case writes with one handle and reads with another: each of the two sessions does both.
+      const pairs = [[handle, other] as const, [other, handle] as const];
+      const cases = pairs.flatMap(([first, second]) => {
+        const opened = new Map<string, number>();
+        return journalConformance(async (table) => {
+          await openMysqlStore(other, table).migrate();
+          const handles = opened.get(table) ?? 0;
+          opened.set(table, handles + 1);
+          return openMysqlStore(handles % 2 === 0 ? first : second, table).store;
+        });
+      });
+      const results = await Promise.allSettled(cases.map(({ run }) => run()));
+      const failed = results.flatMap((result, index) =>
+        result.status === 'rejected' ? [`${cases[index]?.name}: ${result.reason}`] : [],
+      );
+      expect(failed).toEqual([]);
+      expect(results.length).toBeGreaterThan(30);
+    },
+  );
+});
 
 describe.skipIf(database.missing)('the handle of a journal in MySQL', () => {
   test('is a pool or a connection of mysql2, and no cluster', () => {

@@ -115,9 +115,11 @@ describe.skipIf(database.missing)('the table in MySQL', () => {
     }));
     expect(longest.map((key) => Buffer.byteLength(key))).toEqual([2400, 2400, 2400]);
     expect(await store.writeAll(writes)).toEqual([true, true, true]);
+    // So long that a server writes it to a file.
+    const text = JSON.stringify('x'.repeat(500_000));
     const updates = writes.map(({ key, change: { index, version } }) => ({
       key,
-      change: createChange({ ...(index && { index }), expected: version }),
+      change: createChange({ text, index, expected: version }),
     }));
     expect(await store.writeAll(updates)).toEqual([true, true, true]);
     expect(await listKeys(store, 'createdAt', 1)).toEqual(longest);
