@@ -10,8 +10,8 @@ export {
   type JournalCase,
   type JournalConformanceOptions,
   journalConformance,
-  type OpenedJournal,
-  type OpenJournal,
+  type OpenedStore,
+  type OpenStore,
 } from './journal-conformance/index.ts';
 export type { FinalStatus, KnownStatus } from './ledger.ts';
 export { createMockPayments, type MockPayments, type MockPaymentsOptions } from './mock.ts';

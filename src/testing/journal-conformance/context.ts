@@ -1,75 +1,72 @@
-import { type Claim, type ClaimResult, getJournalCore, type JournalCore } from '../../journal/core.ts';
-import type { JournalOptions } from '../../journal/create-journal.ts';
-import type { Journal } from '../../journal/journal.ts';
-import { missingMethodError } from '../../journal/list.ts';
-import type { ChargeIntent, Completion } from '../../journal/record.ts';
-import type { ResolutionNote } from '../../journal/resolution.ts';
-import type { JournalStore } from '../../journal/store.ts';
-
-/** A handle with what the package itself uses of a journal. */
-export type Handle = Journal & JournalCore;
+import type {
+  JournalStore,
+  ListedRecord,
+  RecordIndex,
+  RecordKind,
+  RecordWrite,
+} from '../../journal/store.ts';
 
 /** A handle on the storage, alone or with a function that closes it. */
-export type OpenedJournal = Journal | { readonly journal: Journal; close(): unknown };
+export type OpenedStore = JournalStore | { readonly store: JournalStore; close?(): unknown };
 
 /**
- * Opens a new handle on a storage, as another process would, with the given `lease`. Each case calls it several times, with one
- * `storage`. No two cases have the same: use it as the name of the table, of the file or of the prefix.
+ * Opens a new handle on a storage, as another process would. Each case calls it several times, with one `storage`. No two
+ * cases have the same: use it as the name of the table, of the file or of the prefix.
  */
-export type OpenJournal = (
-  options: JournalOptions,
-  storage: string,
-) => OpenedJournal | Promise<OpenedJournal>;
+export type OpenStore = (storage: string) => OpenedStore | Promise<OpenedStore>;
 
 /** Cases by name, each of which still needs a storage. */
 export type ConformanceCases = Readonly<Record<string, (context: ConformanceContext) => Promise<void>>>;
 
-/** A lease that outlives every case, in milliseconds: with it a handle never reads a claim as expired. */
-export const LONG_LEASE = 600_000;
-/** A lease that is short enough to wait for, in milliseconds. */
-export const SHORT_LEASE = 200;
-/** How often to ask, every 50 ms, whether a short lease has expired. A store's clock can be coarse, and a machine slow. */
-const LEASE_EXPIRY_ATTEMPTS = 60;
+/** A part of {@link JournalStore} that a store can be without. */
+export type OptionalPart = 'list' | 'followUps' | 'prune';
+
+/** The methods of each part. */
+export const optionalMethods = {
+  list: ['list', 'count'],
+  followUps: ['claimDue', 'countDue'],
+  prune: ['delete'],
+} as const satisfies Record<OptionalPart, readonly (keyof JournalStore)[]>;
+
+type Part<Name extends OptionalPart> = Required<Pick<JournalStore, (typeof optionalMethods)[Name][number]>>;
+
+/** Later than the end of each case, in milliseconds. */
+export const LATER = 3_600_000;
+/** Short enough to wait for, in milliseconds. */
+export const SOON = 300;
+/** How far apart two readings of a store's clock can be that are made in one step, in milliseconds. A clock can be adjusted, too. */
+export const CLOCK_TOLERANCE = 100;
+/** How often to ask, every 20 ms, before a clock counts as one that stands still. */
+const MAX_POLLS = 1_000;
 
 /** The handles of one case, on a storage of its own. */
 export class ConformanceContext {
-  readonly #open: OpenJournal;
+  readonly #open: OpenStore;
   /** A plain name in each database. */
   readonly #storage = `conformance_${crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
   readonly #closers: (() => unknown)[] = [];
-  #keys = 0;
-  #references = 0;
 
-  constructor(open: OpenJournal) {
+  constructor(open: OpenStore) {
     this.#open = open;
   }
 
-  /** Opens a handle, as another process would. Its lease decides when this handle reads a claim as expired. */
-  async openHandle(options: JournalOptions = { lease: LONG_LEASE }): Promise<Handle> {
-    const opened = await this.#open(options, this.#storage);
-    if (!('journal' in opened)) return { ...opened, ...getJournalCore(opened) };
-    this.#closers.push(() => opened.close());
-    return { ...opened.journal, ...getJournalCore(opened.journal) };
+  /** Opens a handle, as another process would. */
+  async openHandle(): Promise<JournalStore> {
+    const opened = await this.#open(this.#storage);
+    if ('read' in opened) return opened;
+    this.#closers.push(() => opened.close?.());
+    return opened.store;
   }
 
-  async openHandles(count: number): Promise<[Handle, ...Handle[]]> {
-    const others = Array.from({ length: count - 1 }, () => this.openHandle());
-    return [await this.openHandle(), ...(await Promise.all(others))];
+  openHandles(count: number): Promise<JournalStore[]> {
+    return Promise.all(Array.from({ length: count }, () => this.openHandle()));
   }
 
-  newKey(): string {
-    this.#keys++;
-    return `order-${this.#keys}`;
-  }
-
-  newKeys(count: number): string[] {
-    return Array.from({ length: count }, () => this.newKey());
-  }
-
-  /** Returns a reference that no key has. A reference belongs to one key for ever. */
-  newReference(): string {
-    this.#references++;
-    return `TXN-${this.#references}x`;
+  /** Opens a handle with the methods of a part. A store without them cannot pass. */
+  async openPart<Name extends OptionalPart>(part: Name): Promise<JournalStore & Part<Name>> {
+    const store = await this.openHandle();
+    assertPart(store, part);
+    return store;
   }
 
   async closeAll(): Promise<void> {
@@ -77,165 +74,117 @@ export class ConformanceContext {
   }
 }
 
-export const charge: ChargeIntent = {
-  operation: 'chargeMobileMoney',
-  service: 'digest-of-the-service',
-  fingerprint: 'fingerprint-of-the-charge',
-  amount: '25.50',
-  currency: 'GHS',
-  network: 'MTN',
-};
-
-/** Who resolves a key, and why. */
-export const note: ResolutionNote = { by: 'kofi@shop.example', reason: 'found on the dashboard' };
-
-/** Claims a key, and expects to get the claim. */
-export async function expectClaim(
-  journal: Handle,
-  key: string,
-  intent = charge,
-  what = 'a key without a claim',
-): Promise<Claim> {
-  const result = await journal.claim(key, intent);
-  assert(result.state === 'claimed', `claim returned ${result.state} for ${what}`);
-  return result.claim;
-}
-
-/** Claims a key, and expects `state` instead of the claim. */
-export async function expectState<State extends ClaimResult['state']>(
-  journal: Handle,
-  key: string,
-  state: State,
-  situation: string,
-  intent = charge,
-): Promise<Extract<ClaimResult, { state: State }>> {
-  const result = await journal.claim(key, intent);
-  assert(hasState(result, state), `claim returned ${result.state} instead of ${state}: ${situation}`);
-  return result;
-}
-
-function hasState<State extends ClaimResult['state']>(
-  result: ClaimResult,
-  state: State,
-): result is Extract<ClaimResult, { state: State }> {
-  return result.state === state;
-}
-
-/** Claims a key from many handles at once. Expects one claim, and `in_progress` for all others. */
-export async function expectSingleWinner(handles: Handle[], key: string, situation: string): Promise<void> {
-  const results = await Promise.all(
-    [...handles, ...handles, ...handles].map((handle) => handle.claim(key, charge)),
-  );
-  const claims = results.filter(({ state }) => state === 'claimed').length;
-  assert(
-    claims === 1,
-    `${claims} of ${results.length} callers got the claim of ${situation}, instead of one`,
-  );
-  const others = results.filter(({ state }) => state !== 'claimed' && state !== 'in_progress');
-  assert(
-    others.length === 0,
-    `claim returned ${others[0]?.state} instead of in_progress to a caller without the claim of ${situation}`,
-  );
-}
-
-/** Claims a key until its `lease` has expired for `journal`. Expects the key to be unknown then. */
-export async function expectUnknownAfterLease(
-  journal: Handle,
-  key: string,
-  situation: string,
-  lease = SHORT_LEASE,
-): Promise<void> {
-  const attempts = LEASE_EXPIRY_ATTEMPTS + lease / 50;
-  let result = await journal.claim(key, charge);
-  for (let attempt = 0; result.state === 'in_progress' && attempt < attempts; attempt++) {
-    await sleep(50);
-    result = await journal.claim(key, charge);
-  }
-  const { state } = result;
-  assert(state !== 'claimed', `${situation}, and the charge could be sent a second time`);
-  assert(
-    state === 'unknown',
-    `${situation}, and the key is ${state} instead of unknown, long after its lease`,
-  );
-  const entry = await journal.read(key);
-  assert(
-    entry?.state === 'unknown' && !entry.inProgress,
-    `${situation}, and read returned ${entry?.state} instead of unknown`,
-  );
-}
-
-/** Claims a key, and waits until the lease of that claim has expired for another handle. */
-export async function expireClaim(context: ConformanceContext, lease = SHORT_LEASE) {
-  const owner = await context.openHandle();
-  const other = await context.openHandle({ lease });
-  const key = context.newKey();
-  const claim = await expectClaim(owner, key);
-  await expectUnknownAfterLease(other, key, 'there was no heartbeat', lease);
-  return { owner, other, key, claim };
-}
-
-export async function expectHeartbeat(journal: Handle, claim: Claim): Promise<Claim> {
-  const renewed = await journal.renew(claim);
-  assert(renewed !== null, 'renew returned null, but no other process had the claim');
-  return renewed;
-}
-
-export async function expectCompletion(journal: Handle, claim: Claim, completion: Completion): Promise<void> {
-  const isRecorded = await journal.complete(claim, completion);
-  assert(isRecorded, 'complete returned false, but no other process had the claim');
-}
-
-/** Claims a key, and records its outcome: by default a charge with a reference that no other key has. */
-export async function complete(
-  context: ConformanceContext,
-  journal: Handle,
-  key: string,
-  completion: Completion = { state: 'completed', result: { reference: context.newReference() } },
-): Promise<void> {
-  await expectCompletion(journal, await expectClaim(journal, key), completion);
-}
-
-/** Claims a key, and records that its outcome is unknown. */
-export async function recordUnknown(
-  context: ConformanceContext,
-  journal: Handle,
-  key: string,
-): Promise<void> {
-  await complete(context, journal, key, { state: 'unknown', reference: context.newReference() });
-}
-
-/** Opens the store of another handle. A store without one of these methods cannot pass. */
-export async function openStore<Method extends keyof JournalStore>(
-  context: ConformanceContext,
-  ...methods: Method[]
-): Promise<JournalStore & Required<Pick<JournalStore, Method>>> {
-  const { store } = await context.openHandle();
-  requireMethods(store, methods);
-  return store;
-}
-
-function requireMethods<Method extends keyof JournalStore>(
+function assertPart<Name extends OptionalPart>(
   store: JournalStore,
-  methods: readonly Method[],
-): asserts store is JournalStore & Required<Pick<JournalStore, Method>> {
-  for (const method of methods) if (typeof store[method] !== 'function') throw missingMethodError(method);
+  part: Name,
+): asserts store is JournalStore & Part<Name> {
+  const missing = optionalMethods[part].find((method) => typeof store[method] !== 'function');
+  assert(
+    missing === undefined,
+    `The store has no ${missing}. If that is on purpose, pass { without: ['${part}'] } to journalConformance.`,
+  );
 }
 
-/** Of a journal whose store has not these methods. It charges all the same. */
-export function createWithoutCase(...methods: (keyof JournalStore)[]): ConformanceCases {
-  return {
-    async [`charges without ${methods.join(' and ')}`](context) {
-      const journal = await context.openHandle();
-      const key = context.newKey();
-      await complete(context, journal, key);
-      const present = methods.find((method) => journal.store[method] !== undefined);
-      assert(!present, `the journal has ${present}: remove it from "without", so that it is tested`);
-      assert((await journal.read(key))?.state === 'completed', 'a completed key does not read as completed');
-    },
-  };
+/** Returns the names of `count` records, in their order. */
+export const createKeys = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `order ${String(index).padStart(4, '0')}`);
+
+/** Returns the first write of a record that is found by `index`, or by its key only. */
+export function createWrite(key: string, index: Partial<RecordIndex> | null = null): RecordWrite {
+  const version = crypto.randomUUID();
+  const found = index && { kind: 'order' as const, createdAt: 0, attentionAt: null, dueAt: null, ...index };
+  // A column can be of a type that takes JSON only, and a journal writes nothing else.
+  const text = JSON.stringify({ key, version });
+  return { key, change: { expected: null, version, text, mustCommit: true, index: found } };
 }
 
-/** @throws {Error} if a journal does not hold what it promises. */
+/** Writes a record over the one before, if there is one. */
+export async function write(store: JournalStore, key: string, index: Partial<RecordIndex> | null = null) {
+  const { change } = createWrite(key, index);
+  const expected = (await store.read(key)).record?.version ?? null;
+  const isWritten = await store.write(key, { ...change, expected });
+  assert(isWritten, `write returned false, although the record had the expected version ${expected}`);
+  return change;
+}
+
+/** Expects a record to be as a write has made it, or that there is none. */
+export async function expectRecord(
+  store: JournalStore,
+  key: string,
+  change: { readonly version: string; readonly text: string } | null,
+  situation: string,
+): Promise<void> {
+  const { record } = await store.read(key);
+  if (change === null) return assert(record === null, `read returned a record, ${situation}`);
+  assert(record !== null, `read returned no record, ${situation}`);
+  const what = record.version === change.version ? 'text' : 'version';
+  assert(record[what] === change[what], `read returned another ${what} than was written, ${situation}`);
+}
+
+/** Expects a record that was found without its key to be the one that `read` returns. */
+export async function expectSameRecord(store: JournalStore, found: ListedRecord, method: string) {
+  const { record } = await store.read(found.key);
+  const isSame = record?.version === found.version && record.text === found.text;
+  assert(isSame, `${method} returned another version or text than read`);
+}
+
+export function expectKeys(
+  found: readonly { readonly key: string }[],
+  expected: readonly string[],
+  what: string,
+) {
+  const keys = found.map(({ key }) => key);
+  const isSame = keys.length === expected.length && keys.every((key, index) => key === expected[index]);
+  assert(isSame, `${what} returned ${describeKeys(keys)} instead of ${describeKeys(expected)}`);
+}
+
+const describeKeys = (keys: readonly string[]) =>
+  keys.length > 12 ? `${keys.length} records (${new Set(keys).size} different)` : `[${keys.join(', ')}]`;
+
+/** Expects a time by the store's clock, or a span of it, to be what it should be. */
+export function expectNear(time: number, earliest: number, latest: number, what: string): void {
+  const isNear = time >= earliest - CLOCK_TOLERANCE && time <= latest + CLOCK_TOLERANCE;
+  assert(isNear, `${what} is ${time} instead of ${earliest} to ${latest}`);
+}
+
+export async function readNow(store: JournalStore): Promise<number> {
+  return (await store.read('nothing')).now;
+}
+
+/** Waits until a time has come by the store's clock. */
+export async function waitUntil(store: JournalStore, time: number): Promise<void> {
+  for (let poll = 0; (await readNow(store)) <= time + CLOCK_TOLERANCE; poll++) await pausePoll(poll);
+}
+
+type DueStore = JournalStore & Part<'followUps'>;
+
+/** Claims what is due. */
+export async function claim(store: DueStore, lease: number, kind: RecordKind = 'order', limit = 100) {
+  const claimed = await store.claimDue({ kind, limit, lease });
+  const { length } = claimed.records;
+  assert(length <= limit, `claimDue returned ${length} records, and its limit was ${limit}`);
+  return claimed;
+}
+
+/** Claims until a key is returned. Expects that to be once its time `dueAt` has come by the store's clock, and not before. */
+export async function expectDueAt(store: DueStore, key: string, dueAt: number, lease: number, what: string) {
+  for (let poll = 0; ; poll++) {
+    const { records, now } = await claim(store, lease);
+    const found = records.find((record) => record.key === key);
+    const late = now - dueAt;
+    assert(!found || late >= -CLOCK_TOLERANCE, `claimDue returned ${what} ${-late} ms too early`);
+    if (found) return { ...found, claimedAt: now };
+    assert(late <= CLOCK_TOLERANCE, `claimDue did not return ${what}, which is due since ${late} ms`);
+    await pausePoll(poll);
+  }
+}
+
+async function pausePoll(poll: number): Promise<void> {
+  assert(poll < MAX_POLLS, 'the time by the clock of the store does not go forward');
+  await sleep(20);
+}
+
+/** @throws {Error} if a store does not hold what it promises. */
 export function assert(holds: boolean, message: string): asserts holds {
   if (!holds) throw new Error(message);
 }

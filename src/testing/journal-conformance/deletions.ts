@@ -1,30 +1,34 @@
-import { assert, type ConformanceCases, complete, expectClaim, openStore } from './context.ts';
+import { assert, type ConformanceCases, createKeys, expectRecord, readNow, write } from './context.ts';
 
 /** What `journal.prune` needs of a store. */
 export const deletionCases: ConformanceCases = {
   async 'deletes the records that still have their version, and no others'(context) {
-    const journal = await context.openHandle();
-    const store = await openStore(context, 'delete');
-    const [deleted, changed] = [context.newKey(), context.newKey()];
-    const [last, kept] = [context.newKey(), context.newKey()];
-    for (const key of [deleted, changed, last, kept]) await complete(context, journal, key);
-    const unneeded = [{ key: 'no record', version: 'none' }];
-    for (const key of [deleted, changed, last]) {
-      const { version = '' } = (await store.read(key)) ?? {};
-      unneeded.push({ key, version: key === changed ? 'of an earlier write' : version });
-    }
-    const count = await store.delete(unneeded);
+    const [store, reader] = [await context.openPart('prune'), await context.openHandle()];
+    const dueAt = Math.floor(await readNow(store));
+    const [first = '', changed = '', upper = '', last = '', kept = ''] = createKeys(5);
+    const index = { attentionAt: 1, dueAt };
+    const before = await write(store, changed, index);
+    const changes = new Map<string, Awaited<ReturnType<typeof write>>>();
+    for (const key of [first, changed, upper, last, kept]) changes.set(key, await write(store, key, index));
+    const versionOf = (key: string) => changes.get(key)?.version ?? '';
+    const count = await store.delete([
+      { key: 'no record', version: versionOf(kept) },
+      { key: first, version: versionOf(first) },
+      { key: changed, version: before.version },
+      { key: upper, version: versionOf(upper).toUpperCase() },
+      { key: last, version: versionOf(last) },
+    ]);
     assert(count === 2, `delete returned ${count}, and two records had their version`);
-    for (const key of [deleted, last])
-      assert((await journal.read(key)) === null, 'a deleted record can be read');
-    for (const key of [changed, kept])
-      assert((await journal.read(key))?.state === 'completed', 'delete took a record of another version');
-    const { completed } = store.list ? await journal.count() : { completed: 2 };
-    assert(completed === 2, `count returned ${completed} completed keys, and 2 are left`);
-    // It counts as new, and nothing of its old record is left.
-    await expectClaim(journal, deleted);
-    if (!store.countDue) return;
-    const { due } = await journal.followUps.countDue({ kind: 'key' });
-    assert(due === 2, `countDue returned ${due}, and 2 of the keys that are left are due`);
+    for (const key of [first, last]) await expectRecord(reader, key, null, 'after it was deleted');
+    for (const key of [changed, upper, kept])
+      await expectRecord(reader, key, changes.get(key) ?? null, 'after others were deleted');
+    // Nothing of the old record is left.
+    const again = await write(reader, first, {});
+    await expectRecord(store, first, again, 'after it was deleted and written again');
+    const { records, attention } = (await store.count?.()) ?? { records: 4, attention: 3 };
+    const isRight = records === 4 && attention === 3;
+    assert(isRight, `count returned ${records} records, attention ${attention}, and 4 are left, attention 3`);
+    const { due } = (await store.countDue?.({ kind: 'order' })) ?? { due: 3 };
+    assert(due === 3, `countDue returned ${due}, and 3 of the records that are left are due`);
   },
 };

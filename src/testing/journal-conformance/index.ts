@@ -1,16 +1,23 @@
 import * as z from 'zod/mini';
-import { ConfigurationError } from '../../errors.ts';
 import { type OptionsShape, optionalValue, parseOptions } from '../../parse-options.ts';
-import { claimCases } from './claims.ts';
-import { type ConformanceCases, ConformanceContext, createWithoutCase, type OpenJournal } from './context.ts';
+import {
+  assert,
+  type ConformanceCases,
+  ConformanceContext,
+  expectRecord,
+  type OpenStore,
+  type OptionalPart,
+  optionalMethods,
+  write,
+} from './context.ts';
 import { deletionCases } from './deletions.ts';
 import { followUpCases } from './follow-ups.ts';
 import { listCases } from './lists.ts';
 import { recordCases } from './records.ts';
 
-export type { OpenedJournal, OpenJournal } from './context.ts';
+export type { OpenedStore, OpenStore } from './context.ts';
 
-/** One promise of a journal. */
+/** One promise of a {@link JournalStore}. */
 export interface JournalCase {
   /** The promise. */
   readonly name: string;
@@ -18,14 +25,11 @@ export interface JournalCase {
   run(): Promise<void>;
 }
 
-/** A part of a journal that a store can be without. */
-type OptionalPart = NonNullable<JournalConformanceOptions['without']>[number];
-
 /** What {@link journalConformance} takes besides the function that opens a handle. */
 export interface JournalConformanceOptions {
   /**
-   * What the store does not have on purpose: `list`, `claimDue` and `countDue` (`followUps`), or `delete` (`prune`). One case
-   * then takes the place of those: the journal charges all the same.
+   * What the store does not have on purpose: `list` and `count` (`list`), `claimDue` and `countDue` (`followUps`), or `delete`
+   * (`prune`). One case then takes the place of those: the store keeps records all the same.
    *
    * @default [] every case is run, and fails if the store has not the method that it needs
    */
@@ -33,60 +37,70 @@ export interface JournalConformanceOptions {
 }
 
 /**
- * Returns what every journal needs of its store, as cases for any test runner: one claim for each key, a process that dies
- * between two steps, unusual keys and results, lists, what is due for a follow-up, and what is deleted. Do not charge with a
- * journal on your own `JournalStore` before it passes.
+ * Returns the promises of a `JournalStore`, as cases for any test runner: one of many writes at once succeeds, unusual keys and
+ * texts, lists, what is due for a follow-up, and what is deleted. Do not charge with a journal on your own store before it
+ * passes. No case can show that a record survives a crash of the machine.
  *
- * Each case has an empty storage of its own: `open` gets its name, for a table, a file or a prefix. The cases can run at the
- * same time, and a case takes up to three seconds. The names begin with `conformance_`: drop the tables afterwards.
+ * `open` returns a handle on a storage, or `{ store, close }`. Each case has an empty storage of its own: `open` gets its name,
+ * for a table, a file or a prefix. A case opens several handles on it, each like a process of its own. The cases can run at the
+ * same time, and they wait a second at most, by the clock of the store. The names begin with `conformance_`: drop the tables
+ * afterwards.
  *
  * @throws {ConfigurationError} if an option cannot work.
  *
  * @example
  * ```ts
- * for (const { name, run } of journalConformance((options, storage) => createJournal(myStore(storage), options))) {
+ * for (const { name, run } of journalConformance((storage) => myStore(storage))) {
  *   test(name, run);
  * }
  * ```
  *
  * @example
  * ```ts
- * const cases = journalConformance((options, storage) => {
+ * const cases = journalConformance((storage) => {
  *   const connection = connect();
- *   return { journal: createJournal(storeOn(connection, storage), options), close: () => connection.end() };
+ *   return { store: storeOn(connection, storage), close: () => connection.end() };
  * });
  * ```
  *
  * @example
  * ```ts
  * // A store with read and write only: it protects charges.
- * const cases = journalConformance(openJournal, { without: ['list', 'followUps', 'prune'] });
+ * const cases = journalConformance(openStore, { without: ['list', 'followUps', 'prune'] });
  * ```
  */
-export function journalConformance(
-  open: OpenJournal,
-  options: JournalConformanceOptions = {},
-): JournalCase[] {
+export function journalConformance(open: OpenStore, options: JournalConformanceOptions = {}): JournalCase[] {
   const { without = [] } = parseOptions(optionsSchema, options, {
     notAnObject: "journalConformance takes an object, such as { without: ['list'] }.",
   });
   const parts = [
-    [undefined, { ...claimCases, ...recordCases }] as const,
-    ...optionalParts.map(
-      ([part, cases, withoutCase]) => [part, without.includes(part) ? withoutCase : cases] as const,
-    ),
+    recordCases,
+    ...optionalParts.map(([part, cases]) => (without.includes(part) ? createWithoutCase(part) : cases)),
   ];
-  return parts.flatMap(([part, cases]) =>
-    Object.entries(cases).map(([name, test]) => ({ name, run: () => runCase(open, test, part) })),
+  return parts.flatMap((cases) =>
+    Object.entries(cases).map(([name, test]) => ({ name, run: () => runCase(open, test) })),
   );
 }
 
-/** Each with its cases, and with the one that takes their place for a store without it. */
-const optionalParts: readonly (readonly [OptionalPart, ConformanceCases, ConformanceCases])[] = [
-  ['list', listCases, createWithoutCase('list')],
-  ['followUps', followUpCases, createWithoutCase('claimDue', 'countDue')],
-  ['prune', deletionCases, createWithoutCase('delete')],
+const optionalParts: readonly (readonly [OptionalPart, ConformanceCases])[] = [
+  ['list', listCases],
+  ['followUps', followUpCases],
+  ['prune', deletionCases],
 ];
+
+/** Of a store that has not these methods. It keeps records all the same. */
+function createWithoutCase(part: OptionalPart): ConformanceCases {
+  const methods = optionalMethods[part];
+  return {
+    async [`keeps records without ${methods.join(' and ')}`](context) {
+      const store = await context.openHandle();
+      const present = methods.find((method) => store[method] !== undefined);
+      assert(!present, `the store has ${present}: remove '${part}' from "without", so that it is tested`);
+      const change = await write(store, 'order 17', { attentionAt: 0, dueAt: 0 });
+      await expectRecord(store, 'order 17', change, 'after a write');
+    },
+  };
+}
 
 const optionsSchema = z.strictObject({
   without: optionalValue<readonly OptionalPart[]>(
@@ -95,19 +109,10 @@ const optionsSchema = z.strictObject({
   ),
 } satisfies OptionsShape<JournalConformanceOptions>);
 
-async function runCase(
-  open: OpenJournal,
-  test: ConformanceCases[string],
-  part?: OptionalPart,
-): Promise<void> {
+async function runCase(open: OpenStore, test: ConformanceCases[string]): Promise<void> {
   const context = new ConformanceContext(open);
   try {
     await test(context);
-  } catch (error) {
-    if (!(part && error instanceof ConfigurationError)) throw error;
-    // A store that has not all methods might be so on purpose.
-    const hint = `If that is on purpose, pass { without: ['${part}'] } to journalConformance.`;
-    throw new Error(`${error.message} ${hint}`, { cause: error });
   } finally {
     await context.closeAll();
   }

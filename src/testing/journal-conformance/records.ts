@@ -1,150 +1,197 @@
 import {
   assert,
+  CLOCK_TOLERANCE,
   type ConformanceCases,
-  charge,
-  complete,
-  expectClaim,
-  expectCompletion,
-  expectState,
-  expectUnknownAfterLease,
-  recordUnknown,
-  SHORT_LEASE,
-  sleep,
+  createKeys,
+  createWrite,
+  expectKeys,
+  expectNear,
+  expectRecord,
+  LATER,
+  readNow,
+  waitUntil,
+  write,
 } from './context.ts';
 
+const DAY = 86_400_000;
+
+/** The longest key, in characters. */
+const MAX_KEY = 600;
+
 /** Pairs of keys. A store that pads, folds, normalises, truncates or matches patterns takes a pair for one key. */
-const createUnusualKeys = (id: string): string[] => [
-  `${id}:order`,
-  `${id}:Order`,
-  `${id}:order `,
-  ` ${id}:order`,
-  `${id}:%`,
-  `${id}:_`,
-  `${id}:*`,
-  `${id}:caf\u00e9`,
-  `${id}:cafe\u0301`,
-  `${id}:\u{1f4b3}\u6ce8\u6587`,
-  `${id}:it's "quoted" \\ \`so\` $1 ? {x} --;`,
-  `${id}:../../order/17`,
-  `${id}:null`,
-  `${id}:`,
-  `${id}:${'x'.repeat(254 - id.length)}`,
-  `${id}:${'x'.repeat(253 - id.length)}y`,
-  `${id}:${'\u{1f4b3}'.repeat(254 - id.length)}`,
-  `${id}:${'\u{1f4b3}'.repeat(253 - id.length)}\u{1f4b4}`,
+const unusualKeys: readonly string[] = [
+  'order 17',
+  'Order 17',
+  'order 17 ',
+  ' order 17',
+  'order 1',
+  'order 17/1',
+  'order %',
+  'order _',
+  'order *',
+  'order caf\u00e9',
+  'order cafe\u0301',
+  'order \u{1f4b3}\u6ce8\u6587',
+  `order it's "quoted" \\ \`so\` $1 ? {x} :x --;`,
+  'order ../../order/17',
+  'null',
+  'x'.repeat(MAX_KEY),
+  `${'x'.repeat(MAX_KEY - 1)}y`,
+  '\u6ce8'.repeat(MAX_KEY),
+  `${'\u6ce8'.repeat(MAX_KEY - 1)}\u6587`,
+  '\u{1f4b3}'.repeat(MAX_KEY / 2),
+  `${'\u{1f4b3}'.repeat(MAX_KEY / 2 - 1)}\u{1f4b4}`,
 ];
 
-const unusualTexts = {
-  unicode: 'Merci, \u0645\u0631\u062d\u0628\u0627 \u{1f4b3} caf\u00e9 cafe\u0301 \u2028\u2029',
-  control: 'a\u0000b\u0007\r\n\t\u001f\u007f',
-  surrogates: `\ud800 and \udfff`,
-  quotes: `'"\`\\ $1 :name ? %s {} \\u0041`,
-  empty: '',
-  long: 'a'.repeat(200_000),
+const unusualTexts: Readonly<Record<string, string>> = {
+  unicode: JSON.stringify(
+    'Merci, \u0645\u0631\u062d\u0628\u0627 \u{1f4b3} caf\u00e9 cafe\u0301 \u2028\u2029',
+  ),
+  escapes: JSON.stringify('a\u0000b\u0007\r\n\t\u001f\u007f \ud800 and \udfff'),
+  quotes: JSON.stringify(`'"\`\\ $1 :name ? %s {} \\u0041 `),
+  numbers: '[0,-1,1.5,1e21,9007199254740992,1.0]',
+  order: '{"b":1,"a":{"2":null,"1":""},"":[]}',
+  long: JSON.stringify('a\u6ce8'.repeat(50_000)),
 };
 
-/** What a store must keep: keys, results, and unresolved records. */
+/** What a store must do: read, write if the version is the expected one, and keep it as it is. */
 export const recordCases: ConformanceCases = {
+  async 'reads no record where there is none, and the time by one clock'(context) {
+    const [store, ...others] = [await context.openHandle(), ...(await context.openHandles(2))];
+    await expectRecord(store, 'order 17', null, 'and there is none');
+    const first = await readNow(store);
+    expectNear(first, Date.now() - DAY, Date.now() + DAY, 'the time that read returned');
+    await waitUntil(store, first);
+    let before = first;
+    for (const handle of [store, ...others, ...others, store]) {
+      const now = await readNow(handle);
+      const back = before - now;
+      assert(
+        back <= CLOCK_TOLERANCE,
+        `read returned a time ${back} ms before the one that another handle read`,
+      );
+      before = now;
+    }
+    await write(store, 'order 17');
+    for (const handle of [store, ...others]) {
+      const { isNew } = await handle.read('order 18');
+      assert(isNew === undefined, 'read returned isNew after the first write');
+    }
+  },
+  async 'writes only if the record has the expected version'(context) {
+    const [store, other] = [await context.openHandle(), await context.openHandle()];
+    const key = 'order 17';
+    const tryWrite = async (expected: string | null, isRight: boolean, situation: string) => {
+      const { change } = createWrite(key);
+      const isWritten = await other.write(key, { ...change, expected });
+      assert(isWritten === isRight, `write returned ${isWritten}, ${situation}`);
+      await expectRecord(store, key, isWritten ? change : kept, `after a write: ${situation}`);
+      if (isWritten) kept = change;
+      return change.version;
+    };
+    let kept: Parameters<typeof expectRecord>[2] = null;
+    await tryWrite('of no record', false, 'and there is no record to replace');
+    const first = await tryWrite(null, true, 'and there is no record, as expected');
+    await tryWrite(null, false, 'and there is a record, but none was expected');
+    for (const version of [first.toUpperCase(), `${first} `, first.slice(0, -1), ''])
+      await tryWrite(
+        version,
+        false,
+        `and the version is ${first}, but ${version || 'an empty one'} was expected`,
+      );
+    const second = await tryWrite(first, true, 'and the version is the expected one');
+    await tryWrite(first, false, 'and the version that was expected has been replaced');
+    await tryWrite(second, true, 'and the version is the expected one');
+  },
+  async 'lets one of many writes of a key at once succeed'(context) {
+    const handles = await context.openHandles(4);
+    for (const key of createKeys(10)) {
+      let expected: string | null = null;
+      for (const round of ['an insert', 'a replacement', 'a second replacement']) {
+        const changes = [...handles, ...handles, ...handles].map((handle) => {
+          const change = { ...createWrite(key).change, expected };
+          return handle.write(key, change).then((isWritten) => (isWritten ? [change] : []));
+        });
+        const [written, ...more] = (await Promise.all(changes)).flat();
+        const count = more.length + Number(written !== undefined);
+        assert(written !== undefined && count === 1, `${count} of 12 writes at once succeeded: ${round}`);
+        for (const handle of handles)
+          await expectRecord(handle, key, written, `after 12 writes at once: ${round}`);
+        expected = written.version;
+      }
+    }
+  },
+  async 'shows a write to each handle once it has resolved'(context) {
+    const handles = await context.openHandles(3);
+    for (const writer of [...handles, ...handles]) {
+      const change = await write(writer, 'order 17');
+      for (const reader of [...handles, await context.openHandle()])
+        await expectRecord(reader, 'order 17', change, 'after a write of another handle had resolved');
+    }
+  },
   async 'keeps a separate record for each key, however it is spelled'(context) {
     const [writer, reader] = [await context.openHandle(), await context.openHandle()];
-    const keys = createUnusualKeys(crypto.randomUUID().slice(0, 8));
-    const charges = keys.map((key, index) => ({
-      key,
-      what: `the key ${JSON.stringify(key)}`,
-      intent: { ...charge, fingerprint: `of key ${index}` },
-      reference: `TXN-${index}`,
-    }));
-    for (const { key, what, intent, reference } of charges) {
-      const claim = await expectClaim(writer, key, intent, what);
-      await expectCompletion(writer, claim, { state: 'unknown', reference });
+    const writes = unusualKeys.map((key) => createWrite(key, { createdAt: 1 }));
+    for (const { key, change } of writes) {
+      const isWritten = await writer.write(key, change);
+      assert(isWritten, `write returned false for ${describeText(key)}, which is the key of no record`);
     }
-    for (const { key, what, intent, reference } of charges) {
-      const result = await expectState(reader, key, 'unknown', `this is ${what}`, intent);
-      assert(result.reference === reference, `${what} has the record of another one`);
+    for (const { key, change } of writes)
+      await expectRecord(reader, key, change, `of the key ${describeText(key)}`);
+    const listed = (await reader.list?.({ by: 'createdAt', after: null, limit: 100 })) ?? writes;
+    for (const key of unusualKeys) {
+      const count = listed.filter((record) => record.key === key).length;
+      assert(count === 1, `list returned the key ${describeText(key)} ${count} times`);
     }
   },
-  async 'returns a result unchanged, whatever it contains'(context) {
+  async 'returns a text unchanged, whatever it contains'(context) {
     const [writer, reader] = [await context.openHandle(), await context.openHandle()];
-    const key = context.newKey();
-    const recorded = {
-      reference: 'TXN-made',
-      ...unusualTexts,
-      numbers: [0, -1, 1.5, 1e21, 2 ** 53],
-      nested: { list: [null, true, [], {}], '': 'no name', 'odd \u0000 "name"': unusualTexts.surrogates },
-    };
-    await complete(context, writer, key, { state: 'completed', result: recorded });
-    const { result } = await expectState(reader, key, 'completed', 'its result was recorded');
-    const changed = Object.entries(recorded).filter(
-      ([name, value]) => stringifySorted(Object(result)[name]) !== stringifySorted(value),
-    );
-    const names = changed.map(([name]) => name).join(', ');
-    assert(changed.length === 0, `the recorded result came back with another ${names}`);
+    for (const [name, text] of Object.entries(unusualTexts)) {
+      const change = { ...createWrite(name).change, text };
+      assert(await writer.write(name, change), 'write returned false, and there was no record');
+      await expectRecord(reader, name, change, `of the text with ${name}`);
+    }
   },
-  async 'never drops an unresolved record'(context) {
-    const options = { lease: SHORT_LEASE };
-    const journal = await context.openHandle(options);
-    const [claimed, renewed] = [context.newKey(), context.newKey()];
-    const [unknown, reclaimed] = [context.newKey(), context.newKey()];
-    await expectClaim(journal, claimed);
-    await journal.renew(await expectClaim(journal, renewed));
-    await complete(context, journal, unknown, { state: 'unknown', reference: 'TXN-perhaps' });
-    await complete(context, journal, reclaimed, { state: 'not_sent' });
-    await expectClaim(journal, reclaimed);
-    await sleep(3 * SHORT_LEASE);
-    for (const key of context.newKeys(20)) await expectClaim(journal, key);
-    const reader = await context.openHandle(options);
-    await expectState(reader, claimed, 'unknown', 'it was claimed and never completed');
-    await expectState(reader, renewed, 'unknown', 'its lease was renewed, and it was never completed');
-    await expectState(reader, reclaimed, 'unknown', 'it was claimed again and never completed');
-    const { reference } = await expectState(reader, unknown, 'unknown', 'its outcome is unknown');
-    assert(reference === 'TXN-perhaps', `the recorded reference is ${reference}`);
+  async 'gives each of many writes together its own result'(context) {
+    const [store, other] = [await context.openHandle(), await context.openHandle()];
+    const [taken = '', changed = '', ...free] = createKeys(12);
+    const kept = await write(other, taken);
+    const before = await write(other, changed);
+    const writes = free.map((key, index) => createWrite(key, { createdAt: index, dueAt: index }));
+    const replacement = createWrite(changed);
+    writes.splice(3, 0, createWrite(taken));
+    writes.splice(6, 0, { key: changed, change: { ...replacement.change, expected: before.version } });
+    const lost = { ...createWrite('order lost').change, expected: 'of no record' };
+    writes.push({ key: 'order lost', change: lost });
+    const results = (await store.writeAll?.(writes)) ?? [];
+    for (const [index, { key, change }] of writes.entries()) {
+      const result = results[index] ?? (await store.write(key, change));
+      const isRight = key !== taken && change !== lost;
+      assert(
+        result === isRight,
+        `the result of write ${index + 1} of ${writes.length} together is ${result}`,
+      );
+      const expected = isRight ? change : key === taken ? kept : null;
+      await expectRecord(other, key, expected, `of write ${index + 1} of ${writes.length} together`);
+    }
+    const listed = await other.list?.({ by: 'createdAt', after: null, limit: 100 });
+    const due = await other.claimDue?.({ kind: 'order', limit: 100, lease: LATER });
+    for (const found of [listed, due?.records]) {
+      if (!found) continue;
+      expectKeys(found, free, 'list or claimDue, after writes together,');
+      const isRight = found.every(({ at }, index) => at === index);
+      assert(isRight, 'one of many writes together has got the times of another one');
+    }
   },
   async 'keeps every record after all handles are closed'(context) {
-    const journal = await context.openHandle();
-    const [completedKey, claimedKey, unknownKey] = [context.newKey(), context.newKey(), context.newKey()];
-    await complete(context, journal, completedKey);
-    await expectClaim(journal, claimedKey);
-    await recordUnknown(context, journal, unknownKey);
+    const [store, other] = [await context.openHandle(), await context.openHandle()];
+    const [first, second] = [await write(store, 'order 1'), await write(other, 'order 2')];
     await context.closeAll();
-    const later = await context.openHandle({ lease: SHORT_LEASE });
-    await expectState(later, completedKey, 'completed', 'it was recorded before the handles were closed');
-    await expectState(later, unknownKey, 'unknown', 'it was recorded before the handles were closed');
-    await expectUnknownAfterLease(later, claimedKey, 'the handle with the claim was closed');
-  },
-  async 'gives each of many writes at once its own result'(context) {
-    const [other, journal] = [await context.openHandle(), await context.openHandle()];
-    const [free, taken] = [context.newKeys(9), context.newKeys(3)];
-    const claimed = await Promise.all(taken.map((key) => expectClaim(other, key)));
-    const keys = [...free.slice(0, 5), ...taken, ...free.slice(5)];
-    const results = await Promise.all(keys.map((key) => journal.claim(key, charge)));
-    for (const [index, key] of keys.entries()) {
-      const expected = taken.includes(key) ? 'in_progress' : 'claimed';
-      const state = results[index]?.state;
-      assert(state === expected, `one of many claims at once was ${state}, instead of ${expected}`);
-    }
-    const own = results.flatMap((result) => (result.state === 'claimed' ? [result.claim] : []));
-    const lost = claimed.map((claim) => ({ ...claim, version: crypto.randomUUID() }));
-    const claims = [...own.slice(0, 5), ...lost, ...own.slice(5)];
-    const completed = await Promise.all(
-      claims.map((claim) =>
-        journal.complete(claim, { state: 'completed', result: { reference: `TXN-of-${claim.key}` } }),
-      ),
-    );
-    for (const [index, { key }] of claims.entries()) {
-      const isOwn = free.includes(key);
-      assert(completed[index] === isOwn, `one of many completions at once returned ${completed[index]}`);
-      const reference = (await other.read(key))?.reference;
-      const expected = isOwn ? `TXN-of-${key}` : undefined;
-      assert(reference === expected, `one of many records written at once has ${reference}`);
-    }
+    const later = await context.openHandle();
+    await expectRecord(later, 'order 1', first, 'after all handles were closed');
+    await expectRecord(later, 'order 2', second, 'after all handles were closed');
   },
 };
 
-/** Stringifies with sorted names, because a database can reorder the fields of an object. */
-function stringifySorted(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))
-      : part,
-  );
-}
+const describeText = (text: string) =>
+  `${JSON.stringify(text.length > 60 ? `${text.slice(0, 20)}…${text.slice(-5)}` : text)} (${text.length} characters)`;
