@@ -3,9 +3,11 @@ import { createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type RedisClient, toCommand } from '../../../src/journal/redis-client.ts';
 import { readRedisWarnings } from '../../../src/journal/redis-durability.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { openRedisStore } from '../../helpers/redis-storage.ts';
 import { catchError } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
 import { change, changeWith, claimKeys, listAll, listAttention } from '../../helpers/store-writes.ts';
 
 let server: DatabaseServer;
@@ -22,18 +24,21 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
-function connectIoRedis(): RedisClient {
-  const client = new Cluster([{ port: server.port, host: '127.0.0.1' }]);
-  onTestFinished(() => client.disconnect());
-  return client;
+interface Connected {
+  client: RedisClient;
+  close(): unknown;
 }
 
-async function connectNodeRedis(): Promise<RedisClient> {
+function connectIoRedis(): Connected {
+  const client = new Cluster([{ port: server.port, host: '127.0.0.1' }]);
+  return { client, close: () => client.disconnect() };
+}
+
+async function connectNodeRedis(): Promise<Connected> {
   const client = createCluster({ rootNodes: [{ url: server.url }] });
   client.on('error', () => {});
   await client.connect();
-  onTestFinished(() => client.destroy());
-  return client;
+  return { client, close: () => client.destroy() };
 }
 
 const clients = [
@@ -42,8 +47,17 @@ const clients = [
 ] as const;
 
 describe.skipIf(!hasRedis)('a store in a Redis Cluster', () => {
+  describe.each(isExhaustive ? clients : clients.slice(0, 1))('conforms through %s', (name, connect) => {
+    const cases = journalConformance(async (storage) => {
+      const { client, close } = await connect();
+      return { store: openRedisStore(client, `{${name}}:${storage}:`), close };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
   test.each(clients)('takes every step through %s', async (name, connect) => {
-    const client = await connect();
+    const { client, close } = await connect();
+    onTestFinished(async () => void (await close()));
     const store = openRedisStore(client, `{${name} shop}:`);
     await store.write('key 17', changeWith({ attentionAt: 1, dueAt: 1 }));
     await store.write('key 18', changeWith({ createdAt: 2 }));
@@ -59,7 +73,9 @@ describe.skipIf(!hasRedis)('a store in a Redis Cluster', () => {
   });
 
   test.each(clients)('refuses a prefix without a hash tag through %s', async (_name, connect) => {
-    const store = openRedisStore(await connect(), 'shop:');
+    const { client, close } = await connect();
+    onTestFinished(async () => void (await close()));
+    const store = openRedisStore(client, 'shop:');
     for (const refusal of [
       await catchError(store.read('order 17')),
       await catchError(store.write('order 17', change)),

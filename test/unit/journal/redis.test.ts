@@ -1,9 +1,12 @@
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { redisJournal } from '../../../src/journal/redis.ts';
+import { journalConformance } from '../../../src/testing/index.ts';
 import { type DatabaseServer, hasRedis, startRedis } from '../../helpers/databases.ts';
 import { connectNodeRedis, connectRedis, openRedisStore } from '../../helpers/redis-storage.ts';
 import { catchError } from '../../helpers/service.ts';
+import { isExhaustive } from '../../helpers/sized.ts';
 import { change, changeWith, claimKeys, listAll } from '../../helpers/store-writes.ts';
 
 let server: DatabaseServer;
@@ -14,6 +17,25 @@ beforeAll(async () => {
 afterAll(() => server?.stop());
 
 describe.skipIf(!hasRedis)('a store in Redis', () => {
+  describe('conforms through ioredis', () => {
+    const cases = journalConformance((prefix) => {
+      const client = new Redis(server.port, '127.0.0.1');
+      return { store: openRedisStore(client, prefix), close: () => client.quit() };
+    });
+    test.each(cases)('$name', ({ run }) => run());
+  });
+
+  if (isExhaustive)
+    describe('conforms through redis', () => {
+      const cases = journalConformance(async (prefix) => {
+        const client = createClient({ url: server.url });
+        client.on('error', () => {});
+        await client.connect();
+        return { store: openRedisStore(client, prefix), close: () => client.close() };
+      });
+      test.each(cases)('$name', ({ run }) => run());
+    });
+
   test('goes on after Redis has forgotten its scripts', async () => {
     const client = connectRedis(server);
     const store = openRedisStore(client, 'forgotten:');
