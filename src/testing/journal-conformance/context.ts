@@ -174,7 +174,7 @@ export async function expectDueAt(store: DueStore, key: string, dueAt: number, l
     const late = now - dueAt;
     assert(!found || late >= -CLOCK_TOLERANCE, `claimDue returned ${what} ${-late} ms too early`);
     if (found) return { ...found, claimedAt: now };
-    assert(late <= CLOCK_TOLERANCE, `claimDue did not return ${what}, which is due since ${late} ms`);
+    assert(late <= CLOCK_TOLERANCE, `claimDue did not return ${what} ${late} ms after its time`);
     await pausePoll(poll);
   }
 }

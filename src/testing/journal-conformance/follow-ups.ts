@@ -63,8 +63,7 @@ export const followUpCases: ConformanceCases = {
     }
     await write(store, 'again', { dueAt: now });
     const { claimedAt } = await expectDueAt(store, 'again', now, SOON, 'a record');
-    const what = 'a claimed record when its lease had ended,';
-    const { at } = await expectDueAt(store, 'again', claimedAt + SOON, LATER, what);
+    const { at } = await expectDueAt(store, 'again', claimedAt + SOON, LATER, 'a claimed record');
     expectNear(at, claimedAt + SOON, claimedAt + SOON, 'at of a record whose lease has ended');
   },
   async 'changes nothing but the time when a record is due by a claim'(context) {
@@ -81,8 +80,6 @@ export const followUpCases: ConformanceCases = {
         `list by ${by} returned a record at ${listed?.at} after a claim, not at ${change.index?.[by]}`,
       );
     }
-    const next = { ...change, expected: change.version, version: crypto.randomUUID() };
-    assert(await store.write('order', next), 'write returned false for the version that was claimed');
   },
   async 'moves a record to when its latest write says, or to never'(context) {
     const [store, other] = [await context.openPart('followUps'), await context.openPart('followUps')];
