@@ -5,15 +5,7 @@ import {
   MAX_DUE_IN,
   type RecordKind,
 } from 'payment-collection-client/journal';
-import {
-  countItems,
-  digits,
-  findItems,
-  type Index,
-  type Item,
-  primaryKey,
-  toId,
-} from './dynamodb-table.ts';
+import { countItems, digits, findItems, type Index, type Item, primaryKey, toId } from './dynamodb-table.ts';
 
 /** A store in a table that was made from `journalTable`. */
 export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
@@ -24,15 +16,15 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
     return { record: Item ? toStored(Item) : null, now: Date.now() };
   };
 
-  const claim = ({ slot, id, version, dueAt }: Item, kind: RecordKind, lease: number) =>
+  const claim = ({ key, id, version, dueAt }: Item, next: string) =>
     isDone(
       db.updateItem({
         TableName,
-        Key: { slot, id },
+        Key: primaryKey(String(key?.S)),
         UpdateExpression: 'SET dueAt = :next',
         ConditionExpression: 'version = :version AND dueAt = :dueAt',
         ExpressionAttributeValues: {
-          ':next': { S: kindPrefix(kind) + digits(Date.now() + lease) + id?.S },
+          ':next': { S: next + id?.S },
           ':version': { S: String(version?.S) },
           ':dueAt': { S: String(dueAt?.S) },
         },
@@ -82,13 +74,14 @@ export function dynamodbStore(db: DynamoDB, TableName: string): JournalStore {
 
     async claimDue({ kind, limit, lease }) {
       const records: ListedRecord[] = [];
+      const now = Date.now();
+      const next = kindPrefix(kind) + digits(now + lease);
       for (;;) {
-        const now = Date.now();
         const missing = limit - records.length;
         const due = await findItems(table, 'dueAt', dueBy(kind, now), missing);
         if (due.length < missing)
           due.push(...(await findItems(table, 'dueAt', dueTooLate(kind, now), missing - due.length)));
-        const isClaimed = await Promise.all(due.map((item) => claim(item, kind, lease)));
+        const isClaimed = await Promise.all(due.map((item) => claim(item, next)));
         records.push(...due.filter((_, index) => isClaimed[index]).map((item) => toListed(item, 'dueAt')));
         // Another process claimed some of them: there might be others.
         if (!isClaimed.includes(false) || records.length === limit) return { records, now };

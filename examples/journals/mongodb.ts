@@ -116,7 +116,7 @@ export function mongodbStore(db: Db, name = 'payments_journal'): JournalStore {
       const { now, isDue } = await readDue(kind);
       const records: ListedRecord[] = [];
       while (records.length < limit) {
-        const later = [{ $set: { dueAt: { $add: [{ $toLong: '$$NOW' }, Math.ceil(lease)] } } }];
+        const later = [{ $set: { dueAt: now + Math.ceil(lease) } }];
         const found = await collection.findOneAndUpdate(isDue, later, {
           projection,
           sort: { dueAt: 1, _id: 1 },
