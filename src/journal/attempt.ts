@@ -91,7 +91,7 @@ export class Attempt {
 
   /**
    * Records what came of the request: its reference is claimed first. What the journal does not take is tried again, for as long as
-   * the process lives, and 10 minutes at most. `isLate` is called if a caller should not wait any longer.
+   * the process lives, and 10 minutes at most. `onLate` is called, perhaps several times, once a caller should not wait any longer.
    */
   async record(outcome: RequestOutcome, onLate: () => void): Promise<LedgerRecord | null> {
     this.#hold.release();
