@@ -132,6 +132,7 @@ export async function decide(
   known: Found | undefined,
 ): Promise<Decided> {
   const { name, owner, ask } = facts;
+  if (signal?.aborted) throw signal.reason;
   const requestedAt = readClocks();
   const deciding = records.change(
     name,

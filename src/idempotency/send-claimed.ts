@@ -126,7 +126,7 @@ async function recordOutcome(
       resolve(notRecorded());
     };
     const recording = access.calls
-      .track(() => attempt.record(outcome, onLate), context.operation, context.redactedKey)
+      .track(() => attempt.record(outcome, onLate), context.operation, attempt.facts.name.id)
       .then(
         (record) => resolve({ record, isRecorded: true }),
         () => onLate(),

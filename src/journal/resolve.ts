@@ -106,7 +106,7 @@ async function hasNamed(
   const { name, number = 0 } = named;
   const payment = payments[number - 1];
   const reference = payment && isUnresolved(payment, records.now) ? referenceOf(payment) : undefined;
-  if (!service || reference === undefined) return false;
+  if (!service || !payment || reference === undefined) return false;
   if (payments.some((item) => item !== payment && ownsReference(item, reference))) return false;
   const owner = await findOwner(records, reference);
   if (owner?.kind !== name.kind || owner.id !== name.id) return false;

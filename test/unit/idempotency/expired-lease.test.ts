@@ -164,7 +164,16 @@ describe('a key that is resolved while its request is in flight', () => {
     expect(failure).toMatchObject({ reference: 'TXN-mine', outcome: 'unknown', retryable: false });
     expect(failure).toHaveProperty('message', expect.stringContaining('resolved otherwise'));
     expect(service.requests).toHaveLength(1);
-    expect(shared.states(KEY)).toEqual(['begun', resolution === 'not_charged' ? 'not_charged' : 'completed']);
+    // It is a payment of its own. What the person resolved stands.
+    const isFree = resolution === 'not_charged';
+    expect(await shared.journal().read(KEY)).toMatchObject({ state: isFree ? 'not_charged' : 'completed' });
+    expect(await shared.journal().read(`${KEY}/2`)).toMatchObject({
+      state: 'completed',
+      reference: 'TXN-mine',
+    });
+    const reference = isFree ? 'TXN-mine' : 'TXN-another';
+    expect(await charged(service.client({ journal: shared.journal() }))).toMatchObject({ reference });
+    expect(service.requests).toHaveLength(1);
   });
 
   test('returns the result if resolved as what it was', async () => {
