@@ -122,14 +122,10 @@ const seedRedis: Seeder = async ({ url, name }, batches) => {
   const redis = new Redis(url);
   const store = createRedisStore((command, ...args) => redis.call(command, ...args), `${name}:`);
   for (const batch of batches) {
-    const writes = batch.map(({ key, version, text, createdAt, reference, dueIn }) => {
-      const index = {
-        kind: 'key',
-        state: 'completed',
-        createdAt,
-        reference: reference.toLowerCase(),
-      } as const;
-      return store.write(key, { expected: null, version, text, mustCommit: true, index, dueIn });
+    const now = Date.now();
+    const writes = batch.map(({ key, version, text, createdAt, dueIn }) => {
+      const index = { kind: 'key', createdAt, attentionAt: null, dueAt: now + dueIn } as const;
+      return store.write(key, { expected: null, version, text, mustCommit: true, index });
     });
     await Promise.all(writes);
   }
