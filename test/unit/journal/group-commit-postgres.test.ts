@@ -3,8 +3,6 @@ import { expect, test, vi } from 'vitest';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import type { JournalStore, RecordWrite } from '../../../src/journal/store.ts';
 import { startCuttingProxy } from '../../helpers/cutting-proxy.ts';
-import { catchError } from '../../helpers/service.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createTable,
   createWrite,
@@ -16,7 +14,9 @@ import {
   requireMethod,
   STRICT,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { catchError } from '../../helpers/service.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();
 

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { fromQuery } from '../../../src/journal/postgres.ts';
 import { createPostgresStore } from '../../../src/journal/postgres-store.ts';
 import { type JournalStore, MAX_DUE_IN, type RecordKind } from '../../../src/journal/store.ts';
-import { useDatabase } from '../../helpers/use-database.ts';
 import {
   createChange,
   createIndex,
@@ -12,7 +11,8 @@ import {
   readVersion,
   requireMethod,
   writeNew,
-} from './postgres-tables.ts';
+} from '../../helpers/postgres-tables.ts';
+import { useDatabase } from '../../helpers/use-database.ts';
 
 const server = useDatabase();
 
