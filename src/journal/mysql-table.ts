@@ -9,8 +9,8 @@ import {
   type JournalStore,
   type ListQuery,
   MAX_DUE_IN,
-  MAX_KEYS_OF_REFERENCE,
   type RecordChange,
+  type RecordIndex,
   type RecordKind,
   type RecordWrite,
   toStoredTime,
@@ -24,10 +24,9 @@ import {
  */
 export const mysqlSchema = (table = 'payments_journal'): string => `${createTable(table)};\n`;
 
-/** The longest texts that the columns hold: keys and versions in bytes, references in characters. */
-const MAX_KEY_BYTES = 1020;
+/** The longest texts that the columns hold: keys have 600 characters of 4 bytes. An index of InnoDB has at most 3072 bytes. */
+const MAX_KEY_BYTES = 2400;
 const MAX_VERSION_BYTES = 128;
-const MAX_REFERENCE_CHARS = 255;
 
 /** Returns the statement of {@link mysqlSchema}. */
 export function createTable(table: string): string {
@@ -38,17 +37,15 @@ export function createTable(table: string): string {
   \`key\` VARBINARY(${MAX_KEY_BYTES}) NOT NULL,
   version VARBINARY(${MAX_VERSION_BYTES}) NOT NULL,
   record LONGTEXT ${text} NOT NULL,
-  written_at BIGINT NOT NULL,
   kind VARCHAR(32) ${text} NULL,
-  state VARCHAR(32) ${text} NULL,
   created_at BIGINT NULL,
-  reference VARCHAR(${MAX_REFERENCE_CHARS}) ${text} NULL,
+  attention_at BIGINT NULL,
   due_at BIGINT NULL,
   due_before BIGINT NULL,
   due_claim BINARY(16) NULL,
   PRIMARY KEY (\`key\`),
-  KEY state (state, created_at, \`key\`),
-  KEY reference (reference, created_at, \`key\`),
+  KEY created_at (created_at, \`key\`),
+  KEY attention_at (attention_at, \`key\`),
   KEY due_at (kind, due_at)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`;
 }
@@ -67,11 +64,11 @@ type DueClaim = Parameters<NonNullable<JournalStore['claimDue']>>[0];
 
 export type MysqlStatements = ReturnType<typeof buildMysqlStatements>;
 
-/** The columns of a record that was read, as bytes: as text it would be converted to the character set of the connection. */
-const READ_COLUMNS = `version, CAST(record AS BINARY) AS record, ${NOW} - written_at AS age`;
+/** The columns of a record, as bytes: as text it would be converted to the character set of the connection. */
+const READ_COLUMNS = 'version, CAST(record AS BINARY) AS record';
 
-/** Those of one that was listed. */
-const LISTED_COLUMNS = `\`key\`, ${READ_COLUMNS}, created_at AS created`;
+/** The columns of the times that records are listed by. Each has an index of its name. */
+const LISTED_BY = { createdAt: 'created_at', attentionAt: 'attention_at' } as const;
 
 /**
  * MariaDB refuses an UPDATE that reads a derived table as a whole, if a session has `sql_safe_updates = 1`. For MySQL, which does
@@ -80,8 +77,10 @@ const LISTED_COLUMNS = `\`key\`, ${READ_COLUMNS}, created_at AS created`;
 const UPDATE_JOINED = '/*M! SET STATEMENT sql_safe_updates = 0 FOR */ UPDATE';
 
 /** A clock that went back leaves times later than a write does. */
-const IS_TOO_LATE = `due_at > ${NOW} + ${MAX_DUE_IN}`;
+const LATEST_DUE = `${NOW} + ${Math.round(MAX_DUE_IN)}`;
+const IS_TOO_LATE = `due_at > ${LATEST_DUE}`;
 const IS_DUE = `due_at <= ${NOW}`;
+const NEEDS_ATTENTION = `attention_at <= ${NOW}`;
 
 /** Builds the statements: each step of the journal is one. */
 export function buildMysqlStatements(table: string) {
@@ -91,7 +90,11 @@ export function buildMysqlStatements(table: string) {
   const dueOf = (kind: RecordKind) => `${by('due_at')} WHERE kind = ${toText(kind)} AND`;
 
   return {
-    read: (key: string) => `SELECT ${READ_COLUMNS} FROM ${records} WHERE \`key\` = ${toKey(key)}`,
+    /** Returns a row also if there is no record. */
+    read: (key: string) =>
+      `SELECT ${NOW} AS \`now\`, ${READ_COLUMNS} FROM (SELECT 1) AS one LEFT JOIN ${records} ON \`key\` = ${toKey(key)}`,
+
+    readNow: () => `SELECT ${NOW} AS \`now\``,
 
     /** Of different keys, in order, so that two of these do not end in a deadlock. If one has a record, it fails as a whole. */
     insert: (writes: readonly RecordWrite[]) => {
@@ -125,29 +128,21 @@ export function buildMysqlStatements(table: string) {
     readVersions: (writes: readonly RecordWrite[]) =>
       `SELECT \`key\`, version FROM ${by('PRIMARY')} WHERE ${hasKeyOf(writes)} LIMIT ${writes.length}`,
 
-    list: ({ by: column, value, after, limit }: ListQuery) => {
-      const wanted = column === 'reference' ? toReference(value) : toText(value);
-      const createdAt = toTime(after?.createdAt ?? 0);
-      const position = after
-        ? ` AND created_at >= ${createdAt} AND (created_at > ${createdAt} OR \`key\` > ${toBytes(after.key)})`
-        : '';
-      return `SELECT ${LISTED_COLUMNS} FROM ${by(column)} WHERE ${column} = ${wanted}${position}
-      ORDER BY created_at, \`key\` LIMIT ${toNumber(limit)}`;
+    list: ({ by: time, after, limit }: ListQuery) => {
+      const column = LISTED_BY[time];
+      const at = toTime(after?.at ?? 0);
+      const isAfter = after
+        ? `(${column} > ${at} OR (${column} = ${at} AND \`key\` > ${toKey(after.key)}))`
+        : `${column} >= ${at}`;
+      return `SELECT \`key\`, ${READ_COLUMNS}, ${column} AS \`at\` FROM ${by(column)}
+      WHERE ${isAfter}${time === 'attentionAt' ? ` AND ${NEEDS_ATTENTION}` : ''}
+      ORDER BY ${column}, \`key\` LIMIT ${toNumber(limit)}`;
     },
 
-    // A limit of a session would hold for the whole union.
-    listByReferences: (references: readonly string[]) => {
-      const parts = references.map(
-        (reference) => `(SELECT ${LISTED_COLUMNS} FROM ${by('reference')}
-        WHERE reference = ${toReference(reference)} LIMIT ${MAX_KEYS_OF_REFERENCE})`,
-      );
-      return `SELECT * FROM (${parts.join(' UNION ALL ')}) AS found
-      LIMIT ${references.length * MAX_KEYS_OF_REFERENCE}`;
-    },
-
-    // With a limit of its own, the limit of a session does not hold. There are seven states.
     count: () =>
-      `SELECT state, COUNT(*) AS records FROM ${records} WHERE state IS NOT NULL GROUP BY state LIMIT 100`,
+      `SELECT
+        (SELECT COUNT(*) FROM ${by('created_at')} WHERE created_at >= 0) AS records,
+        (SELECT COUNT(*) FROM ${by('attention_at')} WHERE ${NEEDS_ATTENTION}) AS attention`,
 
     /**
      * Makes due records due again later, and marks them with a claim of 16 bytes. Its `insertId` is when they are due.
@@ -160,18 +155,18 @@ export function buildMysqlStatements(table: string) {
         ORDER BY due_at LIMIT ${toNumber(limit)} FOR UPDATE SKIP LOCKED) AS found
       STRAIGHT_JOIN ${records} AS kept FORCE INDEX (PRIMARY) ON kept.\`key\` = found.\`key\`
       SET kept.due_before = found.due_at, kept.due_claim = ${toHex(id)},
-        kept.due_at = LAST_INSERT_ID(${NOW} + ${toNumber(Math.ceil(lease))})
+        kept.due_at = LAST_INSERT_ID(${NOW} + ${toNumber(lease)})
       WHERE kept.${IS_DUE} OR kept.${IS_TOO_LATE}`,
 
     /** Reads the records that `claimDue` has marked, by its `insertId`. */
     readClaimed: (id: Uint8Array, kind: RecordKind, dueAt: number) =>
-      `SELECT ${LISTED_COLUMNS} FROM ${dueOf(kind)} due_at = ${toNumber(dueAt)} AND due_claim = ${toHex(id)}
+      `SELECT \`key\`, ${READ_COLUMNS}, due_before AS \`at\` FROM ${dueOf(kind)} due_at = ${toNumber(dueAt)} AND due_claim = ${toHex(id)}
       ORDER BY due_before, \`key\` LIMIT 1000000`,
 
     countDue: (kind: RecordKind) =>
       `SELECT
         (SELECT COUNT(*) FROM ${dueOf(kind)} ${IS_DUE}) + (SELECT COUNT(*) FROM ${dueOf(kind)} ${IS_TOO_LATE}) AS due,
-        (SELECT MIN(due_at) FROM ${dueOf(kind)} due_at > ${NOW} AND due_at <= ${NOW} + ${MAX_DUE_IN}) - ${NOW} AS later`,
+        (SELECT MIN(due_at) FROM ${dueOf(kind)} due_at > ${NOW} AND due_at <= ${LATEST_DUE}) - ${NOW} AS later`,
 
     // The keys alone find the records through their index.
     delete: (unneeded: readonly { readonly key: string; readonly version: string }[]) => {
@@ -192,11 +187,9 @@ export function buildMysqlStatements(table: string) {
 const COLUMNS = [
   'version',
   'record',
-  'written_at',
   'kind',
-  'state',
   'created_at',
-  'reference',
+  'attention_at',
   'due_at',
   'due_before',
   'due_claim',
@@ -206,22 +199,27 @@ const hasKeyOf = (named: readonly { readonly key: string }[]) =>
   `\`key\` IN (${named.map(({ key }) => toKey(key)).join(', ')})`;
 
 /** Returns the values of a write, in the order of {@link COLUMNS}. */
-function toColumns({ version, text, index, dueIn }: RecordChange): Record<(typeof COLUMNS)[number], string> {
+function toColumns({ version, text, index }: RecordChange): Record<(typeof COLUMNS)[number], string> {
   return {
     version: toVersion(version),
     record: toText(text),
-    written_at: NOW,
-    kind: index ? toText(index.kind) : 'NULL',
-    state: index ? toText(index.state.slice(0, 32)) : 'NULL',
-    created_at: index ? toTime(index.createdAt) : 'NULL',
-    reference: index && index.reference !== null ? toReference(index.reference) : 'NULL',
-    due_at: dueIn === null ? 'NULL' : `${NOW} + ${toNumber(Math.ceil(dueIn))}`,
+    ...(index ? toIndexColumns(index) : NO_INDEX),
     due_before: 'NULL',
     due_claim: 'NULL',
   };
 }
 
+const NO_INDEX = { kind: 'NULL', created_at: 'NULL', attention_at: 'NULL', due_at: 'NULL' };
+
+const toIndexColumns = ({ kind, createdAt, attentionAt, dueAt }: RecordIndex): typeof NO_INDEX => ({
+  kind: toText(kind),
+  created_at: toTime(createdAt),
+  attention_at: toTimeOrNull(attentionAt),
+  due_at: toTimeOrNull(dueAt),
+});
+
 const toTime = (milliseconds: number) => toNumber(toStoredTime(milliseconds));
+const toTimeOrNull = (milliseconds: number | null) => (milliseconds === null ? 'NULL' : toTime(milliseconds));
 
 /** @throws {JournalError} if it is not a whole number. */
 function toNumber(value: number): string {
@@ -236,23 +234,17 @@ const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).pad
 
 const toHex = (bytes: Uint8Array) => `x'${Array.from(bytes, (byte) => HEX_BYTES[byte]).join('')}'`;
 
-const toBytes = (text: string) => toHex(utf8.encode(text));
-
 /** Text of utf8mb4, whatever the character set of the connection is. */
-const toText = (text: string) => `_utf8mb4 ${toBytes(text)}`;
+const toText = (text: string) => `_utf8mb4 ${toHex(utf8.encode(text))}`;
 
-/** A longer one is found by its beginning. The journal compares the whole of what it finds. */
-const toReference = (reference: string) =>
-  toText(Array.from(reference).slice(0, MAX_REFERENCE_CHARS).join(''));
-
-const toKey = (key: string) => toLimited(key, MAX_KEY_BYTES);
-const toVersion = (version: string) => toLimited(version, MAX_VERSION_BYTES);
+const toKey = (key: string) => toLimited('key', key, MAX_KEY_BYTES);
+const toVersion = (version: string) => toLimited('version', version, MAX_VERSION_BYTES);
 
 /** Without strict mode the server would cut off what is too long, and two keys could become one. */
-function toLimited(text: string, maxBytes: number): string {
+function toLimited(name: string, text: string, maxBytes: number): string {
   const bytes = utf8.encode(text);
   if (bytes.length <= maxBytes) return toHex(bytes);
   throw new JournalError(
-    `A key of this journal has at most 255 characters, ${maxBytes} bytes. Nothing was recorded or sent.`,
+    `A ${name} in this journal's table has at most ${maxBytes} bytes. Nothing was recorded or sent. Use a shorter one.`,
   );
 }

@@ -6,19 +6,8 @@
 
 import { assertOptions, buildJournal, type JournalOptions } from './create-journal.ts';
 import type { Journal } from './journal.ts';
-import {
-  createMysqlRunner,
-  isDuplicateKey,
-  isMissingTable,
-  type MysqlClient,
-  type MysqlRunner,
-  type MysqlSession,
-  type MysqlStep,
-} from './mysql-connection.ts';
-import { readMysqlWarnings } from './mysql-durability.ts';
-import { buildMysqlStatements, createTable, type MysqlStatements } from './mysql-table.ts';
-import { createRowReader, explainMissingTable } from './sql.ts';
-import type { JournalStore, RecordWrite } from './store.ts';
+import type { MysqlClient } from './mysql-connection.ts';
+import { openMysqlStore } from './mysql-store.ts';
 
 export type { JournalOptions } from './create-journal.ts';
 export type { Journal } from './journal.ts';
@@ -75,107 +64,6 @@ export interface MysqlJournal extends Journal {
  */
 export function mysqlJournal(client: MysqlClient, options: MysqlJournalOptions = {}): MysqlJournal {
   const { table = 'payments_journal', ...rest } = assertOptions(options, 'table');
-  const schema = createTable(table);
-  const runner = createMysqlRunner(client);
-  const statements = buildMysqlStatements(table);
-  const readWarnings = () => readMysqlWarnings(runner, statements.readEngine());
-  const journal = buildJournal(mysqlStore(runner, statements), rest, readWarnings);
-  return Object.assign(journal, {
-    async migrate() {
-      await runner.runCommitted(({ change }) => change(schema));
-    },
-  });
+  const { store, migrate, readWarnings } = openMysqlStore(client, table);
+  return Object.assign(buildJournal(store, rest, readWarnings), { migrate });
 }
-
-const reader = createRowReader();
-
-function mysqlStore(runner: MysqlRunner, sql: MysqlStatements): JournalStore {
-  const select = (statement: string) => runner.read(statement).catch(explainMissing);
-  const runWrite = <T>(mustCommit: boolean, step: MysqlStep<T>) =>
-    (mustCommit ? runner.runCommitted(step) : runner.runAnywhere(step)).catch(explainMissing);
-  /** Returns `false` if one of the keys has a record: none is inserted then. */
-  const insert = async ({ change }: MysqlSession, writes: readonly RecordWrite[]) => {
-    try {
-      return (await change(sql.insert(writes))).rows === writes.length;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
-  };
-  const readVersions = async ({ select }: MysqlSession, writes: readonly RecordWrite[]) =>
-    new Map((await select(sql.readVersions(writes))).map(({ key, version }) => [key, version]));
-  /** Returns those that were made. */
-  const insertAll = async (session: MysqlSession, writes: readonly RecordWrite[]) => {
-    if (await insert(session, writes)) return writes;
-    const found = await readVersions(session, writes);
-    const free = writes.filter(({ key }) => !found.has(key));
-    return free.length > 0 && (await insert(session, free)) ? free : [];
-  };
-  const updateAll = async (session: MysqlSession, writes: readonly RecordWrite[]) => {
-    if ((await session.change(sql.updateAll(writes))).rows === writes.length) return writes;
-    const found = await readVersions(session, writes);
-    return writes.filter(({ key, change }) => found.get(key) === change.version);
-  };
-
-  return {
-    async read(key) {
-      const [row] = await select(sql.read(key));
-      return row === undefined ? null : reader.toStoredRecord(row);
-    },
-
-    write(key, change) {
-      const { expected } = change;
-      return runWrite(change.mustCommit, async (session) => {
-        if (expected === null) return insert(session, [{ key, change }]);
-        return (await session.change(sql.update(key, change, expected))).rows === 1;
-      });
-    },
-
-    writeAll(writes) {
-      const inserts = writes.filter(({ change }) => change.expected === null);
-      const updates = writes.filter(({ change }) => change.expected !== null);
-      return runWrite(writes[0]?.change.mustCommit !== false, async (session) => {
-        const updated = updates.length > 0 ? await updateAll(session, updates) : [];
-        const inserted = inserts.length > 0 ? await insertAll(session, inserts) : [];
-        const written = new Set([...updated, ...inserted]);
-        // Of the others it is not known whether they were overtaken or skipped.
-        return writes.map((write) => written.has(write) || undefined);
-      });
-    },
-
-    async list(query) {
-      return (await select(sql.list(query))).map(reader.toListedRecord);
-    },
-
-    async listByReferences(references) {
-      return (await select(sql.listByReferences(references))).map(reader.toListedRecord);
-    },
-
-    async count() {
-      return reader.toCounts(await select(sql.count()));
-    },
-
-    claimDue: (claim) =>
-      runWrite(true, async (session) => {
-        const id = crypto.getRandomValues(new Uint8Array(16));
-        const { rows: changed, insertId } = await session.change(sql.claimDue(id, claim));
-        if (changed === 0) return [];
-        return (await session.select(sql.readClaimed(id, claim.kind, insertId))).map(reader.toListedRecord);
-      }),
-
-    async countDue({ kind }) {
-      const [row] = await select(sql.countDue(kind));
-      return reader.toDue(row);
-    },
-
-    async delete(records) {
-      if (records.length === 0) return 0;
-      return runWrite(true, async ({ change }) => (await change(sql.delete(records))).rows);
-    },
-  };
-}
-
-const explainMissing = explainMissingTable(
-  isMissingTable,
-  'Nothing was recorded. Run journal.migrate(), or the text of mysqlSchema().',
-);

@@ -1,153 +1,159 @@
-import { createPool, type Pool } from 'mysql2/promise';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { writeText } from '../../../src/journal/compare-and-swap.ts';
-import { getJournalCore, type JournalCore } from '../../../src/journal/core.ts';
-import { mysqlJournal } from '../../../src/journal/mysql.ts';
-import { chargeIntent, claimKey } from '../../helpers/claims.ts';
+import { createPool } from 'mysql2/promise';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
+import type { JournalStore, RecordWrite } from '../../../src/journal/store.ts';
 import { startCuttingProxy } from '../../helpers/cutting-proxy.ts';
 import { catchError } from '../../helpers/service.ts';
 import { database } from './kinds/mysql.ts';
-import { useMysql } from './use-mysql.ts';
+import { type ChangeFields, createChange, insertRecord, nameKeys, readVersion } from './mysql-records.ts';
+import { ISOLATION_LEVELS, prepareConnections, recordStatements, useMysql } from './use-mysql.ts';
 
 const server = useMysql();
 
-const change = { text: '{}', mustCommit: true, index: null, dueIn: null };
+const createWrites = (keys: readonly string[], fields?: ChangeFields): RecordWrite[] =>
+  keys.map((key) => ({ key, change: createChange(fields) }));
 
-const nameKeys = (count: number) => Array.from({ length: count }, (_, index) => `order-${index}`);
+/** Returns the next writes of records that these have written. */
+const createNext = (writes: readonly RecordWrite[]): RecordWrite[] =>
+  writes.map(({ key, change }) => ({ key, change: createChange({ expected: change.version }) }));
 
-const readCore = (pool: Pool, table: string) => getJournalCore(mysqlJournal(pool, { table }));
+const readVersions = (store: JournalStore, writes: readonly RecordWrite[]) =>
+  Promise.all(writes.map(({ key }) => readVersion(store, key)));
 
-/** The journal reads again each second which service it belongs to: the writes would not come at the same time. */
-async function openStill(pool: Pool, table: string): Promise<JournalCore> {
-  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const core = readCore(pool, table);
-  await core.claim('made before', chargeIntent);
-  return core;
-}
+const versionsOf = (writes: readonly RecordWrite[]) => writes.map(({ change }) => change.version);
 
-/** Makes a table with the record of the service, and one of a charge. */
-async function createTable(): Promise<string> {
-  const table = await server.createTable();
-  await claimKey(mysqlJournal(server.openPool(), { table }), 'made before');
-  return table;
-}
-
-async function claimAll(core: JournalCore, keys: readonly string[]) {
-  const results = await Promise.all(keys.map((key) => core.claim(key, chargeIntent)));
-  return { states: results.map(({ state }) => state), claims: results.flatMap(toClaim) };
-}
-
-const toClaim = (result: Awaited<ReturnType<JournalCore['claim']>>) =>
-  result.state === 'claimed' ? [result.claim] : [];
-
-/** Returns the statements that the connections of a pool are given from now on. */
-function recordStatements(pool: Pool): string[] {
-  const statements: string[] = [];
-  pool.on('connection', (connection) => {
-    const { query } = connection;
-    vi.spyOn(connection, 'query').mockImplementation((...given: unknown[]) => {
-      statements.push(String(Object(given[0]).sql));
-      return Reflect.apply(query, connection, given);
-    });
-  });
-  return statements;
-}
-
-describe.skipIf(database.missing)('many writes at once to MySQL', () => {
-  test('travel together with sql_safe_updates = 1, each with its own result', async () => {
-    const table = await createTable();
-    const pool = server.openPool();
+describe.skipIf(database.missing)('a group of writes in MySQL', () => {
+  test('shares statements, each write with its own result', async () => {
+    const table = await server.createTable();
+    const pool = prepareConnections(server.openPool(), 'SET SESSION sql_safe_updates = 1');
     const statements = recordStatements(pool);
-    pool.on('connection', (connection) => void connection.query('SET SESSION sql_safe_updates = 1'));
-    const core = await openStill(pool, table);
-    statements.length = 0;
-    const { states, claims } = await claimAll(core, [...nameKeys(20), 'made before']);
-    expect(states).toEqual([...Array(20).fill('claimed'), 'in_progress']);
-    await server.run(`UPDATE ${table} SET version = 'another.process' WHERE \`key\` = 'order-5'`);
-    const renewed = await Promise.all(claims.map((claim) => core.renew(claim)));
-    expect(renewed.map((claim) => claim?.key)).toEqual(
-      nameKeys(20).map((key) => (key === 'order-5' ? undefined : key)),
+    const count = (kind: RegExp) => statements.splice(0).filter((sql) => kind.test(sql)).length;
+    const { store } = openMysqlStore(pool, table);
+    const before = createWrites(nameKeys(20));
+    expect(await store.writeAll(before)).toEqual(Array(20).fill(true));
+    expect(count(/^INSERT/)).toBe(1);
+
+    await server.run(`UPDATE ${table} SET version = 'of another' WHERE \`key\` = 'order 5'`);
+    const updates = createNext(before);
+    // One record is new, and one that should be new is there.
+    const inserts = createWrites(['order new', 'order 7']);
+    const isWritten = updates.map(({ key }) => (key === 'order 5' ? undefined : true));
+    expect(await store.writeAll([...updates, ...inserts])).toEqual([...isWritten, true, undefined]);
+    expect(count(/^INSERT|UPDATE/)).toBe(3);
+    expect(await readVersions(store, updates)).toEqual(
+      updates.map(({ key, change }) => (key === 'order 5' ? 'of another' : change.version)),
     );
-    const count = (kind: RegExp) => statements.filter((sql) => kind.test(sql)).length;
-    // The first claim is alone, and so is that of the key that is not new.
-    expect([count(/^INSERT/), count(/ UPDATE \(/), count(/^UPDATE `/)]).toEqual([4, 1, 2]);
+    expect(await readVersions(store, inserts)).toEqual([
+      inserts[0]?.change.version,
+      updates[7]?.change.version,
+    ]);
   });
 
-  test('are claimed once each by two processes at each isolation level', async () => {
-    for (const level of ['READ UNCOMMITTED', 'READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE']) {
-      const table = await createTable();
-      const open = () => {
-        const pool = server.openPool();
-        pool.on('connection', (connection) =>
-          connection.query(`SET SESSION TRANSACTION ISOLATION LEVEL ${level}`),
-        );
-        return readCore(pool, table);
-      };
-      const [one, other] = [open(), open()];
-      const results = await Promise.all([
-        claimAll(one, nameKeys(20)),
-        claimAll(other, nameKeys(20).reverse()),
-      ]);
-      const states = results.flatMap((result) => result.states);
-      expect(states.sort(), level).toEqual([...Array(20).fill('claimed'), ...Array(20).fill('in_progress')]);
-    }
+  test('keeps what each record is found by', async () => {
+    const { store } = openMysqlStore(server.openPool(), await server.createTable());
+    const { now } = await store.read('order 0');
+    const indexes: ChangeFields[] = [
+      { index: null },
+      { index: { kind: 'order', createdAt: 3, dueAt: now } },
+      { index: { kind: 'key', createdAt: 1, attentionAt: 5 } },
+      { index: { kind: 'key', createdAt: 2, attentionAt: now + 600_000, dueAt: now - 1 } },
+    ];
+    const expected = await Promise.all(nameKeys(4).map((key) => insertRecord(store, key)));
+    const text = '{"name":"Ordrë \u{1f4b3} \\ \' \0 \ud83d"}';
+    const updates = nameKeys(4).map((key, place) => ({
+      key,
+      change: createChange({ ...indexes[place], text, expected: expected[place] ?? null }),
+    }));
+    const inserts = updates.map(({ key, change }) => ({
+      key: `${key} new`,
+      change: { ...change, expected: null, version: crypto.randomUUID() },
+    }));
+    expect(await store.writeAll([...updates, ...inserts])).toEqual(Array(8).fill(true));
+    const listed = async (by: 'createdAt' | 'attentionAt') =>
+      (await store.list({ by, after: null, limit: 10 })).map(({ key, at }) => [key, at]);
+    const both = (key: string, at: number) => [
+      [key, at],
+      [`${key} new`, at],
+    ];
+    expect(await listed('createdAt')).toEqual([
+      ...both('order 2', 1),
+      ...both('order 3', 2),
+      ...both('order 1', 3),
+    ]);
+    expect(await listed('attentionAt')).toEqual(both('order 2', 5));
+    expect(await store.countDue({ kind: 'key' })).toMatchObject({ due: 2 });
+    expect(await store.countDue({ kind: 'order' })).toMatchObject({ due: 2 });
+    for (const { key } of [...updates, ...inserts])
+      expect((await store.read(key)).record?.text).toBe(text.toWellFormed());
   });
 
-  test('do not wait for a record that is locked', async () => {
-    const table = await createTable();
-    const core = readCore(server.openPool(), table);
-    const { claims } = await claimAll(core, nameKeys(4));
+  test.each(ISOLATION_LEVELS)('of two processes writes each record once with %s', async (level) => {
+    const table = await server.createTable();
+    const writeAll = async (keys: readonly string[]) => {
+      const pool = prepareConnections(server.openPool(), `SET SESSION TRANSACTION ISOLATION LEVEL ${level}`);
+      const { store } = openMysqlStore(pool, table);
+      const writes = createWrites(keys);
+      const results = await store.writeAll(writes);
+      return await Promise.all(
+        writes.map(async ({ key, change }, place) => ({
+          key,
+          isWritten: results[place] ?? (await store.write(key, change)),
+        })),
+      );
+    };
+    const results = (await Promise.all([writeAll(nameKeys(20)), writeAll(nameKeys(20).reverse())])).flat();
+    const written = results.filter(({ isWritten }) => isWritten).map(({ key }) => key);
+    expect(written.sort()).toEqual(nameKeys(20).sort());
+  });
+
+  test('does not wait for a record that is locked', async () => {
+    const table = await server.createTable();
+    const { store } = openMysqlStore(server.openPool(), table);
+    const before = createWrites(nameKeys(4));
+    await store.writeAll(before);
     const other = await server.connect();
     await other.beginTransaction();
-    await other.query(`SELECT 1 FROM ${table} WHERE \`key\` = 'order-2' FOR UPDATE`);
-    const renewals = claims.map((claim) => core.renew(claim));
-    let isRenewed = false;
-    const locked = renewals[2]?.finally(() => {
-      isRenewed = true;
-    });
-    const others = await Promise.all(renewals.filter((renewal) => renewal !== renewals[2]));
-    expect(others.every((claim) => claim !== null)).toBe(true);
-    expect(isRenewed).toBe(false);
-    await other.commit();
-    expect(await locked).toMatchObject({ key: 'order-2' });
+    await other.query(`SELECT 1 FROM ${table} WHERE \`key\` = 'order 2' FOR UPDATE`);
+    const next = createNext(before);
+    expect(await store.writeAll(next)).toEqual([true, true, undefined, true]);
+    await other.rollback();
+    expect(await readVersions(store, next)).toEqual(
+      versionsOf(next).map((version, place) => (place === 2 ? before[2]?.change.version : version)),
+    );
   });
 
-  test('are known although the result of their statement was lost', async () => {
-    const table = await createTable();
-    for (const part of ['), (x', 'UNION ALL']) {
+  test('is written although the result of its statement was lost', async () => {
+    const table = await server.createTable();
+    const { store: witness } = openMysqlStore(server.openPool(), table);
+    const inserts = createWrites(nameKeys(10));
+    for (const [writes, part] of [
+      [inserts, '), (x'],
+      [createNext(inserts), 'UNION ALL'],
+    ] as const) {
       const proxy = await startCuttingProxy(server.place, (data) => data.includes(part));
       const pool = createPool({ uri: proxy.url });
       onTestFinished(() => pool.end());
-      const { store } = readCore(pool, table);
-      for (const [expected, version] of [
-        [null, 'first'],
-        ['first', 'second'],
-      ] as const) {
-        const written = nameKeys(10).map((key) =>
-          writeText(store, part + key, { ...change, expected, version }),
-        );
-        expect(await Promise.all(written)).toEqual(Array(10).fill(true));
-      }
+      const { store } = openMysqlStore(pool, table);
+      expect(await catchError(store.writeAll(writes))).toMatchObject({ code: 'PROTOCOL_CONNECTION_LOST' });
       expect(proxy.cuts()).toBe(1);
+      expect(await readVersions(witness, writes)).toEqual(versionsOf(writes));
     }
   });
 
-  test('are refused inside a transaction of a connection, but for what resolves', async () => {
-    const table = await createTable();
+  test('is refused inside a transaction of a connection if it must commit', async () => {
+    const table = await server.createTable();
     const connection = await server.connect();
-    const { store } = getJournalCore(mysqlJournal(connection, { table }));
-    const writeEach = (mustCommit: boolean) =>
-      nameKeys(4).map((key) => {
-        const version = crypto.randomUUID();
-        return writeText(store, key, { ...change, expected: null, version, mustCommit });
-      });
+    const { store } = openMysqlStore(connection, table);
     await connection.beginTransaction();
-    for (const refusal of await Promise.all(writeEach(true).map(catchError)))
-      expect(refusal).toMatchObject({ name: 'JournalError', outcome: 'not_sent', retryable: true });
-    expect(await Promise.all(writeEach(false))).toEqual(Array(4).fill(true));
-    expect(await store.read('order-3')).not.toBeNull();
+    expect(await catchError(store.writeAll(createWrites(nameKeys(4))))).toMatchObject({
+      name: 'JournalError',
+      outcome: 'not_sent',
+      retryable: true,
+    });
+    const writes = createWrites(nameKeys(4), { mustCommit: false });
+    expect(await store.writeAll(writes)).toEqual(Array(4).fill(true));
+    expect(await readVersions(store, writes)).toEqual(versionsOf(writes));
     await connection.rollback();
-    expect(await store.read('order-3')).toBeNull();
+    expect(await readVersions(store, writes)).toEqual(Array(4).fill(null));
   });
 });

@@ -1,6 +1,6 @@
 import { type Connection, createConnection, createPool, type Pool, type PoolOptions } from 'mysql2/promise';
-import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { mysqlJournal } from '../../../src/journal/mysql.ts';
+import { afterAll, beforeAll, onTestFinished, vi } from 'vitest';
+import { openMysqlStore } from '../../../src/journal/mysql-store.ts';
 import type { RunningDatabase } from './database.ts';
 import { database } from './kinds/mysql.ts';
 
@@ -9,7 +9,7 @@ export interface MysqlUnderTest {
   readonly place: string;
   openPool(options?: PoolOptions): Pool;
   connect(options?: PoolOptions): Promise<Connection>;
-  /** Makes the tables of a journal under a name of their own. */
+  /** Makes the table of a journal under a name of its own. */
   createTable(): Promise<string>;
   /** Runs a statement of the test's own. */
   run(sql: string): Promise<Record<string, unknown>[]>;
@@ -57,7 +57,7 @@ export function useMysql(start: () => Promise<RunningDatabase> = database.start)
     },
     async createTable() {
       const table = `journal_${++tables}`;
-      if (own) await mysqlJournal(own, { table }).migrate();
+      if (own) await openMysqlStore(own, table).migrate();
       return table;
     },
     run,
@@ -75,3 +75,27 @@ export function useMysql(start: () => Promise<RunningDatabase> = database.start)
     },
   };
 }
+
+/** Runs statements on each new connection of a pool, before any other. */
+export function prepareConnections(pool: Pool, ...statements: string[]): Pool {
+  pool.on('connection', (connection) => {
+    for (const statement of statements) connection.query(statement);
+  });
+  return pool;
+}
+
+/** Returns the statements that the connections of a pool are given from now on. */
+export function recordStatements(pool: Pool): string[] {
+  const statements: string[] = [];
+  pool.on('connection', (connection) => {
+    const { query } = connection;
+    vi.spyOn(connection, 'query').mockImplementation((...given: unknown[]) => {
+      statements.push(String(Object(given[0]).sql));
+      return Reflect.apply(query, connection, given);
+    });
+  });
+  return statements;
+}
+
+/** The isolation levels that the session of a shop can have. */
+export const ISOLATION_LEVELS = ['READ UNCOMMITTED', 'READ COMMITTED', 'REPEATABLE READ', 'SERIALIZABLE'];
