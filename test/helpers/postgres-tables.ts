@@ -9,6 +9,9 @@ import type { Database } from './use-database.ts';
 /** A strict isolation level for all transactions of a connection. */
 export const STRICT = { options: '-c default_transaction_isolation=repeatable\\ read' };
 
+/** Rejects instead of waiting for a lock. */
+export const IMPATIENT = { options: '-c lock_timeout=1s' };
+
 export const REFUSED = {
   name: 'JournalError',
   outcome: 'not_sent',

@@ -6,6 +6,7 @@ import {
   createChange,
   createIndex,
   createTable,
+  IMPATIENT,
   openClient,
   openPool,
   readVersion,
@@ -119,7 +120,8 @@ test.each(['read\\ committed', 'repeatable\\ read', 'serializable'])(
 );
 
 test('skips a record that a transaction holds, and returns it later', async () => {
-  const { name, store } = await createTable(server);
+  const { name } = await createTable(server);
+  const store = createPostgresStore(openPool(server, IMPATIENT), name);
   await writeDueIn(store, 'order 1', 0);
   await writeDueIn(store, 'order 2', 0);
   const other = await openClient(server);
